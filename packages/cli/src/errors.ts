@@ -21,3 +21,8 @@ export type CliErrorCode = keyof typeof cliErrors;
 
 /** `code` is stable, `place` is the option, `remedy` says what to do. */
 export class CliError extends errorClass(cliErrors) {}
+
+/** A mistake on the command line. */
+export function badOption(place: string, problem: string): CliError {
+  return new CliError("LAMEDUCK_BAD_OPTION", place, problem);
+}

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Help } from "commander";
 import { version, withAddresses } from "./about.ts";
 import { commandsFor } from "./commands.ts";
-import { CliError } from "./errors.ts";
+import { badOption, type CliError } from "./errors.ts";
 import { exitCodes, exitCodesText } from "./exit-codes.ts";
 import { ending } from "./help/ending.ts";
 import { report } from "./failure.ts";
@@ -61,5 +61,5 @@ function usageError({ message }: CommanderError, command: Command | undefined): 
         `${option ? `${flag}: ` : ""}"${value}" is none of ${choices}`,
     )
     .replace(/^missing required argument '(\w+)'$/, "the argument $1 is missing");
-  return new CliError("LAMEDUCK_BAD_OPTION", command ? `lameduck ${command.name()}` : "lameduck", problem);
+  return badOption(command ? `lameduck ${command.name()}` : "lameduck", problem);
 }

@@ -1,7 +1,24 @@
-import { fileProblem } from "@lameduck/drain/common";
+import { fileProblem, printable } from "@lameduck/drain/common";
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { CliError } from "./errors.ts";
+import { badOption, CliError } from "./errors.ts";
+
+/** A line for the person who waits. */
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** A table as lines, each column as wide as its widest cell. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const cells = rows.map((row) => row.map(printable));
+  const widths = rows[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]!.length))) ?? [];
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
+}
 
 /** Writes what an option asked for; `-` is stdout. */
 export function writeOutput(option: string, file: string | undefined, text: () => string): void {
@@ -27,10 +44,16 @@ export function mustBeWritable(option: string, file: string | undefined): void {
   }
 }
 
+/** The files of options by their names. @throws CliError where one cannot be written, or two are stdout. */
+export function checkFiles(files: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, file] of Object.entries(files)) mustBeWritable(`--${name}`, file);
+  onlyOneToStdout(files);
+}
+
 /** @throws CliError where two of the options have `-`. */
 export function onlyOneToStdout(files: Readonly<Record<string, string | undefined>>): void {
   const [, second] = Object.keys(files).filter((name) => files[name] === "-");
-  if (second) throw new CliError("LAMEDUCK_BAD_OPTION", `--${second}`, "only one output goes to stdout");
+  if (second) throw badOption(`--${second}`, "only one output goes to stdout");
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type Results,
   type Wording,
 } from "@lameduck/accounting";
-import { CliError } from "./errors.ts";
+import { badOption } from "./errors.ts";
 import { mustBeWritable, onlyOneToStdout, writeOutput } from "./output.ts";
 
 /** Where the results of `lab` and `rollout` go beside the terminal. */
@@ -43,8 +43,7 @@ export function checkOutputs(options: OutputOptions): void {
     if (file === undefined || file === "-") continue;
     const place = placeOf(file);
     const other = files.get(place);
-    if (other !== undefined)
-      throw new CliError("LAMEDUCK_BAD_OPTION", `--${name}`, `${file} is written by --${other}, too`);
+    if (other !== undefined) throw badOption(`--${name}`, `${file} is written by --${other}, too`);
     files.set(place, name);
   }
   for (const name of names) mustBeWritable(`--${name}`, options[name]);

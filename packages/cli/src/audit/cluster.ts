@@ -1,13 +1,19 @@
 import { AuditError, auditedTypes, fileOf, liveObjects, liveTypes, type InputFile } from "@lameduck/audit";
-import { clusterConnection, hasStatus, KubernetesClient, type ConnectionOptions } from "@lameduck/kube";
+import {
+  clusterConnection,
+  hasStatus,
+  KubernetesClient,
+  orUndefined,
+  type ConnectionOptions,
+} from "@lameduck/kube";
 import { messageOf } from "@lameduck/drain/common";
 import { Progress } from "../progress.ts";
 import type { Read } from "./input.ts";
 
-export interface ClusterOptions extends ConnectionOptions {
+export interface ClusterOptions extends Pick<ConnectionOptions, "context" | "kubeconfig"> {
   /** undefined: that of the context. */
-  readonly namespace: string | undefined;
-  readonly allNamespaces: boolean;
+  readonly namespace?: string | undefined;
+  readonly allNamespaces?: boolean;
 }
 
 export interface ClusterRead extends Read {
@@ -18,12 +24,9 @@ export interface ClusterRead extends Read {
 }
 
 /** The same objects that files would hold, as they are in the cluster. Nothing is changed. */
-export async function readCluster({
-  namespace,
-  allNamespaces,
-  ...options
-}: ClusterOptions): Promise<ClusterRead> {
-  const connection = clusterConnection(options);
+export async function readCluster(options: ClusterOptions): Promise<ClusterRead> {
+  const { context, kubeconfig, namespace, allNamespaces } = options;
+  const connection = clusterConnection({ context, kubeconfig });
   const client = new KubernetesClient(connection);
   const within = allNamespaces ? undefined : (namespace ?? connection.namespace);
   const progress = new Progress();
@@ -70,24 +73,13 @@ async function mustExist(client: KubernetesClient, namespace: string): Promise<v
 
 /** The groups that the API server has; undefined where it does not tell. */
 async function groupsOf(client: KubernetesClient): Promise<ReadonlySet<string> | undefined> {
-  try {
-    const { groups = [] } = await client.get<{ readonly groups?: readonly { readonly name: string }[] }>(
-      "/apis",
-    );
-    return new Set(["", ...groups.map(({ name }) => name)]);
-  } catch (error) {
-    if (hasStatus(error, 403, 404)) return undefined;
-    throw error;
-  }
+  const answer = client.get<{ readonly groups?: readonly { readonly name: string }[] }>("/apis");
+  const found = await orUndefined(answer, 403, 404);
+  return found && new Set(["", ...(found.groups ?? []).map(({ name }) => name)]);
 }
 
 async function versionOf(client: KubernetesClient): Promise<string | undefined> {
-  try {
-    const { minor = "" } = await client.get<{ readonly minor?: string }>("/version");
-    const number = Number.parseInt(minor, 10);
-    return Number.isNaN(number) ? undefined : `1.${number}`;
-  } catch (error) {
-    if (hasStatus(error, 403, 404)) return undefined;
-    throw error;
-  }
+  const found = await orUndefined(client.get<{ readonly minor?: string }>("/version"), 403, 404);
+  const number = Number.parseInt(found?.minor ?? "", 10);
+  return Number.isNaN(number) ? undefined : `1.${number}`;
 }

@@ -1,21 +1,13 @@
 import { audit, factNames, fixesOf, rules, type Audit, type AuditOptions } from "@lameduck/audit";
 import { Command, Option } from "commander";
-import { CliError } from "../errors.ts";
+import { badOption } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { ending } from "../help/ending.ts";
 import { writeOutput } from "../output.ts";
 import { baselineText, readBaseline } from "./baseline.ts";
-import {
-  configFrom,
-  clusterOptions,
-  factsFrom,
-  imagesFrom,
-  isShown,
-  minorFrom,
-  rulesFrom,
-  type Options,
-} from "./options.ts";
+import { configFrom, factsFrom, imagesFrom, isShown, minorFrom, rulesFrom, type Options } from "./options.ts";
+import { collect, contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
 import { diffOf, writeFixes } from "./fix.ts";
 import { readInput } from "./input.ts";
 import { formatNames, mustShowProofs, outputsFrom, publish } from "./outputs.ts";
@@ -47,11 +39,8 @@ export function auditCommand(exit: (code: number) => number): Command {
     .option("--cluster", "read the objects of a live cluster; without files the options below imply it")
     .option("-n, --namespace <name>", "only this namespace (default: the context's)")
     .option("-A, --all-namespaces", "all namespaces")
-    .option("--context <name>", "context of the kubeconfig (default: its current one)")
-    .option(
-      "--kubeconfig <file>",
-      "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
-    )
+    .addOption(contextOption)
+    .addOption(kubeconfigOption)
     .optionsGroup("Facts that manifests do not contain:")
     .option(
       "--assume <name=duration>",
@@ -115,7 +104,7 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
   if (elsewhere !== undefined) return elsewhere;
   const config = configFrom(options.config);
   const { files, failures, version, notRead } = options.cluster
-    ? await (await import("./cluster.ts")).readCluster(clusterOptions(options))
+    ? await (await import("./cluster.ts")).readCluster(options)
     : { ...(await readInput(paths, config.exclude)), version: undefined, notRead: undefined };
   const settings: AuditOptions = {
     images: imagesFrom(options),
@@ -169,25 +158,24 @@ function meansCluster(paths: readonly string[], options: Options): boolean {
 
 function mustFit(paths: readonly string[], options: Options): void {
   const { write, fix: wantsFix, prove, writeBaseline, baseline, cluster, namespace, allNamespaces } = options;
-  const fail = (option: string, problem: string): never => {
-    throw new CliError("LAMEDUCK_BAD_OPTION", option, problem);
-  };
   if (cluster && paths.length > 0)
-    fail("--cluster", "reads the cluster instead of files; leave one of them out");
+    throw badOption("--cluster", "reads the cluster instead of files; leave one of them out");
   if (!cluster && paths.length === 0)
-    fail("lameduck audit", "name files or folders of manifests, - for stdin, or --cluster");
+    throw badOption("lameduck audit", "name files or folders of manifests, - for stdin, or --cluster");
   if (!cluster && (namespace !== undefined || allNamespaces))
-    fail(allNamespaces ? "--all-namespaces" : "--namespace", "goes with --cluster");
-  if (namespace !== undefined && allNamespaces) fail("--all-namespaces", "leave --namespace out");
-  if (namespace !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace))
-    fail("--namespace", `"${namespace}" is no name of a namespace`);
-  if (cluster && wantsFix) fail("--fix", "changes files; audit the manifests that the cluster was made from");
-  if (prove && cluster) fail("--prove", "rolls manifests; audit those that the cluster was made from");
-  if (prove && (wantsFix || writeBaseline)) fail("--prove", "goes without --fix and --write-baseline");
+    throw badOption(allNamespaces ? "--all-namespaces" : "--namespace", "goes with --cluster");
+  if (namespace !== undefined && allNamespaces) throw badOption("--all-namespaces", "leave --namespace out");
+  if (namespace !== undefined) mustBeNamespace("--namespace", namespace);
+  if (cluster && wantsFix)
+    throw badOption("--fix", "changes files; audit the manifests that the cluster was made from");
+  if (prove && cluster)
+    throw badOption("--prove", "rolls manifests; audit those that the cluster was made from");
+  if (prove && (wantsFix || writeBaseline))
+    throw badOption("--prove", "goes without --fix and --write-baseline");
   if (wantsFix && options.format.length > 0)
-    fail("--fix", "prints a diff; leave --format out, or audit again after it");
-  if (write && !wantsFix) fail("--write", "goes with --fix");
-  if (writeBaseline && baseline === undefined) fail("--write-baseline", "needs --baseline FILE");
+    throw badOption("--fix", "prints a diff; leave --format out, or audit again after it");
+  if (write && !wantsFix) throw badOption("--write", "goes with --fix");
+  if (writeBaseline && baseline === undefined) throw badOption("--write-baseline", "needs --baseline FILE");
 }
 
 /** A finding says more than a file that could not be read, and that more than an open question. */
@@ -204,7 +192,3 @@ const widest = Math.max(...rules.map(({ id }) => id.length));
 
 /** Options that may stand several times. */
 const notGiven = { assume: [], dockerfile: [], format: [], imageConfig: [], rule: [] };
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value];
-}

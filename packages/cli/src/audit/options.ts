@@ -16,15 +16,11 @@ import {
 import { parseDuration } from "@lameduck/drain/duration";
 import { fileProblem } from "@lameduck/drain/common";
 import { readFileSync, existsSync } from "node:fs";
-import { CliError } from "../errors.ts";
+import { badOption } from "../errors.ts";
 import type { ClusterOptions } from "./cluster.ts";
 
-export interface Options {
+export interface Options extends ClusterOptions {
   readonly cluster?: boolean;
-  readonly namespace?: string;
-  readonly allNamespaces?: boolean;
-  readonly context?: string;
-  readonly kubeconfig?: string;
   readonly config?: string;
   readonly format: readonly string[];
   readonly assume: readonly string[];
@@ -48,8 +44,7 @@ export function factsFrom(assumed: readonly string[]): Facts {
   for (const text of assumed) {
     const [, name = "", value = ""] = /^([\w-]+)=(.*)$/s.exec(text) ?? [];
     if (!(name in factNames))
-      throw new CliError(
-        "LAMEDUCK_BAD_OPTION",
+      throw badOption(
         `--assume ${text}`,
         `write NAME=DURATION, where NAME is one of ${Object.keys(factNames).join(", ")}`,
       );
@@ -66,8 +61,7 @@ export function factsFrom(assumed: readonly string[]): Facts {
 export function minorFrom(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const [, minor] = /^(?:v?1\.)?(\d{2,3})(?:\.\d+)?(?:[-+].*)?$/.exec(text) ?? [];
-  if (minor === undefined)
-    throw new CliError("LAMEDUCK_BAD_OPTION", `--kubernetes ${text}`, "write a version such as 1.34");
+  if (minor === undefined) throw badOption(`--kubernetes ${text}`, "write a version such as 1.34");
   return Number(minor);
 }
 
@@ -102,20 +96,6 @@ export function rulesFrom(names: readonly string[]): readonly Rule[] | undefined
       throw new AuditError("LAMEDUCK_AUDIT_UNKNOWN_RULE", `--rule ${name}`, "there is no such rule");
     return rule;
   });
-}
-
-export function clusterOptions({
-  context,
-  kubeconfig,
-  namespace,
-  allNamespaces = false,
-}: Options): ClusterOptions {
-  return {
-    ...(context === undefined ? {} : { context }),
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    namespace,
-    allNamespaces,
-  };
 }
 
 /** Read without being asked for where it stands in the working folder. */

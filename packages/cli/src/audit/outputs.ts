@@ -8,7 +8,7 @@ import {
   type Audit,
 } from "@lameduck/audit";
 import { version, withAddresses } from "../about.ts";
-import { CliError } from "../errors.ts";
+import { badOption } from "../errors.ts";
 import { mustBeWritable, writeOutput } from "../output.ts";
 import type { ShownProof } from "./prove/enter.ts";
 
@@ -50,18 +50,13 @@ export function outputsFrom(texts: readonly string[]): Output[] {
   const outputs = (texts.length === 0 ? ["text"] : texts).map((text) => {
     const [, name = "", file] = /^([a-z]+)(?:=(.+))?$/s.exec(text) ?? [];
     if (!(name in formats))
-      throw new CliError(
-        "LAMEDUCK_BAD_OPTION",
-        `--format ${text}`,
-        `write one of ${formatNames.join(", ")}, or FORMAT=FILE`,
-      );
+      throw badOption(`--format ${text}`, `write one of ${formatNames.join(", ")}, or FORMAT=FILE`);
     mustBeWritable(`--format ${name}`, file);
     return { format: name as Format, file: file === "-" ? undefined : file };
   });
   const [, second] = outputs.filter(({ file }) => file === undefined);
   if (second)
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
+    throw badOption(
       `--format ${second.format}`,
       "only one format goes to stdout; write the others to files: FORMAT=FILE",
     );
@@ -71,11 +66,7 @@ export function outputsFrom(texts: readonly string[]): Output[] {
 /** @throws {CliError} LAMEDUCK_BAD_OPTION where minutes of rolling would be for nothing. */
 export function mustShowProofs(outputs: readonly Output[]): void {
   if (!outputs.some(({ format }) => ["text", "json", "markdown"].includes(format)))
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
-      "--prove",
-      "shows its proofs as text, json or markdown: add --format",
-    );
+    throw badOption("--prove", "shows its proofs as text, json or markdown: add --format");
 }
 
 export function publish(audit: Audit, outputs: readonly Output[], proofs?: readonly ShownProof[]): void {

@@ -4,7 +4,7 @@ import { fileProblem } from "@lameduck/drain/common";
 import { CliError } from "../errors.ts";
 import { ending } from "../help/ending.ts";
 import { textOf } from "../input.ts";
-import { mustBeWritable, onlyOneToStdout, writeOutput } from "../output.ts";
+import { checkFiles, writeOutput } from "../output.ts";
 import { explanationJson } from "./json.ts";
 import { explanationPage } from "./page.ts";
 import { explanationText } from "./text.ts";
@@ -28,9 +28,7 @@ export function explain(): Command {
     .option("--html <file>", "write a page with charts; - is stdout")
     .addHelpText("after", examples)
     .action(async (file: string, { json, html }: Options) => {
-      mustBeWritable("--json", json);
-      mustBeWritable("--html", html);
-      onlyOneToStdout({ json, html });
+      checkFiles({ json, html });
       const text = await recordingOf(file);
       const name = file === "-" ? "stdin" : file;
       const trace = parseTrace(text, name);

@@ -2,10 +2,11 @@ import { Command, Option } from "commander";
 import { injectManifests, type InjectedManifests } from "@lameduck/operator";
 import { readInput } from "../audit/input.ts";
 import { diffOf, writeFixes } from "../audit/fix.ts";
-import { CliError } from "../errors.ts";
+import { badOption } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { ending } from "../help/ending.ts";
+import { collect } from "../options.ts";
 import { factsFrom, policyFrom, type Options } from "./options.ts";
 import { jsonOf, textOf } from "./report.ts";
 
@@ -96,16 +97,9 @@ function joined(texts: readonly string[]): string {
 }
 
 function mustFit(paths: readonly string[], { diff, write, json }: Options): void {
-  const fail = (place: string, problem: string): never => {
-    throw new CliError("LAMEDUCK_BAD_OPTION", place, problem);
-  };
   if (paths.length === 0)
-    fail("lameduck inject", "name files or folders of manifests with -f, or - for stdin");
+    throw badOption("lameduck inject", "name files or folders of manifests with -f, or - for stdin");
   if (write && paths.includes("-"))
-    fail("--write", "writes files; what comes from stdin goes to stdout without it");
-  if (json && diff) fail("--json", "prints JSON alone; leave --diff out");
-}
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value];
+    throw badOption("--write", "writes files; what comes from stdin goes to stdout without it");
+  if (json && diff) throw badOption("--json", "prints JSON alone; leave --diff out");
 }

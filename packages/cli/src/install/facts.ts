@@ -1,5 +1,5 @@
 import { architecturesOf, policyName, type ClusterFacts } from "@lameduck/operator";
-import { hasStatus, type KubernetesClient, type Node } from "@lameduck/kube";
+import { orUndefined, type KubernetesClient, type Node } from "@lameduck/kube";
 import { version } from "../about.ts";
 
 export const drainPolicies = "/apis/lameduck.dev/v1alpha1";
@@ -11,7 +11,7 @@ export async function factsOf(
 ): Promise<Omit<ClusterFacts, "exposedBy">> {
   const found = await client.get<{ major?: string; minor?: string }>("/version", signal);
   const [major, minor] = [found.major ?? "", found.minor ?? ""].map((text) => Number.parseInt(text, 10));
-  const nodes = await orUndefined(client.list<Node>("/api/v1/nodes", signal));
+  const nodes = await ifReadable(client.list<Node>("/api/v1/nodes", signal));
   return {
     lameduckVersion: version(),
     version: major && minor ? { major, minor } : undefined,
@@ -27,17 +27,12 @@ const processorOf = ({ metadata }: Node): string[] => {
 
 /** The DrainPolicy that holds in a namespace; undefined where there is none. */
 export function policyOf(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<unknown> {
-  return orUndefined(
+  return ifReadable(
     client.get(`${drainPolicies}/namespaces/${namespace}/drainpolicies/${policyName}`, signal),
   );
 }
 
 /** Undefined for what does not exist or may not be read. */
-export async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (hasStatus(error, 404, 403)) return undefined;
-    throw error;
-  }
+export function ifReadable<T>(answer: Promise<T>): Promise<T | undefined> {
+  return orUndefined(answer, 403, 404);
 }

@@ -1,4 +1,4 @@
-import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { orUndefined, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { CliError } from "../errors.ts";
 
 /** Both would undo what the other does. @throws {CliError} LAMEDUCK_OF_HELM */
@@ -10,13 +10,9 @@ export async function mustNotBeHelms(client: KubernetesClient): Promise<void> {
 
 /** "NAMESPACE/NAME" of the release that has installed Lameduck. Its CRD is there in either mode. */
 export async function helmRelease(client: KubernetesClient): Promise<string | undefined> {
-  try {
-    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/drainpolicies.lameduck.dev";
-    const { metadata } = await client.get<KubernetesObject>(path);
-    const name = metadata.annotations?.["meta.helm.sh/release-name"];
-    return name && `${metadata.annotations?.["meta.helm.sh/release-namespace"]}/${name}`;
-  } catch (error) {
-    if (hasStatus(error, 404)) return undefined;
-    throw error;
-  }
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/drainpolicies.lameduck.dev";
+  const definition = await orUndefined(client.get<KubernetesObject>(path), 404);
+  const { annotations = {} } = definition?.metadata ?? {};
+  const name = annotations["meta.helm.sh/release-name"];
+  return name && `${annotations["meta.helm.sh/release-namespace"]}/${name}`;
 }

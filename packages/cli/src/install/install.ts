@@ -4,12 +4,14 @@ import { parseDuration } from "@lameduck/drain";
 import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
 import { manifestYaml } from "@lameduck/manifests";
 import { obtainConsent } from "../consent.ts";
-import { CliError } from "../errors.ts";
+import { badOption } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
+import { say } from "../output.ts";
+import { collect, mustBeNamespace } from "../options.ts";
 import { carrierFor } from "./carrier.ts";
-import { addConnectionOptions, connect, mustBeNamespace, type ConnectionFlags } from "./connection.ts";
+import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
 import { mustBeIn } from "./place.ts";
 import { restoreHeld } from "./uninstall.ts";
@@ -87,13 +89,13 @@ async function install(options: Options): Promise<number> {
   const { acknowledgements = false, heldDeletions = false, image } = options;
   const consumerAccounts = (options.consumerAccount ?? []).map(mustBeAccount);
   if (consumerAccounts.length > 0 && !acknowledgements)
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--consumer-account", "needs --acknowledgements");
+    throw badOption("--consumer-account", "needs --acknowledgements");
   for (const [option, isWanted] of [
     ["--acknowledgements", acknowledgements],
     ["--held-deletions", heldDeletions],
   ] as const)
     if (isWanted && mode === "policy")
-      throw new CliError("LAMEDUCK_BAD_OPTION", option, "needs processes of ours; --policy-only has none");
+      throw badOption(option, "needs processes of ours; --policy-only has none");
   const objects = manifestsOf({
     mode,
     namespace,
@@ -201,22 +203,10 @@ async function superfluousTo(
   return there.filter((one) => !own.has(pathOf(one)));
 }
 
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
-}
-
 /** As the chart's schema and the coordinator take it. @throws {CliError} */
 function mustBeAccount(account: string): string {
   if (/^[a-z0-9-]+\/[a-z0-9.-]+$/.test(account)) return account;
-  throw new CliError(
-    "LAMEDUCK_BAD_OPTION",
-    "--consumer-account",
-    `"${account}" is not of the form NAMESPACE/NAME`,
-  );
-}
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value];
+  throw badOption("--consumer-account", `"${account}" is not of the form NAMESPACE/NAME`);
 }
 
 const examples = ending(

@@ -5,8 +5,8 @@ import {
   operatorNames,
   systemNamespaces,
 } from "@lameduck/operator";
-import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
-import { CliError } from "../errors.ts";
+import { orUndefined, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { badOption } from "../errors.ts";
 import type { Manifest } from "./manifest.ts";
 import { fieldManager } from "./objects.ts";
 
@@ -30,17 +30,11 @@ export async function mustBeInjectable(
   ofLameduck: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const fail = (problem: string): never => {
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--enable", problem);
-  };
   for (const name of namespaces) {
-    if ([ofLameduck, ...systemNamespaces].includes(name)) fail(`pods of ${name} are never injected`);
-    try {
-      await client.get(`/api/v1/namespaces/${name}`, signal);
-    } catch (error) {
-      if (!hasStatus(error, 404)) throw error;
-      fail(`there is no namespace "${name}"`);
-    }
+    if ([ofLameduck, ...systemNamespaces].includes(name))
+      throw badOption("--enable", `pods of ${name} are never injected`);
+    const found = await orUndefined(client.get(`/api/v1/namespaces/${name}`, signal), 404);
+    if (found === undefined) throw badOption("--enable", `there is no namespace "${name}"`);
   }
 }
 
@@ -52,13 +46,8 @@ export async function label(
   signal: AbortSignal,
 ): Promise<boolean> {
   const path = `/api/v1/namespaces/${namespace}?fieldManager=${fieldManager}`;
-  try {
-    await client.patch(path, { metadata: { labels: { [injectLabel]: value } } }, "merge-patch", signal);
-    return true;
-  } catch (error) {
-    if (hasStatus(error, 404)) return false;
-    throw error;
-  }
+  const change = { metadata: { labels: { [injectLabel]: value } } };
+  return (await orUndefined(client.patch(path, change, "merge-patch", signal), 404)) !== undefined;
 }
 
 /** A namespace, or a ConfigMap with lameduck-init, that somebody else made. What is in it is theirs. */

@@ -1,4 +1,4 @@
-import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { orUndefined, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import type { Manifest } from "./manifest.ts";
 
 const plurals: Readonly<Record<string, string>> = {
@@ -21,16 +21,8 @@ export const nameOf = ({ kind, metadata }: Manifest): string =>
   `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${metadata.name}`;
 
 /** undefined where there is no such object, or no such kind. */
-export async function found(
-  client: KubernetesClient,
-  object: Manifest,
-): Promise<KubernetesObject | undefined> {
-  try {
-    return await client.get<KubernetesObject>(pathOf(object));
-  } catch (error) {
-    if (hasStatus(error, 404)) return undefined;
-    throw error;
-  }
+export function found(client: KubernetesClient, object: Manifest): Promise<KubernetesObject | undefined> {
+  return orUndefined(client.get<KubernetesObject>(pathOf(object)), 404);
 }
 
 export type Change = "created" | "changed" | "as it was";
@@ -53,13 +45,8 @@ export async function removed(
   object: Manifest,
   signal: AbortSignal,
 ): Promise<boolean> {
-  try {
-    await client.delete(pathOf(object), { propagationPolicy: "Background" }, signal);
-    return true;
-  } catch (error) {
-    if (hasStatus(error, 404)) return false;
-    throw error;
-  }
+  const deletion = client.delete(pathOf(object), { propagationPolicy: "Background" }, signal);
+  return (await orUndefined(deletion, 404)) !== undefined;
 }
 
 /** All at once would be too much for the API server where there are many, and one after another would take long. */

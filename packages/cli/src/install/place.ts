@@ -1,7 +1,7 @@
 import { operatorNames } from "@lameduck/operator";
 import type { KubernetesClient } from "@lameduck/kube";
-import { CliError } from "../errors.ts";
-import { orUndefined } from "./facts.ts";
+import { badOption } from "../errors.ts";
+import { ifReadable } from "./facts.ts";
 
 interface Configuration {
   readonly webhooks?: readonly {
@@ -15,8 +15,8 @@ interface Configuration {
  */
 export async function mustBeIn(client: KubernetesClient, namespace: string): Promise<void> {
   const path = `/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/${operatorNames.configuration}`;
-  const configuration = await orUndefined(client.get<Configuration>(path));
+  const configuration = await ifReadable(client.get<Configuration>(path));
   const place = configuration?.webhooks?.[0]?.clientConfig.service?.namespace;
   if (place === undefined || place === namespace) return;
-  throw new CliError("LAMEDUCK_BAD_OPTION", "--namespace", `Lameduck is installed in namespace ${place}`);
+  throw badOption("--namespace", `Lameduck is installed in namespace ${place}`);
 }

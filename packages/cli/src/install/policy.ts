@@ -6,7 +6,7 @@ import {
   type PolicyOptions,
 } from "@lameduck/operator";
 import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
-import { drainPolicies, factsOf, orUndefined } from "./facts.ts";
+import { drainPolicies, factsOf, ifReadable } from "./facts.ts";
 import type { Manifest } from "./manifest.ts";
 
 const labels = { "app.kubernetes.io/name": "lameduck" };
@@ -21,7 +21,7 @@ export async function admissionPolicies(
   signal: AbortSignal,
 ): Promise<Manifest[]> {
   const facts = await factsOf(client, signal);
-  const all = (await orUndefined(client.list(`${drainPolicies}/drainpolicies`, signal))) ?? [];
+  const all = (await ifReadable(client.list(`${drainPolicies}/drainpolicies`, signal))) ?? [];
   const own = new Map(
     all
       .filter(({ metadata }) => metadata.name === policyName)
@@ -56,7 +56,7 @@ export async function policiesThere(client: KubernetesClient, signal: AbortSigna
   const found = await Promise.all(
     lists.map(async ([kind, plural]) => {
       const path = `/apis/${apiVersion}/${plural}?labelSelector=${selector}`;
-      const objects = (await orUndefined(client.list(path, signal))) ?? [];
+      const objects = (await ifReadable(client.list(path, signal))) ?? [];
       return objects.map(({ metadata: { name } }) => ({ apiVersion, kind, metadata: { name } }));
     }),
   );

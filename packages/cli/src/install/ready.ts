@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import {
-  hasStatus,
+  orUndefined,
   type KubernetesClient,
   type KubernetesObject,
   type Pod,
@@ -44,24 +44,12 @@ export async function untilDeleted(
   signal: AbortSignal,
 ): Promise<void> {
   const until = Date.now() + milliseconds;
-  while (await isBeingDeleted(client, namespace, signal)) {
+  const read = (): Promise<KubernetesObject | undefined> =>
+    orUndefined(client.get<KubernetesObject>(`/api/v1/namespaces/${namespace}`, signal), 404);
+  while ((await read())?.metadata.deletionTimestamp !== undefined) {
     if (Date.now() > until)
       throw new CliError("LAMEDUCK_NOT_READY", `namespace ${namespace}`, "it is still being deleted");
     await delay(500, undefined, { signal });
-  }
-}
-
-async function isBeingDeleted(
-  client: KubernetesClient,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  try {
-    const { metadata } = await client.get<KubernetesObject>(`/api/v1/namespaces/${namespace}`, signal);
-    return metadata.deletionTimestamp !== undefined;
-  } catch (error) {
-    if (hasStatus(error, 404)) return false;
-    throw error;
   }
 }
 

@@ -5,6 +5,7 @@ import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
+import { say } from "../output.ts";
 import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
@@ -134,17 +135,13 @@ const isUser = ({ metadata, status }: Pod): boolean =>
   status?.phase !== "Succeeded" &&
   status?.phase !== "Failed";
 
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
-}
-
 /**
  * Pods whose deletion was held, and that nobody will delete or restore any more, are as they were before. Only called once the webhook that
  * holds them is gone.
  */
 export async function restoreHeld(client: KubernetesClient, signal: AbortSignal): Promise<void> {
   for (const pod of await restoreAll(client, signal))
-    process.stderr.write(`Pod ${pod}: has its labels back; its deletion was being held\n`);
+    say(`Pod ${pod}: has its labels back; its deletion was being held`);
 }
 
 const examples = ending(

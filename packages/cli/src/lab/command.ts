@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { enterStage, insideStage, OtherPortError } from "@lameduck/stage";
+import { say } from "../output.ts";
 import { conduct } from "./conduct.ts";
 import { addLabOptions, type LabOptions } from "./options.ts";
 import { labSettings } from "./settings.ts";
@@ -25,7 +26,7 @@ export function labCommand(exit: (code: number) => void): Command {
             network: options.network,
             allow: options.allow ?? [],
             writable: options.writable ?? [],
-            say: (line) => void process.stderr.write(`${line}\n`),
+            say,
           }),
     );
   });
@@ -38,7 +39,7 @@ async function conductWherePodsListen(argv: readonly string[], options: LabOptio
   } catch (error) {
     const [port] = error instanceof OtherPortError ? error.ports : [];
     if (port === undefined || options.port !== undefined || options.file !== undefined) throw error;
-    process.stderr.write(`the program listens on port ${port}: going there\n`);
+    say(`the program listens on port ${port}: going there`);
     const found = { ...options, port };
     return conduct(await labSettings(found, argv), found);
   }

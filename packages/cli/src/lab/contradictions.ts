@@ -1,4 +1,5 @@
-import { CliError } from "../errors.ts";
+import { badOption } from "../errors.ts";
+import { flagOf } from "../options.ts";
 import type { LabOptions } from "./options.ts";
 
 type Name = keyof LabOptions;
@@ -29,10 +30,10 @@ const ofNamespaces: readonly Name[] = ["allow", "writable"];
 export function mustAgree(options: LabOptions, sample: boolean): void {
   const given = (name: Name): boolean => options[name] !== undefined;
   const refuse = (name: Name, because: string): never => {
-    throw new CliError("LAMEDUCK_BAD_OPTION", flag(name), because);
+    throw badOption(flagOf(name), because);
   };
   for (const [one, other] of exclusive)
-    if (given(one) && given(other)) refuse(one, `cannot be given with ${flag(other)}`);
+    if (given(one) && given(other)) refuse(one, `cannot be given with ${flagOf(other)}`);
   for (const name of ofNamespaces)
     if (given(name) && options.network === "loopback")
       refuse(name, "goes with namespaces, not with --network loopback");
@@ -42,11 +43,7 @@ export function mustAgree(options: LabOptions, sample: boolean): void {
       refuse("protocol", "goes with a server of yours: the bundled one speaks http");
   } else
     for (const [name, wanted] of incomplete)
-      if (given(name) && !given(wanted)) refuse(name, `goes with ${flag(wanted)} only`);
+      if (given(name) && !given(wanted)) refuse(name, `goes with ${flagOf(wanted)} only`);
   if (options.file !== undefined)
     for (const name of ofCommands) if (given(name)) refuse(name, "goes with a command: the manifest says it");
-}
-
-function flag(name: Name): string {
-  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -6,7 +6,7 @@ import { presets } from "@lameduck/load/propagation";
 import { exitCodesOfRuns } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { addOutputOptions, type OutputOptions } from "../outputs.ts";
-import { number, whole } from "../numbers.ts";
+import { number, whole } from "../options.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
 export interface LabOptions extends OutputOptions {

@@ -1,5 +1,5 @@
 import { senderKinds, type SenderKind, type SenderSpec } from "@lameduck/load";
-import { CliError } from "../errors.ts";
+import { badOption } from "../errors.ts";
 
 /** What a sender of each kind is called in sentences. */
 const names: Record<SenderKind, string> = {
@@ -22,26 +22,20 @@ export function parseSenders(text: string): SenderSpec[] {
     .map((part) => part.trim())
     .filter((part) => part !== "")
     .flatMap((part) => ofKind(part));
-  if (specs.length === 0) throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", "names no sender");
-  if (specs.length > most)
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", `more than ${most} senders`);
+  if (specs.length === 0) throw badOption("--senders", "names no sender");
+  if (specs.length > most) throw badOption("--senders", `more than ${most} senders`);
   return specs;
 }
 
 function ofKind(part: string): SenderSpec[] {
   const [kind = "", number = "1", ...rest] = part.split(":");
   if (!isKind(kind) || rest.length > 0)
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
+    throw badOption(
       "--senders",
       `"${part}" is not KIND or KIND:NUMBER with KIND one of ${senderKinds.join(", ")}`,
     );
   if (!/^[1-9]\d{0,2}$/.test(number))
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
-      "--senders",
-      `"${part}": "${number}" is not a number of senders`,
-    );
+    throw badOption("--senders", `"${part}": "${number}" is not a number of senders`);
   return Array.from({ length: Number(number) }, (_, index): SenderSpec => ({
     kind,
     name: `${names[kind]}-${index + 1}`,

@@ -12,7 +12,7 @@ import {
 } from "@lameduck/stage";
 import { manifestFromCommand, type Workload, readManifest } from "@lameduck/manifests";
 import { parsePropagation, type LoadOptions } from "@lameduck/load";
-import { CliError } from "../errors.ts";
+import { badOption, CliError } from "../errors.ts";
 import { textOf } from "../input.ts";
 import { checkOutputs } from "../outputs.ts";
 import { mustAgree } from "./contradictions.ts";
@@ -29,7 +29,7 @@ const longestWait = 90;
 /** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
 export async function labSettings(options: LabOptions, command: readonly string[]): Promise<LabSettings> {
   if (options.file !== undefined && command.length > 0)
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--file", "goes without a command: the manifest has one");
+    throw badOption("--file", "goes without a command: the manifest has one");
   checkOutputs(options);
   const sample = options.file === undefined && command.length === 0;
   mustAgree(options, sample);
@@ -82,11 +82,7 @@ function adjusted(workload: Workload, { replicas, grace }: LabOptions): Workload
 function wholeSeconds(text: string, option: string): number {
   const seconds = parseDuration(text, option) / 1_000;
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > 3_600)
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
-      option,
-      `"${text}" is not a whole number of seconds from 1s to 3600s`,
-    );
+    throw badOption(option, `"${text}" is not a whole number of seconds from 1s to 3600s`);
   return seconds;
 }
 
@@ -94,12 +90,7 @@ function wholeSeconds(text: string, option: string): number {
 function mustLeavePorts({ allow = [] }: LabOptions, { template }: Workload): void {
   const own = [template.port, ...template.containers.flatMap(({ ports }) => ports.map(({ port }) => port))];
   const taken = allow.find(({ port }) => own.includes(port));
-  if (taken)
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
-      "--allow",
-      `port ${taken.port} is one that the pod itself listens on`,
-    );
+  if (taken) throw badOption("--allow", `port ${taken.port} is one that the pod itself listens on`);
 }
 
 function appOf({ template }: Workload, sample: boolean): App {
@@ -167,13 +158,8 @@ function builtInit(): { init?: string } {
 
 /** The workload of a manifest; `-` is stdin. */
 async function readWorkload(file: string): Promise<Workload> {
-  return readManifest(await read(file), file);
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await textOf(file);
-  } catch (error) {
-    throw new CliError("LAMEDUCK_BAD_OPTION", `--file ${file}`, fileProblem(error));
-  }
+  const text = await textOf(file).catch((error: unknown) => {
+    throw badOption(`--file ${file}`, fileProblem(error));
+  });
+  return readManifest(text, file);
 }

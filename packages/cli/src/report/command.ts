@@ -4,9 +4,9 @@ import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import type { DrainReport } from "@lameduck/operator";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
-import { mustBeNamespace } from "../install/connection.ts";
+import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
 import { interruptible } from "../interrupt.ts";
-import { mustBeWritable, onlyOneToStdout, writeOutput } from "../output.ts";
+import { checkFiles, writeOutput } from "../output.ts";
 import { reportPage } from "./page.ts";
 import { readReports } from "./read.ts";
 import { detailText, overviewText, type Asked } from "./text.ts";
@@ -31,11 +31,8 @@ export function reportCommand(exit: (code: number) => void): Command {
     .option("-n, --namespace <name>", "namespace of the pods (default: that of the kubeconfig's context)")
     .option("--pod <name>", "only pods whose name begins with this; a single pod is shown in full")
     .option("--since <time>", "only terminations of this time: 30m, 1h, 24h", "1h")
-    .option("--context <name>", "context of the kubeconfig (default: its current one)")
-    .option(
-      "--kubeconfig <file>",
-      "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
-    )
+    .addOption(contextOption)
+    .addOption(kubeconfigOption)
     .option("--json <file>", "write the reports and their figures as JSON; - is stdout")
     .option("--html <file>", "write a page with a chart of each termination; - is stdout")
     .addHelpText("after", examples)
@@ -44,9 +41,7 @@ export function reportCommand(exit: (code: number) => void): Command {
 
 async function report(options: Options): Promise<number> {
   const { json, html } = options;
-  mustBeWritable("--json", json);
-  mustBeWritable("--html", html);
-  onlyOneToStdout({ json, html });
+  checkFiles({ json, html });
   const since = parseDuration(options.since, "--since");
   const { context, kubeconfig } = options;
   const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));

@@ -1,6 +1,7 @@
 import type { Quantiles } from "@lameduck/accounting";
 import { printable } from "@lameduck/drain/common";
 import type { ConsumerRecord, DrainReport } from "@lameduck/operator";
+import { columns } from "../output.ts";
 import { figuresOf, type Figures } from "./figures.ts";
 
 /** What the command was asked for. */
@@ -22,7 +23,7 @@ export function overviewText(reports: readonly DrainReport[], { namespace, since
     `namespace ${namespace}: ${reports.length} termination${reports.length === 1 ? "" : "s"} in the last ${since}`,
     ...figureLines(figuresOf(reports)),
     "",
-    ...table(head, shown.map(row)),
+    ...columns([head, ...shown.map(row)]),
     ...(left > 0 ? [`and ${left} before; --json has all`] : []),
     "",
   ].join("\n");
@@ -65,7 +66,7 @@ export function detailText(report: DrainReport): string {
     "",
     ...momentLines(report),
     ...(consumers.length > 0
-      ? ["", ...table(["consumer", "basis", "let go"], consumers.map(consumerRow))]
+      ? ["", ...columns([["consumer", "basis", "let go"], ...consumers.map(consumerRow)])]
       : []),
     ...(containers.length > 0 ? [""] : []),
     ...containers.map(
@@ -99,17 +100,6 @@ function momentLines({ moments }: DrainReport): string[] {
 
 function consumerRow({ name, basis, state, appliedMs }: ConsumerRecord): string[] {
   return [name, basis ?? "unknown", appliedMs === undefined ? state : seconds(appliedMs)];
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const all = [head, ...rows].map((cells) => cells.map(printable));
-  const widths = head.map((_, column) => Math.max(...all.map((cells) => cells[column]!.length)));
-  return all.map((cells) =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join("  ")
-      .trimEnd(),
-  );
 }
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)}s`;

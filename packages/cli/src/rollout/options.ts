@@ -3,7 +3,7 @@ import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/load";
 import { exitCodesOfRuns } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { addOutputOptions, type OutputOptions } from "../outputs.ts";
-import { number, whole } from "../numbers.ts";
+import { collect, contextOption, kubeconfigOption, number, whole } from "../options.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
 export interface RolloutOptions extends OutputOptions {
@@ -47,11 +47,8 @@ export interface RolloutOptions extends OutputOptions {
 export function addRolloutOptions(command: Command): Command {
   command
     .option("-n, --namespace <name>", "namespace of the target (default: the context's)")
-    .option("--context <name>", "context of the kubeconfig (default: its current one)")
-    .option(
-      "--kubeconfig <file>",
-      "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
-    )
+    .addOption(contextOption)
+    .addOption(kubeconfigOption)
     .option("--as <name>", "act as this user, as kubectl does")
     .option("--as-group <name>", "act as a member of this group; may be repeated", collect)
     .optionsGroup("What happens to the pods (one of):")
@@ -127,10 +124,6 @@ export function addRolloutOptions(command: Command): Command {
     .option("-y, --yes", "do not ask")
     .option("--seed <n>", "the same seed gives the same load", whole(0, 2 ** 32 - 1), 1);
   return addOutputOptions(command).addHelpText("after", examples);
-}
-
-function collect(value: string, former: readonly string[] = []): string[] {
-  return [...former, value];
 }
 
 function podCount(text: string): number | "all" {

@@ -14,8 +14,9 @@ import {
   type Action,
   type TargetReference,
 } from "@lameduck/rollout";
-import { CliError } from "../errors.ts";
+import { badOption } from "../errors.ts";
 import { checkOutputs } from "../outputs.ts";
+import { flagOf } from "../options.ts";
 import { loadBounds, type LoadBounds } from "./bounds.ts";
 import type { RolloutOptions } from "./options.ts";
 
@@ -43,21 +44,17 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
   const routes = parseRoutes(options.url ?? [], mannerOf(options));
   if (routes.length === 0)
     for (const name of ["header", "method", "bodyFile", "caFile", "insecure"] as const)
-      if (options[name] !== undefined)
-        throw new CliError("LAMEDUCK_BAD_OPTION", flagOf(name), "goes with --url only");
-  if (routes.length > 0 && options.requests)
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--requests", "cannot be given with --url");
+      if (options[name] !== undefined) throw badOption(flagOf(name), "goes with --url only");
+  if (routes.length > 0 && options.requests) throw badOption("--requests", "cannot be given with --url");
   // The file is read after the rollout; a wrong time zone is reported before.
   if (options.requestsZone !== undefined) parseZone(options.requestsZone, "--requests-zone");
   if (options.inCluster)
     checkInClusterOptions({ parallel: options.parallel ?? 1, routes, maxRequests: options.requestsMax });
   else
     for (const name of ["parallel", "image"] as const)
-      if (options[name] !== undefined)
-        throw new CliError("LAMEDUCK_BAD_OPTION", `--${name}`, "goes with --in-cluster only");
+      if (options[name] !== undefined) throw badOption(`--${name}`, "goes with --in-cluster only");
   if (options.requestsMax !== undefined && options.requestsMax < routes.length)
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
+    throw badOption(
       "--requests-max",
       `${options.requestsMax} is less than one request for each --url (${routes.length})`,
     );
@@ -86,8 +83,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
 /** The form of every request, and the trusted certificates. */
 function mannerOf(options: RolloutOptions): RouteManner {
   const { protocol, header, method, bodyFile, caFile, insecure } = options;
-  if (insecure && caFile !== undefined)
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--ca-file", "cannot be given with --insecure");
+  if (insecure && caFile !== undefined) throw badOption("--ca-file", "cannot be given with --insecure");
   const headers = header?.flatMap((text) =>
     text.startsWith("@") ? linesOf("--header", text.slice(1)) : [text],
   );
@@ -116,13 +112,8 @@ function contentOf(option: string, file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new CliError("LAMEDUCK_BAD_OPTION", `${option} ${file}`, fileProblem(error));
+    throw badOption(`${option} ${file}`, fileProblem(error));
   }
-}
-
-/** "bodyFile" is --body-file. */
-function flagOf(name: string): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 type Chosen = (reference: TargetReference) => Action;
@@ -135,18 +126,17 @@ function chosenAction(options: RolloutOptions): Chosen {
   if (options.delete) given.push(["--delete", (target) => remove(target, { how: "delete", pods })]);
   if (options.evict) given.push(["--evict", (target) => remove(target, { how: "evict", pods })]);
   if (node !== undefined && !isName(node))
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--drain", `"${node}" cannot be the name of a node`);
+    throw badOption("--drain", `"${node}" cannot be the name of a node`);
   if (node !== undefined) given.push(["--drain", (target) => drain(target, node)]);
   if (options.watch) given.push(["--watch", watch]);
   const [first, second] = given;
   if (!first)
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
+    throw badOption(
       "lameduck rollout",
       "say what is to happen: --restart, --scale N, --delete, --evict, --drain NODE or --watch",
     );
-  if (second) throw new CliError("LAMEDUCK_BAD_OPTION", second[0], `cannot be given with ${first[0]}`);
+  if (second) throw badOption(second[0], `cannot be given with ${first[0]}`);
   if (options.pods !== undefined && first[0] !== "--delete" && first[0] !== "--evict")
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--pods", "goes with --delete and --evict only");
+    throw badOption("--pods", "goes with --delete and --evict only");
   return first[1];
 }

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { adviseCommand, type ScenarioFlags } from "@lameduck/simulator";
-import { mustBeWritable, onlyOneToStdout, writeOutput } from "../output.ts";
+import { checkFiles, writeOutput } from "../output.ts";
 import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
 
@@ -31,9 +31,7 @@ export function advise(): Command {
     .option("--patch <file>", "write a strategic merge patch, for kubectl patch; - is stdout")
     .addHelpText("after", examples)
     .action(async (scenario: string | undefined, { file, ...options }: Options) => {
-      mustBeWritable("--json", options.json);
-      mustBeWritable("--patch", options.patch);
-      onlyOneToStdout({ json: options.json, patch: options.patch });
+      checkFiles({ json: options.json, patch: options.patch });
       const output = await adviseCommand({ ...options, scenario, manifest: file });
       if (options.json !== "-" && options.patch !== "-") process.stdout.write(output.text);
       writeOutput("--json", options.json, () => `${JSON.stringify(output.json)}\n`);

@@ -1,5 +1,5 @@
 import { Option, type Command } from "commander";
-import { number, whole } from "../numbers.ts";
+import { number, whole } from "../options.ts";
 
 /** What both commands may say about a scenario. */
 export function addScenarioFlags(command: Command): Command {

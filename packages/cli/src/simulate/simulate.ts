@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { namedScenarios, simulateCommand, type ScenarioFlags } from "@lameduck/simulator";
 import { withAddresses } from "../about.ts";
-import { mustBeWritable, onlyOneToStdout, writeOutput } from "../output.ts";
+import { checkFiles, writeOutput } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
@@ -27,9 +27,7 @@ export function simulate(): Command {
     .option("--html <file>", "write a page with charts; - is stdout")
     .addHelpText("after", examples)
     .action(async (scenario: string | undefined, options: Options) => {
-      mustBeWritable("--json", options.json);
-      mustBeWritable("--html", options.html);
-      onlyOneToStdout({ json: options.json, html: options.html });
+      checkFiles({ json: options.json, html: options.html });
       const progress = new Progress();
       const onProgress = (done: number, of: number): void =>
         progress.update("simulating", `${done} of ${of} terminations`);

@@ -1,6 +1,7 @@
 import type { Audit, AuditOptions } from "@lameduck/audit";
 import { enterStage, insideStage } from "@lameduck/stage";
 import { catchInterrupt } from "../../interrupt.ts";
+import { say } from "../../output.ts";
 import { Progress } from "../../progress.ts";
 import { prove } from "./prove.ts";
 import { plainProof, proofText } from "./report.ts";
@@ -13,7 +14,6 @@ import { plainProof, proofText } from "./report.ts";
 export async function enterLab(): Promise<number | undefined> {
   if (insideStage()) return undefined;
   const [, program = "", ...rest] = process.argv;
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
   return enterStage(program, rest, { network: "namespaces", say });
 }
 

@@ -1,5 +1,6 @@
-import { accessSync, constants, readFileSync, statSync } from "node:fs";
-import { basename, delimiter, join, resolve } from "node:path";
+import { readFileSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { findCommand } from "@lameduck/stage";
 
 /** Whether this machine has the program of a command line, and the files that it names. */
 export function isHere(argv: readonly string[], folder = process.cwd()): boolean {
@@ -37,8 +38,7 @@ function hasScript([verb = "start", name = verb]: readonly string[], folder: str
 }
 
 function isProgram(program: string, folder: string): boolean {
-  if (program.includes("/")) return isExecutable(resolve(folder, program));
-  return (process.env["PATH"] ?? "").split(delimiter).some((path) => isExecutable(join(path, program)));
+  return findCommand(program, process.env["PATH"] ?? "", folder) !== undefined;
 }
 
 /** Options and expressions may be anything; a path, or the name of a script, has to be there. */
@@ -47,13 +47,4 @@ function isThere(word: string, folder: string): boolean {
     /^(?:\/|\.{1,2}\/)[\w./-]+$/.test(word) ||
     /^[\w./-]+\.(?:[cm]?[jt]s|py|rb|sh|php|jar|pl|conf|cfg|ini|ya?ml|json)$/.test(word);
   return !isFile || statSync(resolve(folder, word), { throwIfNoEntry: false }) !== undefined;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,7 @@
 import { fingerprintOf, spell } from "@lameduck/audit";
 import { causes, type RemedyResult } from "@lameduck/accounting";
 import { printable } from "@lameduck/drain/common";
+import { columns } from "../../output.ts";
 import { pictureOf } from "./picture.ts";
 import type { Proof } from "./prove.ts";
 
@@ -13,17 +14,13 @@ export function proofText({ workload, skipped, notes, before, after, verdicts }:
     ["", "lost of sent", "killed", "longest hold", "why"],
     ...results.map(([name, result]) => rowOf(name, result)),
   ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const table = rows.map((row) =>
-    `  ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  ")}`.trimEnd(),
-  );
   const list = verdicts
     .toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
     .map(({ finding, verdict, because }) => `  ${verdict.padEnd(13)}  ${finding.rule}: ${because}`);
   return [
     head,
     ...notes.map((note) => `  ${note}`),
-    ...table,
+    ...columns(rows).map((line) => `  ${line}`),
     ...(after ? [] : ["  fixed: not rolled, because no fix is known; see what each finding says"]),
     ...pictureOf(results).map((line) => `  ${line}`),
     ...list,

@@ -10,7 +10,7 @@ import {
 import type { Condition, KubernetesClient, KubernetesObject, Pod, Service, Workload } from "@lameduck/kube";
 import { version } from "../../about.ts";
 import { carrierState, type CarrierConfigMap, type CarrierState } from "../carrier.ts";
-import { factsOf, orUndefined, policyOf } from "../facts.ts";
+import { factsOf, ifReadable, policyOf } from "../facts.ts";
 import { helmRelease } from "../helm.ts";
 import { readCoordinator, type ReplicaStatus } from "./coordinator.ts";
 import { injectorOfPolicy, injectorOfWebhook } from "../trial/injector.ts";
@@ -56,12 +56,12 @@ export async function readStatus(
   namespace: string,
   signal: AbortSignal,
 ): Promise<Status> {
-  const get = <T>(path: string): Promise<T | undefined> => orUndefined(client.get<T>(path, signal));
+  const get = <T>(path: string): Promise<T | undefined> => ifReadable(client.get<T>(path, signal));
   const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`;
   const [deployment, webhook, policies, helm, namespaces, mistaken] = await Promise.all([
     get<Workload>(`${deployments}/${operatorNames.workload}`),
     get<WebhookConfiguration>(`${admission}/mutatingwebhookconfigurations/${operatorNames.configuration}`),
-    orUndefined(client.list<KubernetesObject>(ownPolicies, signal)),
+    ifReadable(client.list<KubernetesObject>(ownPolicies, signal)),
     helmRelease(client),
     namespacesOf(client, namespace, signal),
     mislabelled(client, signal),
@@ -127,7 +127,7 @@ async function namespacesOf(
     const [pods, services, carrier, namespacePolicy] = await Promise.all([
       client.list<Pod & MountingPod>(`${within}/pods`, signal),
       client.list<Service>(`${within}/services`, signal),
-      orUndefined(
+      ifReadable(
         client.get<CarrierConfigMap>(`${within}/configmaps/${operatorNames.carrierConfigMap}`, signal),
       ),
       policyOf(client, name, signal),

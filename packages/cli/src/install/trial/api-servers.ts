@@ -1,5 +1,5 @@
 import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
-import { orUndefined } from "../facts.ts";
+import { ifReadable } from "../facts.ts";
 
 interface Identity extends KubernetesObject {
   readonly spec?: { readonly renewTime?: string };
@@ -12,7 +12,7 @@ const recent = 60_000;
 export async function apiServers(client: KubernetesClient, signal: AbortSignal): Promise<number | undefined> {
   const selector = encodeURIComponent("apiserver.kubernetes.io/identity=kube-apiserver");
   const path = `/apis/coordination.k8s.io/v1/namespaces/kube-system/leases?labelSelector=${selector}`;
-  const leases = (await orUndefined(client.list<Identity>(path, signal))) ?? [];
+  const leases = (await ifReadable(client.list<Identity>(path, signal))) ?? [];
   const renewed = leases.map(({ spec }) => Date.parse(spec?.renewTime ?? "")).filter((at) => at > 0);
   // By their own clocks: ours may be wrong.
   const newest = Math.max(...renewed);

@@ -1,0 +1,47 @@
+import { InvalidArgumentError, Option } from "commander";
+import { badOption } from "./errors.ts";
+
+export const contextOption = new Option(
+  "--context <name>",
+  "context of the kubeconfig (default: its current one)",
+);
+
+export const kubeconfigOption = new Option(
+  "--kubeconfig <file>",
+  "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
+);
+
+/** What a name of a namespace may be (RFC 1123). @throws {CliError} */
+export function mustBeNamespace(option: string, name: string): string {
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) return name;
+  throw badOption(option, `"${name}" is no name of a namespace`);
+}
+
+/** "bodyFile" is --body-file. */
+export function flagOf(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** Parser of an option that may be repeated. */
+export function collect(value: string, former: readonly string[] = []): string[] {
+  return [...former, value];
+}
+
+type NumberParser = (text: string) => number;
+
+export function whole(least: number, most: number): NumberParser {
+  return bounded("a whole number", Number.isInteger, least, most);
+}
+
+export function number(least: number, most: number): NumberParser {
+  return bounded("a number", Number.isFinite, least, most);
+}
+
+function bounded(what: string, is: (value: number) => boolean, least: number, most: number): NumberParser {
+  return (text) => {
+    const value = Number(text);
+    if (!is(value) || text.trim() === "" || value < least || value > most)
+      throw new InvalidArgumentError(`It must be ${what} from ${least} to ${most}.`);
+    return value;
+  };
+}
