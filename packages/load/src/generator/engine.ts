@@ -143,15 +143,9 @@ export class LoadEngine {
       done: this.#done,
     });
     this.#due++;
-    const { record } = exchange;
-    record.pod = end.pod;
-    record.podKnownBy = end.podKnownBy;
-    record.connection = end.connection;
-    record.connected = end.connected;
-    record.sent = end.connected;
-    record.received = end.received;
-    record.endedBySender = end.endedBySender;
-    exchange.finish(end);
+    const { at, outcome, error, ...carried } = end;
+    Object.assign(exchange.record, carried, { sent: carried.connected });
+    exchange.finish({ at, outcome, error });
   }
 
   readonly #done = (exchange: Exchange): void => {

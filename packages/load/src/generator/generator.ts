@@ -3,7 +3,6 @@ import { ClientSender } from "../senders/client.ts";
 import { HealthCheckedSender } from "../senders/health-checked.ts";
 import { L4Sender } from "../senders/l4.ts";
 import { ProxyCaller } from "../senders/proxy-caller.ts";
-import type { DecidingSpec } from "../senders/spec.ts";
 import { Dialer } from "../protocols/dialer.ts";
 import { LoadEngine } from "./engine.ts";
 import { protocolTraits } from "../protocols.ts";
@@ -122,11 +121,8 @@ export class Generator {
 }
 
 function build(sender: GeneratorSender, context: SenderContext): LoadSender {
-  return "proxy" in sender ? new ProxyCaller(context, sender.proxy) : decide(sender.spec, context);
-}
-
-function decide(spec: DecidingSpec, context: SenderContext): LoadSender {
-  switch (spec.kind) {
+  if ("proxy" in sender) return new ProxyCaller(context, sender.proxy);
+  switch (sender.spec.kind) {
     case "l4":
       return new L4Sender(context, { cuts: false });
     case "l4-cut":
@@ -134,6 +130,6 @@ function decide(spec: DecidingSpec, context: SenderContext): LoadSender {
     case "client":
       return new ClientSender(context);
     case "health-checked":
-      return new HealthCheckedSender(context, spec);
+      return new HealthCheckedSender(context, sender.spec);
   }
 }

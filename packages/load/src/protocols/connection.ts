@@ -1,11 +1,10 @@
 import type { Socket } from "node:net";
-import type { Outcome, RequestRecord } from "@lameduck/accounting";
 import type { Answer } from "../answer.ts";
+import type { Finished } from "../generator/records.ts";
 import type { Exchange, Failure } from "./exchange.ts";
 import { classify } from "./failures.ts";
-import type { TlsOptions } from "../plan.ts";
 import { allHeaders, headOf, type RequestForm } from "../request-form.ts";
-import { cut, openHttp1, type Http1Events } from "./socket.ts";
+import { cut, open, type SocketEvents, type SocketOptions } from "./socket.ts";
 
 /** One connection of the load, in whatever protocol. */
 export interface Connection {
@@ -22,34 +21,18 @@ export interface Connection {
 }
 
 /** How a lasting connection (a WebSocket, an event stream) ended, where its client did not end it. */
-export interface SessionEnd {
-  readonly connection: number;
-  readonly pod: string | undefined;
-  readonly podKnownBy: RequestRecord["podKnownBy"];
-  readonly connected: number | undefined;
-  readonly at: number;
-  readonly outcome: Outcome;
-  readonly error: string | undefined;
-  readonly received: number;
-  readonly endedBySender: boolean;
-}
+export type SessionEnd = { readonly at: number } & Readonly<
+  Pick<
+    Finished,
+    "connection" | "pod" | "podKnownBy" | "connected" | "outcome" | "error" | "received" | "endedBySender"
+  >
+>;
 
 /** Where a connection goes and what surrounds it. */
-export interface ConnectionOptions {
+export interface ConnectionOptions extends SocketOptions {
   readonly id: number;
-  readonly pod: string | undefined;
-  readonly address: string;
-  readonly port: number;
-  readonly localAddress: string | undefined;
-  /** Over TLS. */
-  readonly secure: boolean;
-  readonly tls: TlsOptions;
   /** What every request says, beside its path and host. */
   readonly form: RequestForm;
-  /** The authority: what a Host header says. */
-  readonly host: string;
-  /** Shared by all connections: bytes are consumed before the next read. */
-  readonly buffer: Buffer;
   readonly now: () => number;
   /** The answer is complete. Says which pod gave it. */
   readonly answered: (exchange: Exchange, answer: Answer) => void;
@@ -60,24 +43,6 @@ export interface ConnectionOptions {
   /** The server has said that it has not processed this one: it may go elsewhere, and does in every client of the protocol. */
   readonly again: (exchange: Exchange) => void;
   readonly sessionEnded: (end: SessionEnd) => void;
-}
-
-/** The server answered something else than the protocol: every request that waited fails, with the error code given for each case. */
-export function refuse(
-  exchanges: Iterable<Exchange>,
-  { status, received, at }: { readonly status: number; readonly received: number; readonly at: number },
-  errors: { readonly serverError: string; readonly otherAnswer: string },
-): void {
-  for (const exchange of exchanges) {
-    exchange.record.status = status || undefined;
-    exchange.record.received = received;
-    exchange.fail(
-      status >= 500
-        ? { outcome: "bad-status", error: errors.serverError }
-        : { outcome: "wrong-body", error: errors.otherAnswer },
-      at,
-    );
-  }
 }
 
 /** What connections of all protocols share: what they carry, and how they were cut. */
@@ -95,6 +60,7 @@ export abstract class BaseConnection<Options extends ConnectionOptions> implemen
   /** Why it ended. */
   protected code = "EOF";
   protected severed = false;
+  protected gone = false;
   #carried = 0;
 
   constructor(options: Options) {
@@ -125,19 +91,36 @@ export abstract class BaseConnection<Options extends ConnectionOptions> implemen
     record.podKnownBy = "choice";
   }
 
-  protected openHttp1({ connected, ready, read }: Omit<Http1Events, "failed" | "ended">): Socket {
-    return openHttp1(this.options, {
+  protected open(alpn: string, { connected, ...events }: Omit<SocketEvents, "failed" | "ended">): Socket {
+    return open(this.options, alpn, {
+      ...events,
       connected: () => {
         this.connected = this.options.now();
         connected();
       },
-      ready,
-      read,
       failed: (code) => {
         this.code = code;
       },
       ended: (orderly) => this.finish(orderly),
     });
+  }
+
+  /** Reports its end, once. */
+  protected leave(): void {
+    if (this.gone) return;
+    this.gone = true;
+    this.options.gone(this);
+  }
+
+  protected answered(exchange: Exchange, answer: Answer): void {
+    this.options.answered(exchange, answer);
+    exchange.answered(answer, this.options.now());
+  }
+
+  /** Ends a request that was on it when it ended. */
+  protected lose(exchange: Exchange, failure: Failure): void {
+    if (this.severed) exchange.record.endedBySender = true;
+    exchange.fail(failure, this.options.now());
   }
 
   /** What becomes of a request that was on it when it ended. */
@@ -170,6 +153,23 @@ export abstract class LastingConnection extends BaseConnection<
     const { host, form, path } = this.options;
     const all = allHeaders([["Host", host], ["User-Agent", "lameduck-load"], ...headers], form);
     this.socket.write(`${headOf("GET", path, all)}\r\n`, "latin1");
+  }
+
+  /** The server answered something else than the protocol: every request that waited fails, with the error code given for each case. */
+  protected refused(
+    exchanges: Iterable<Exchange>,
+    status: number,
+    errors: { readonly serverError: string; readonly otherAnswer: string },
+  ): void {
+    for (const exchange of exchanges) {
+      exchange.record.status = status || undefined;
+      exchange.record.received = this.received;
+      const failure: Failure =
+        status >= 500
+          ? { outcome: "bad-status", error: errors.serverError }
+          : { outcome: "wrong-body", error: errors.otherAnswer };
+      exchange.fail(failure, this.options.now());
+    }
   }
 
   /** Reports how it ended where its client did not end it. @param error undefined for an orderly end. */

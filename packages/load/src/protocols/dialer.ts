@@ -6,23 +6,12 @@ import { HttpConnection } from "./http1.ts";
 import { Http2Connection } from "./http2.ts";
 import type { LoadPlan } from "../plan.ts";
 import { allHeaders, headOf } from "../request-form.ts";
+import type { Place } from "./socket.ts";
 import { WebSocketConnection } from "./websocket.ts";
 
-/** A place to connect to; `pod` where the sender itself chose it. */
-export interface Place {
-  readonly pod?: string;
-  readonly address: string;
-  readonly port: number;
-}
-
 /** What the caller does with the connection afterwards. */
-export interface Handlers {
-  readonly idle: (connection: Connection) => void;
-  readonly gone: (connection: Connection) => void;
-  /** The request was not processed there, and is to be sent elsewhere. */
-  readonly again: (exchange: Exchange) => void;
-  readonly answered?: (exchange: Exchange, answer: Answer) => void;
-}
+export type Handlers = Pick<ConnectionOptions, "idle" | "gone" | "again"> &
+  Partial<Pick<ConnectionOptions, "answered">>;
 
 export type Dial = (place: Place, handlers: Handlers) => Connection;
 
@@ -32,18 +21,16 @@ const bufferSize = 64 * 1024;
 /** A client that is sent away by one server after another gives up; gRPC's transparent retries stop earlier, browsers' later. */
 const mostRetries = 5;
 
-type DialPlan = Pick<LoadPlan, "protocol" | "secure" | "tls" | "host" | "paths" | "request">;
-
 /** Opens the generator's connections and numbers them. */
 export class Dialer {
   readonly #now: () => number;
-  readonly #plan: DialPlan;
+  readonly #plan: LoadPlan;
   readonly #body: Buffer | undefined;
   readonly #buffer = Buffer.allocUnsafe(bufferSize);
   readonly #heads = new Map<string, string>();
   #connections = 0;
 
-  constructor(now: () => number, plan: DialPlan) {
+  constructor(now: () => number, plan: LoadPlan) {
     this.#now = now;
     this.#plan = plan;
     this.#body = plan.request.body === undefined ? undefined : Buffer.from(plan.request.body, "base64");
@@ -60,10 +47,9 @@ export class Dialer {
       const address = place.address.includes(":") ? `[${place.address}]` : place.address;
       return this.#open(
         {
+          ...place,
+          ...handlers,
           id: ++this.#connections,
-          pod: place.pod,
-          address: place.address,
-          port: place.port,
           localAddress,
           secure: this.#plan.secure,
           tls: this.#plan.tls,
@@ -72,8 +58,6 @@ export class Dialer {
           buffer: this.#buffer,
           now: this.#now,
           answered: handlers.answered ?? noteHeader,
-          idle: handlers.idle,
-          gone: handlers.gone,
           again: (exchange) => this.#again(exchange, handlers.again),
           sessionEnded,
         },
@@ -90,10 +74,8 @@ export class Dialer {
         return new HttpConnection({
           ...options,
           body: this.#body,
-          head: (exchange, keepAlive) =>
-            named
-              ? `${this.#head(exchange.path, options.host, keepAlive)}x-lameduck-id: ${exchange.row}\r\n\r\n`
-              : `${this.#head(exchange.path, options.host, keepAlive)}\r\n`,
+          head: ({ path, row }, keepAlive) =>
+            `${this.#head(path, options.host, keepAlive)}${named ? `x-lameduck-id: ${row}\r\n` : ""}\r\n`,
         });
       case "h2":
       case "h2c":

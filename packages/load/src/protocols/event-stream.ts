@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-import { LastingConnection, refuse, type ConnectionOptions } from "./connection.ts";
+import { LastingConnection, type ConnectionOptions } from "./connection.ts";
 import { EventReader } from "./event-reader.ts";
 import type { Exchange } from "./exchange.ts";
 import { gaveUp } from "./failures.ts";
@@ -18,14 +18,13 @@ export class EventStream extends LastingConnection {
   readonly #reader = new ResponseReader();
   readonly #events = new EventReader();
   readonly #waiting = new Set<Exchange>();
-  #gone = false;
   #answering: NodeJS.Timeout | undefined;
 
   constructor(options: ConnectionOptions & { readonly path: string }) {
     super(options);
     this.#reader.onBody = (bytes, from, to) => this.#events.push(bytes, from, to);
     this.#reader.reset(0);
-    this.socket = this.openHttp1({
+    this.socket = this.open("http/1.1", {
       connected: () => undefined,
       ready: () => this.#subscribe(),
       read: (bytes, length) => this.#read(bytes, length),
@@ -33,7 +32,7 @@ export class EventStream extends LastingConnection {
   }
 
   get reusable(): boolean {
-    return !this.#gone && !this.retiring;
+    return !this.gone && !this.retiring;
   }
 
   protected wait(exchange: Exchange): void {
@@ -64,7 +63,9 @@ export class EventStream extends LastingConnection {
     this.#reader.push(bytes, length);
     const { status, type, invalid, complete } = this.#reader;
     if (invalid || (status >= 200 && (status !== 200 || !type.startsWith("text/event-stream")))) {
-      this.#refused(status);
+      this.refused(this.#waiting, status, { serverError: "NO_EVENTS", otherAnswer: "NOT_EVENTS" });
+      this.#waiting.clear();
+      this.#end();
       return;
     }
     if (this.#events.events > before) this.#event();
@@ -90,18 +91,7 @@ export class EventStream extends LastingConnection {
     exchange.record.status = this.#reader.status;
     // An event, not a whole answer: its number of bytes is not checked.
     const answer = { status: this.#reader.status, body: 0, text: "", reported: this.#reader.reported };
-    this.options.answered(exchange, answer);
-    exchange.answered(answer, this.options.now());
-  }
-
-  #refused(status: number): void {
-    refuse(
-      this.#waiting,
-      { status, received: this.received, at: this.options.now() },
-      { serverError: "NO_EVENTS", otherAnswer: "NOT_EVENTS" },
-    );
-    this.#waiting.clear();
-    this.#end();
+    this.answered(exchange, answer);
   }
 
   protected giveUp(exchange: Exchange): void {
@@ -113,8 +103,7 @@ export class EventStream extends LastingConnection {
 
   /** Ended by the server, or still open. */
   protected finish(orderly: boolean): void {
-    if (this.#gone) return;
-    const { now, again } = this.options;
+    if (this.gone) return;
     const subscribed = this.#reader.status === 200;
     const whole =
       orderly && subscribed && (this.#reader.complete || this.#reader.end()) && this.#events.between;
@@ -127,18 +116,16 @@ export class EventStream extends LastingConnection {
     if (subscribed) this.sessionEnded(error);
     for (const exchange of waiting) {
       exchange.record.received = this.received;
-      if (this.severed) exchange.record.endedBySender = true;
-      if (!whole) exchange.fail({ ...failure, error: error ?? failure.error }, now());
+      if (!whole) this.lose(exchange, { ...failure, error: error ?? failure.error });
       else if (heard && exchange.mode === "new") this.#answer(exchange);
-      else again(exchange);
+      else this.options.again(exchange);
     }
   }
 
   #end(): void {
-    if (this.#gone) return;
-    this.#gone = true;
+    if (this.gone) return;
     clearTimeout(this.#answering);
     this.socket.destroy();
-    this.options.gone(this);
+    this.leave();
   }
 }

@@ -1,4 +1,4 @@
-import type { ConnectionMode, Outcome, RequestKind, StatusClasses } from "@lameduck/accounting";
+import type { ConnectionMode, Outcome, StatusClasses } from "@lameduck/accounting";
 import type { Answer } from "../answer.ts";
 import { grpcStatusName } from "./grpc-status.ts";
 import type { Expectation } from "../plan.ts";
@@ -10,50 +10,41 @@ export interface Failure {
   readonly error: string;
 }
 
+export interface ExchangeOptions extends Pick<Finished, "intended" | "fired" | "mode" | "kind" | "sender"> {
+  readonly row: number;
+  readonly path: string;
+  readonly expectation: Expectation | undefined;
+  /** Statuses from 500 on, or gRPC's, that are no loss. */
+  readonly meant: readonly number[];
+  /** What statuses are held to, or learned for; without it everything below 500 is right. */
+  readonly classes?: StatusClasses | undefined;
+  readonly isBaseline?: boolean;
+  readonly done: (exchange: Exchange) => void;
+}
+
 /** One request from the moment it is due until it has ended; ends exactly once. */
 export class Exchange {
   readonly row: number;
-  readonly record: Finished;
   readonly path: string;
-  readonly expectation: Expectation | undefined;
-  readonly #meant: readonly number[];
-  readonly #classes: StatusClasses | undefined;
-  readonly #isBaseline: boolean;
-  readonly #done: (exchange: Exchange) => void;
+  readonly record: Finished;
+  readonly #options: ExchangeOptions;
   #ended = false;
   /** Gives the request up; set by the connection that carries it. */
   giveUp: () => void = () => this.fail({ outcome: "timeout", error: "ETIMEDOUT" }, this.record.intended);
 
-  constructor(options: {
-    row: number;
-    intended: number;
-    fired: number | undefined;
-    mode: ConnectionMode;
-    kind: RequestKind;
-    sender: number;
-    path: string;
-    expectation: Expectation | undefined;
-    meant: readonly number[];
-    /** What statuses are held to, or learned for; without it everything below 500 is right. */
-    classes?: StatusClasses | undefined;
-    isBaseline?: boolean;
-    done: (exchange: Exchange) => void;
-  }) {
-    this.row = options.row;
-    this.path = options.path;
-    this.expectation = options.expectation;
-    this.#meant = options.meant;
-    this.#classes = options.classes;
-    this.#isBaseline = options.isBaseline ?? false;
-    this.#done = options.done;
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    const { row, path, intended, fired, mode, kind, sender } = options;
+    this.row = row;
+    this.path = path;
     this.record = {
-      intended: options.intended,
-      fired: options.fired,
+      intended,
+      fired,
       sent: undefined,
       finished: undefined,
-      mode: options.mode,
-      kind: options.kind,
-      sender: options.sender,
+      mode,
+      kind,
+      sender,
       pod: undefined,
       podKnownBy: undefined,
       connection: undefined,
@@ -76,13 +67,9 @@ export class Exchange {
     return this.record.mode;
   }
 
-  get kind(): RequestKind {
-    return this.record.kind;
-  }
-
   /** Bytes of body that have to be kept to check it. */
   get wanted(): number {
-    const text = this.expectation?.text;
+    const text = this.#options.expectation?.text;
     return text === undefined ? 0 : text.length + 1;
   }
 
@@ -104,31 +91,29 @@ export class Exchange {
     this.#end(this.#judge(response), at);
   }
 
-  #judge(response: Answer): Outcome {
-    if (response.grpcStatus !== undefined) return this.#judgeCall(response.grpcStatus);
-    if (response.status >= 500) return this.#meant.includes(response.status) ? "ok" : "bad-status";
-    if (this.#isBaseline) this.#classes?.learn(response.status);
-    else if (this.#classes?.knows(response.status) === false) {
-      this.record.error = this.#classes.code;
+  #judge({ status, grpcStatus, body, text }: Answer): Outcome {
+    const { meant, classes, isBaseline, expectation } = this.#options;
+    if (grpcStatus !== undefined) {
+      if (grpcStatus === 0 || meant.includes(grpcStatus)) return "ok";
+      this.record.error = grpcStatusName(grpcStatus);
+      return "bad-status";
+    }
+    if (status >= 500) return meant.includes(status) ? "ok" : "bad-status";
+    if (isBaseline) classes?.learn(status);
+    else if (classes?.knows(status) === false) {
+      this.record.error = classes.code;
       return "other-status";
     }
     // What the app answers is known for its successes only: a redirect or a 404 has a body of its own.
-    if (response.status >= 300 || this.expectation === undefined) return "ok";
-    const { bytes, text } = this.expectation;
-    if (bytes !== undefined && bytes !== response.body) return "wrong-body";
-    return text === undefined || text === response.text ? "ok" : "wrong-body";
-  }
-
-  #judgeCall(status: number): Outcome {
-    if (status === 0 || this.#meant.includes(status)) return "ok";
-    this.record.error = grpcStatusName(status);
-    return "bad-status";
+    if (status >= 300 || expectation === undefined) return "ok";
+    const { bytes = body, text: expected = text } = expectation;
+    return bytes === body && expected === text ? "ok" : "wrong-body";
   }
 
   #end(outcome: Outcome, at: number): void {
     this.#ended = true;
     this.record.outcome = outcome;
     this.record.finished = at;
-    this.#done(this);
+    this.#options.done(this);
   }
 }

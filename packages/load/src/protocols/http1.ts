@@ -26,11 +26,10 @@ export class HttpConnection extends BaseConnection<HttpConnectionOptions> {
   #ready = false;
   #exchange: Exchange | undefined;
   #reuseUntil = Infinity;
-  #gone = false;
 
   constructor(options: HttpConnectionOptions) {
     super(options);
-    this.socket = this.openHttp1({
+    this.socket = this.open("http/1.1", {
       connected: () => {
         // A handshake that fails is not a connection that was never there.
         if (this.#exchange) this.#exchange.record.connected = this.connected;
@@ -45,7 +44,7 @@ export class HttpConnection extends BaseConnection<HttpConnectionOptions> {
 
   /** Whether the server, by its own announcement, still keeps it open. */
   get reusable(): boolean {
-    return !this.#gone && !this.retiring && this.options.now() < this.#reuseUntil;
+    return !this.gone && !this.retiring && this.options.now() < this.#reuseUntil;
   }
 
   send(exchange: Exchange): void {
@@ -95,10 +94,9 @@ export class HttpConnection extends BaseConnection<HttpConnectionOptions> {
   #complete(exchange: Exchange, clean: boolean): void {
     this.#end(exchange);
     exchange.record.status = this.#reader.status;
-    this.options.answered(exchange, this.#reader);
-    exchange.answered(this.#reader, this.options.now());
+    this.answered(exchange, this.#reader);
     const keepAlive =
-      clean && exchange.mode === "pooled" && this.#reader.keepAlive && !this.retiring && !this.#gone;
+      clean && exchange.mode === "pooled" && this.#reader.keepAlive && !this.retiring && !this.gone;
     if (!keepAlive) {
       this.#close();
       return;
@@ -128,14 +126,13 @@ export class HttpConnection extends BaseConnection<HttpConnectionOptions> {
         return;
       }
       this.#end(exchange);
-      if (this.severed) exchange.record.endedBySender = true;
       if (this.received > 0 && this.#reader.status >= 200) {
         exchange.record.status = this.#reader.status;
         this.options.answered(exchange, this.#reader);
       }
-      exchange.fail(this.failure(), this.options.now());
+      this.lose(exchange, this.failure());
     }
-    this.#leave();
+    this.leave();
   }
 
   #end(exchange: Exchange): void {
@@ -145,12 +142,6 @@ export class HttpConnection extends BaseConnection<HttpConnectionOptions> {
 
   #close(): void {
     this.socket.destroy();
-    this.#leave();
-  }
-
-  #leave(): void {
-    if (this.#gone) return;
-    this.#gone = true;
-    this.options.gone(this);
+    this.leave();
   }
 }

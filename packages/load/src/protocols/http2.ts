@@ -8,7 +8,6 @@ import type { Exchange } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
 import { GrpcCall } from "./grpc.ts";
 import { headerFields } from "../request-form.ts";
-import { open } from "./socket.ts";
 
 /** What HTTP/2 needs besides. */
 export interface Http2ConnectionOptions extends ConnectionOptions {
@@ -26,29 +25,19 @@ export class Http2Connection extends BaseConnection<Http2ConnectionOptions> {
   readonly #waiting = new Set<Exchange>();
   #session: ClientHttp2Session | undefined;
   #open = 0;
-  #gone = false;
 
   constructor(options: Http2ConnectionOptions) {
     super(options);
-    this.socket = open(
-      options,
-      { alpn: options.secure ? "h2" : undefined },
-      {
-        connected: () => {
-          this.connected = options.now();
-          for (const { record } of this.#waiting) record.connected = this.connected;
-        },
-        ready: (socket) => this.#begin(socket),
+    this.socket = this.open("h2", {
+      connected: () => {
+        for (const { record } of this.#waiting) record.connected = this.connected;
       },
-    );
-    this.socket.on("error", (error: NodeJS.ErrnoException) => {
-      this.code = error.code ?? error.message;
+      ready: (socket) => this.#begin(socket),
     });
-    this.socket.on("close", () => this.finish());
   }
 
   get reusable(): boolean {
-    return !this.#gone && !this.retiring && !(this.#session?.closed ?? false);
+    return !this.gone && !this.retiring && !(this.#session?.closed ?? false);
   }
 
   send(exchange: Exchange): void {
@@ -79,7 +68,7 @@ export class Http2Connection extends BaseConnection<Http2ConnectionOptions> {
       this.#waiting.clear();
       socket.destroy();
       // Its close comes later, and nothing must be sent on it until then.
-      this.#leave();
+      this.leave();
       return;
     }
     const session = connect(`${this.options.secure ? "https" : "http"}://${this.options.host}`, {
@@ -91,7 +80,7 @@ export class Http2Connection extends BaseConnection<Http2ConnectionOptions> {
       this.code = error.code ?? error.message;
     });
     // After its close no stream can be begun, and a pool must not count it any more.
-    session.on("goaway", () => this.#leave());
+    session.on("goaway", () => this.leave());
     session.on("close", () => this.finish());
     for (const exchange of this.#waiting) this.#start(exchange, session);
     this.#waiting.clear();
@@ -108,7 +97,7 @@ export class Http2Connection extends BaseConnection<Http2ConnectionOptions> {
     }
     record.sent = now();
     this.#open++;
-    const call = grpc ? new GrpcCall(exchange.kind === "large") : new Call(exchange.wanted);
+    const call = grpc ? new GrpcCall(exchange.record.kind === "large") : new Call(exchange.wanted);
     const message = call.message ?? body;
     const stream = session.request(
       {
@@ -148,8 +137,8 @@ export class Http2Connection extends BaseConnection<Http2ConnectionOptions> {
         if (wrong === undefined) exchange.answered(call, now());
         else exchange.fail({ outcome: "wrong-body", error: wrong }, now());
       } else {
-        if (this.severed) record.endedBySender = true;
-        exchange.fail(classify(this.#reason(stream), { connected: true, received: call.received }), now());
+        const failure = classify(this.#reason(stream), { connected: true, received: call.received });
+        this.lose(exchange, failure);
       }
     }
     this.#closeIfDone();
@@ -169,29 +158,20 @@ export class Http2Connection extends BaseConnection<Http2ConnectionOptions> {
     exchange.fail(gaveUp(this.connected), this.options.now());
     if (this.#waiting.size > 0) return;
     this.socket.destroy();
-    this.#leave();
+    this.leave();
   }
 
   #closeIfDone(): void {
     if (!this.retiring || this.#open > 0 || this.#waiting.size > 0) return;
     if (this.#session) this.#session.close();
     else this.socket.destroy();
-    this.#leave();
+    this.leave();
   }
 
   protected finish(): void {
-    for (const exchange of this.#waiting) {
-      if (this.severed) exchange.record.endedBySender = true;
-      exchange.fail(this.failure(0), this.options.now());
-    }
+    for (const exchange of this.#waiting) this.lose(exchange, this.failure(0));
     this.#waiting.clear();
-    this.#leave();
-  }
-
-  #leave(): void {
-    if (this.#gone) return;
-    this.#gone = true;
-    this.options.gone(this);
+    this.leave();
   }
 }
 

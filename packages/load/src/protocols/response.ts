@@ -102,22 +102,14 @@ export class ResponseReader implements Answer {
       const colon = text.indexOf(":", start);
       if (colon !== -1 && colon < next) {
         const name = text.slice(start, colon).toLowerCase();
-        if (name === "content-length") contentLength = Number(text.slice(colon + 1, next));
-        else if (name === "transfer-encoding")
-          coding = text
-            .slice(colon + 1, next)
-            .trim()
-            .toLowerCase();
-        else if (name === "connection") this.#connection(text.slice(colon + 1, next).toLowerCase());
-        else if (name === "content-type")
-          this.type = text
-            .slice(colon + 1, next)
-            .trim()
-            .toLowerCase();
-        else if (name === "keep-alive") this.#idle(text.slice(colon + 1, next));
-        else if (name.startsWith("x-lameduck-")) this.#readReport(name, text.slice(colon + 1, next).trim());
-        else if (name.startsWith("x-") && claimHeaders.includes(name))
-          this.reported.claim ??= text.slice(colon + 1, next).trim();
+        const value = text.slice(colon + 1, next).trim();
+        if (name === "content-length") contentLength = Number(value);
+        else if (name === "transfer-encoding") coding = value.toLowerCase();
+        else if (name === "connection") this.#connection(value.toLowerCase());
+        else if (name === "content-type") this.type = value.toLowerCase();
+        else if (name === "keep-alive") this.#idle(value);
+        else if (name.startsWith("x-lameduck-")) this.#readReport(name, value);
+        else if (name.startsWith("x-") && claimHeaders.includes(name)) this.reported.claim ??= value;
       }
       start = next + 2;
     }

@@ -1,24 +1,26 @@
+import { withoutUndefined } from "@lameduck/drain/common";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 
 import type { TlsOptions } from "../plan.ts";
 
-/** Where a connection goes, and from where. */
-export interface SocketPlace {
+/** A place to connect to; `pod` where the sender itself chose it. */
+export interface Place {
+  readonly pod?: string;
   readonly address: string;
   readonly port: number;
-  readonly localAddress: string | undefined;
-  /** Sent as SNI where it is a name. */
-  readonly host: string | undefined;
-  readonly tls: TlsOptions;
 }
 
-/** How it goes there. */
-export interface SocketManner {
-  /** What is offered by ALPN; without it the connection is clear. */
-  readonly alpn?: string | undefined;
-  /** Bytes are read into this and consumed before the next read; without it they come as "data". */
-  readonly onread?: { readonly buffer: Buffer; readonly read: (bytes: Buffer, length: number) => void };
+/** How a connection goes there. */
+export interface SocketOptions extends Place {
+  readonly localAddress: string | undefined;
+  /** The authority: what a Host header says. Sent as SNI where it is a name. */
+  readonly host: string;
+  /** Over TLS. */
+  readonly secure: boolean;
+  readonly tls: TlsOptions;
+  /** Shared by all connections: bytes are consumed before the next read. */
+  readonly buffer: Buffer;
 }
 
 /** What a connection had come to. */
@@ -27,76 +29,52 @@ export interface SocketEvents {
   readonly connected: () => void;
   /** Bytes can be sent. */
   readonly ready: (socket: Socket) => void;
-}
-
-/** A bare connection, clear or over TLS. */
-export function open(
-  { address, port, localAddress, host, tls }: SocketPlace,
-  { alpn, onread }: SocketManner,
-  events: SocketEvents,
-): Socket {
-  const place = {
-    host: address,
-    port,
-    ...(localAddress === undefined ? {} : { localAddress }),
-    noDelay: true,
-    autoSelectFamily: false,
-  };
-  if (alpn === undefined) {
-    const socket = connect({
-      ...place,
-      ...(onread === undefined
-        ? {}
-        : {
-            onread: {
-              buffer: onread.buffer,
-              callback: (length: number, bytes: Uint8Array): boolean => {
-                onread.read(bytes as Buffer, length);
-                return true;
-              },
-            },
-          }),
-    });
-    socket.once("connect", () => {
-      events.connected();
-      events.ready(socket);
-    });
-    return socket;
-  }
-  const name = host?.replace(/:\d+$/, "");
-  const socket = connectTls({
-    ...place,
-    ALPNProtocols: [alpn],
-    rejectUnauthorized: tls.verify ?? false,
-    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
-    ...(name === undefined || isIP(name) ? {} : { servername: name }),
-  });
-  socket.once("connect", events.connected);
-  socket.once("secureConnect", () => events.ready(socket));
-  if (onread) socket.on("data", (bytes: Buffer) => onread.read(bytes, bytes.length));
-  return socket;
-}
-
-/** What a connection that speaks HTTP/1.1 had come to. */
-export interface Http1Events extends SocketEvents {
-  /** The bytes are to be consumed at once. */
-  readonly read: (bytes: Buffer, length: number) => void;
+  /** The bytes are to be consumed at once. Without it whoever is given the socket reads. */
+  readonly read?: (bytes: Buffer, length: number) => void;
   readonly failed: (code: string) => void;
   /** Orderly: by an end of stream. An orderly end is reported again when the connection is closed. */
   readonly ended: (orderly: boolean) => void;
 }
 
-/** A bare connection that speaks HTTP/1.1. */
-export function openHttp1(
-  place: SocketPlace & { readonly secure: boolean; readonly buffer: Buffer },
-  events: Http1Events,
-): Socket {
-  const alpn = place.secure ? "http/1.1" : undefined;
-  const socket = open(place, { alpn, onread: { buffer: place.buffer, read: events.read } }, events);
-  socket.on("error", (error: NodeJS.ErrnoException) => events.failed(error.code ?? error.message));
-  socket.on("end", () => events.ended(true));
-  socket.on("close", () => events.ended(false));
+/** A bare connection, clear or over TLS with the protocol offered by ALPN. */
+export function open(options: SocketOptions, alpn: string, events: SocketEvents): Socket {
+  const { connected, ready, read, failed, ended } = events;
+  const socket = options.secure ? openTls(options, alpn, read) : openClear(options, read);
+  socket.once("connect", connected);
+  socket.once(options.secure ? "secureConnect" : "connect", () => ready(socket));
+  socket.on("error", (error: NodeJS.ErrnoException) => failed(error.code ?? error.message));
+  if (read) socket.on("end", () => ended(true));
+  socket.on("close", () => ended(false));
   return socket;
+}
+
+function openClear(options: SocketOptions, read: SocketEvents["read"]): Socket {
+  if (!read) return connect(placeOf(options));
+  const callback = (length: number, bytes: Uint8Array): boolean => {
+    read(bytes as Buffer, length);
+    return true;
+  };
+  return connect({ ...placeOf(options), onread: { buffer: options.buffer, callback } });
+}
+
+function openTls(options: SocketOptions, alpn: string, read: SocketEvents["read"]): Socket {
+  const { host, tls } = options;
+  const name = host.replace(/:\d+$/, "");
+  const socket = connectTls(
+    withoutUndefined({
+      ...placeOf(options),
+      ALPNProtocols: [alpn],
+      rejectUnauthorized: tls.verify ?? false,
+      ca: tls.ca,
+      servername: isIP(name) ? undefined : name,
+    }),
+  );
+  if (read) socket.on("data", (bytes: Buffer) => read(bytes, bytes.length));
+  return socket;
+}
+
+function placeOf({ address, port, localAddress }: SocketOptions) {
+  return withoutUndefined({ host: address, port, localAddress, noDelay: true, autoSelectFamily: false });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 
-import { LastingConnection, refuse, type ConnectionOptions } from "./connection.ts";
+import { LastingConnection, type ConnectionOptions } from "./connection.ts";
 import type { Exchange, Failure } from "./exchange.ts";
 import { gaveUp } from "./failures.ts";
 import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./websocket-frames.ts";
@@ -31,7 +31,7 @@ export class WebSocketConnection extends LastingConnection {
 
   constructor(options: ConnectionOptions & { readonly path: string }) {
     super(options);
-    this.socket = this.openHttp1({
+    this.socket = this.open("http/1.1", {
       connected: () => {
         for (const { record } of this.#unanswered.values()) record.connected = this.connected;
       },
@@ -97,11 +97,8 @@ export class WebSocketConnection extends LastingConnection {
 
   #refused(status: number): void {
     this.#state = "closing";
-    refuse(
-      this.#unanswered.values(),
-      { status, received: this.received, at: this.options.now() },
-      { serverError: "NO_UPGRADE", otherAnswer: "NOT_WEBSOCKET" },
-    );
+    const errors = { serverError: "NO_UPGRADE", otherAnswer: "NOT_WEBSOCKET" };
+    this.refused(this.#unanswered.values(), status, errors);
     this.#unanswered.clear();
     this.#end();
   }
@@ -125,8 +122,7 @@ export class WebSocketConnection extends LastingConnection {
     this.#unanswered.delete(row);
     exchange.record.received = length;
     const answer = { status: 101, body: length, text: "", reported: {} };
-    this.options.answered(exchange, answer);
-    exchange.answered(answer, this.options.now());
+    this.answered(exchange, answer);
     this.#closeIfDone();
   }
 
@@ -158,7 +154,6 @@ export class WebSocketConnection extends LastingConnection {
   /** Ended by the server, by a close frame or without one; what follows for the messages on it and for itself. */
   protected finish(): void {
     if (this.#state === "gone") return;
-    const { now, again } = this.options;
     const wasOpen = this.#state === "open";
     const code = this.#closed ?? abnormal;
     const orderly = wasOpen && reconnectCodes.has(code);
@@ -168,9 +163,8 @@ export class WebSocketConnection extends LastingConnection {
     this.#end();
     if (wasOpen) this.sessionEnded(orderly ? undefined : `WS_${code}`);
     for (const exchange of unanswered) {
-      if (this.severed) exchange.record.endedBySender = true;
-      if (orderly) again(exchange);
-      else exchange.fail(failure, now());
+      if (orderly) this.options.again(exchange);
+      else this.lose(exchange, failure);
     }
   }
 
@@ -184,11 +178,8 @@ export class WebSocketConnection extends LastingConnection {
     this.#state = "gone";
     clearTimeout(this.#timer);
     // Ends in order, so that the close frame on its way arrives.
-    if (this.socket.destroyed) this.options.gone(this);
-    else {
-      this.socket.destroySoon();
-      this.options.gone(this);
-    }
+    if (!this.socket.destroyed) this.socket.destroySoon();
+    this.leave();
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Connection } from "../protocols/connection.ts";
-import type { Dial, Handlers, Place } from "../protocols/dialer.ts";
+import type { Dial, Handlers } from "../protocols/dialer.ts";
 import type { Exchange } from "../protocols/exchange.ts";
+import type { Place } from "../protocols/socket.ts";
 
 /**
  * The connections of a sender to one place, or to one Service, and those among them that are to be used again: each by one request at a

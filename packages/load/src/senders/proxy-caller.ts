@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import type { Place } from "../protocols/dialer.ts";
+import type { Place } from "../protocols/socket.ts";
 import type { Exchange } from "../protocols/exchange.ts";
 import type { LoadSender, SenderContext } from "../generator/sender.ts";
 import type { Change } from "./view.ts";
