@@ -41,29 +41,18 @@ export class CsvRecords {
 /** The fields, or undefined where a quote is still open. */
 export function split(text: string): string[] | undefined {
   const fields: string[] = [];
-  let at = 0;
-  for (;;) {
-    if (text[at] !== '"') {
-      const comma = text.indexOf(",", at);
-      fields.push(text.slice(at, comma === -1 ? undefined : comma));
-      if (comma === -1) return fields;
-      at = comma + 1;
-      continue;
-    }
-    let field = "";
-    let from = at + 1;
-    for (;;) {
-      const quote = text.indexOf('"', from);
-      if (quote === -1) return undefined;
-      field += text.slice(from, quote);
-      at = quote + 1;
-      if (text[at] !== '"') break;
-      field += '"';
-      from = at + 1;
+  for (let at = 0; ;) {
+    // A doubled quote ends one quoted part and begins another.
+    const quoted: string[] = [];
+    while (text[at] === '"') {
+      const end = text.indexOf('"', at + 1);
+      if (end === -1) return undefined;
+      quoted.push(text.slice(at + 1, end));
+      at = end + 1;
     }
     // Whatever stands between the closing quote and the comma belongs to the field, as lenient readers have it.
     const comma = text.indexOf(",", at);
-    fields.push(field + text.slice(at, comma === -1 ? undefined : comma));
+    fields.push(quoted.join('"') + text.slice(at, comma === -1 ? undefined : comma));
     if (comma === -1) return fields;
     at = comma + 1;
   }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { LoadError } from "../errors.ts";
 import { parseLoad, type LoadOptions, type LoadPlan } from "../plan.ts";
 import type { FromGenerator, Progress, ToGenerator } from "../generator/protocol.ts";
@@ -83,33 +84,22 @@ export class RouteLoad implements LoadSource {
       }),
     );
     const records: RequestRecord[] = [];
-    const connections = connectionOffsets(seen);
-    seen.forEach((own, route) => {
-      for (const record of own)
-        records.push({
-          ...record,
-          id: records.length,
-          // Each generator numbers its connections from one.
-          ...(record.connection === undefined
-            ? {}
-            : { connection: record.connection + (connections[route] ?? 0) }),
-        });
-    });
+    let connections = 0;
+    for (const own of seen) {
+      // Each generator numbers its connections from one.
+      const before = connections;
+      for (const { connection: number, ...record } of own) {
+        const connection = number === undefined ? {} : { connection: before + number };
+        connections = Math.max(connections, before + (number ?? 0));
+        records.push({ ...record, ...connection, id: records.length });
+      }
+    }
     return { records, missing, notes };
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#generators.map((generator) => generator.close()));
   }
-}
-
-function connectionOffsets(seen: readonly (readonly RequestRecord[])[]): number[] {
-  let offset = 0;
-  return seen.map((own) => {
-    const mine = offset;
-    for (const { connection = 0 } of own) offset = Math.max(offset, mine + connection);
-    return mine;
-  });
 }
 
 /** One generator's process and its messages. */
@@ -120,16 +110,15 @@ class GeneratorProcess {
   readonly #name: string;
   readonly #child: Child<ToGenerator, FromGenerator>;
   readonly #chunks: RecordChunk[] = [];
+  readonly #ready = Promise.withResolvers<void>();
   readonly #begun = Promise.withResolvers<void>();
-  readonly #done = Promise.withResolvers<void>();
-  readonly #silent = Promise.withResolvers<never>();
+  readonly #done = Promise.withResolvers<undefined>();
   readonly #names: string[] = [];
   readonly #timeout: number;
 
   constructor(options: RouteLoadOptions, route: OpenRoute, index: number) {
     const { clock, seed } = options;
     const failure = Promise.withResolvers<never>();
-    const ready = Promise.withResolvers<void>();
     // Nobody may be waiting when it happens.
     failure.promise.catch(() => undefined);
     this.failed = failure.promise;
@@ -137,7 +126,7 @@ class GeneratorProcess {
     this.#timeout = options.timeout + longestEnd;
     this.#child = new Child({
       program: generatorProgram,
-      received: (message) => this.#received(message, ready.resolve),
+      received: (message) => this.#received(message),
       died: (how) =>
         failure.reject(new LoadError("LAMEDUCK_GENERATOR_DIED", route.name, `the generator ${how}`)),
     });
@@ -148,7 +137,7 @@ class GeneratorProcess {
       plan: planFor(options, route, index),
       senders: [senderOf(route)],
     });
-    this.ready = this.#orFailed(ready.promise);
+    this.ready = this.#orFailed(this.#ready.promise);
   }
 
   begin(): Promise<void> {
@@ -158,20 +147,11 @@ class GeneratorProcess {
 
   /** @returns why it did not come to its end in order. */
   async stop(): Promise<string | undefined> {
-    const limit = setTimeout(
-      () => this.#silent.reject(new Error(`it did not end within ${this.#timeout / 1_000} s`)),
-      this.#timeout,
-    );
-    try {
-      this.#child.send({ type: "stop" });
-      await Promise.race([this.#done.promise, this.failed, this.#silent.promise]);
-      return undefined;
-    } catch (error) {
-      return messageOf(error);
-    } finally {
-      clearTimeout(limit);
-      await this.close();
-    }
+    const late = delay(this.#timeout, `it did not end within ${this.#timeout / 1_000} s`, { ref: false });
+    this.#child.send({ type: "stop" });
+    const problem = await Promise.race([this.#done.promise, this.failed.catch(messageOf), late]);
+    await this.close();
+    return problem;
   }
 
   /** Everything it has reported so far. */
@@ -187,10 +167,10 @@ class GeneratorProcess {
     return this.#child.close();
   }
 
-  #received(message: FromGenerator, ready: () => void): void {
+  #received(message: FromGenerator): void {
     switch (message.type) {
       case "ready":
-        ready();
+        this.#ready.resolve();
         break;
       case "begun":
         this.#begun.resolve();
@@ -204,7 +184,7 @@ class GeneratorProcess {
         break;
       case "done":
         this.progress = message.progress;
-        this.#done.resolve();
+        this.#done.resolve(undefined);
         break;
       case "event":
         break;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { lookup } from "node:dns/promises";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -9,6 +10,7 @@ import type { TlsOptions } from "../plan.ts";
 import { isImpostor } from "../protocols/failures.ts";
 import { protocolTraits, type LoadProtocol } from "../protocols.ts";
 import { headerFields, parseRequest, type RequestOptions } from "../request-form.ts";
+import { withoutUndefined } from "@lameduck/drain/common";
 import { KubernetesError } from "@lameduck/kube";
 import { isSecure, portOf, protocolOf } from "./protocol.ts";
 import { shownUrl, withoutSecrets } from "./shown-url.ts";
@@ -71,12 +73,8 @@ function parseRoute(text: string, manner: RouteManner): Route {
 
 /** What a Host header says: the URL's, unless --header says another one. */
 export function hostOf({ url, request }: Route): string {
-  return (
-    request?.headers
-      ?.find((header) => isHost(header))
-      ?.slice("host:".length)
-      .trim() ?? url.host
-  );
+  const given = request?.headers?.find(isHost);
+  return given?.slice("host:".length).trim() ?? url.host;
 }
 
 export function isHost(header: string): boolean {
@@ -89,7 +87,7 @@ export async function openRoute(route: Route, signal?: AbortSignal): Promise<Ope
   const port = portOf(route.url);
   const addresses = await resolveHost(host, route);
   const [address = ""] = addresses;
-  const { status, pod } = await askWithRetries(route, { address, port, signal });
+  const { status, pod } = await askWithRetries(route, { address, port }, signal);
   if (status >= 500)
     throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), `it answers ${status}`);
   return { ...route, address, port, status, pod, others: addresses.slice(1) };
@@ -105,37 +103,35 @@ async function resolveHost(host: string, { url }: Route): Promise<string[]> {
   }
 }
 
-interface FirstAnswer {
-  readonly status: number;
-  readonly pod: string | undefined;
-}
+type FirstAnswer = Pick<OpenRoute, "status" | "pod">;
+type Place = Pick<OpenRoute, "address" | "port">;
 
-async function askWithRetries(route: Route, place: Place): Promise<FirstAnswer> {
+async function askWithRetries(route: Route, place: Place, signal?: AbortSignal): Promise<FirstAnswer> {
   const protocol = route.protocol ?? protocolOf(route.url);
-  const ask = protocolTraits[protocol].http1 || protocol === "https" ? askOnce : connectOnce;
-  for (let attempt = 1; ; attempt++)
+  const speaksHttp1 = protocolTraits[protocol].http1 || protocol === "https";
+  for (let attempt = 1; ; attempt++) {
+    // Of the whole answer: one that comes byte by byte is never idle.
+    const limit = AbortSignal.timeout(firstAnswer);
+    const over = signal ? AbortSignal.any([signal, limit]) : limit;
     try {
-      return await ask(route, place);
+      return await (speaksHttp1 ? askOnce(route, place, over) : connectOnce(route, place, over));
     } catch (error) {
-      place.signal?.throwIfAborted();
-      if (attempt < attempts) await delay(between, undefined, { signal: place.signal });
-      else throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), whyNot(error));
+      signal?.throwIfAborted();
+      if (attempt < attempts) await delay(between, undefined, { signal });
+      else {
+        const late = `no ${speaksHttp1 ? "answer" : "connection"} within ${firstAnswer / 1_000} s`;
+        const why = limit.aborted ? late : whyNot(error);
+        throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), why);
+      }
     }
+  }
 }
 
-interface Place {
-  readonly address: string;
-  readonly port: number;
-  readonly signal: AbortSignal | undefined;
-}
-
-function askOnce(route: Route, { address, port, signal }: Place): Promise<FirstAnswer> {
+function askOnce(route: Route, { address, port }: Place, signal: AbortSignal): Promise<FirstAnswer> {
   const { url } = route;
   const form = parseRequest(route.request ?? {}, route.protocol ?? protocolOf(url));
   const { method, body } = form;
   const secure = isSecure(url);
-  // Of the whole answer: one that comes byte by byte is never idle.
-  const limit = AbortSignal.timeout(firstAnswer);
   return new Promise((resolve, reject) => {
     const request = (secure ? httpsRequest : httpRequest)(
       {
@@ -145,7 +141,7 @@ function askOnce(route: Route, { address, port, signal }: Place): Promise<FirstA
         path: `${url.pathname}${url.search}`,
         headers: { "user-agent": "lameduck-load", ...headerFields(form), host: hostOf(route) },
         agent: false,
-        signal: signal ? AbortSignal.any([signal, limit]) : limit,
+        signal,
         ...(secure ? tlsOf(route) : {}),
       },
       (response) => {
@@ -155,43 +151,33 @@ function askOnce(route: Route, { address, port, signal }: Place): Promise<FirstA
         resolve({ status: response.statusCode ?? 0, pod });
       },
     );
-    request.on("error", (error) =>
-      reject(limit.aborted ? new Error(`no answer within ${firstAnswer / 1_000} s`) : error),
-    );
+    request.on("error", reject);
     request.end(body === undefined ? undefined : Buffer.from(body, "base64"));
   });
 }
 
 /** For protocols other than HTTP/1.1. The load itself learns the expected answers. */
-function connectOnce(route: Route, { address, port, signal }: Place): Promise<FirstAnswer> {
-  return new Promise((resolve, reject) => {
-    const place = { host: address, port };
-    const secure = isSecure(route.url);
-    const socket = secure ? connectTls({ ...place, ...tlsOf(route), ALPNProtocols: ["h2"] }) : connect(place);
-    const end = (reason: Error): unknown => socket.destroy(reason);
-    const limit = setTimeout(end, firstAnswer, new Error(`no connection within ${firstAnswer / 1_000} s`));
-    const aborted = (): unknown => end(new Error("given up"));
-    signal?.addEventListener("abort", aborted, { once: true });
-    socket.on("close", () => {
-      clearTimeout(limit);
-      signal?.removeEventListener("abort", aborted);
-    });
-    socket.on("error", reject);
-    socket.on(secure ? "secureConnect" : "connect", () => {
-      socket.destroy();
-      resolve({ status: 0, pod: undefined });
-    });
-  });
+async function connectOnce(
+  route: Route,
+  { address, port }: Place,
+  signal: AbortSignal,
+): Promise<FirstAnswer> {
+  const place = { host: address, port };
+  const secure = isSecure(route.url);
+  const socket = secure ? connectTls({ ...place, ...tlsOf(route), ALPNProtocols: ["h2"] }) : connect(place);
+  try {
+    await once(socket, secure ? "secureConnect" : "connect", { signal });
+    return { status: 0, pod: undefined };
+  } finally {
+    socket.on("error", () => undefined).destroy();
+  }
 }
 
 function tlsOf(route: Route): ConnectionOptions {
   const { verify = true, ca } = route.tls ?? {};
   const name = hostOf(route).replace(/:\d+$/, "");
-  return {
-    rejectUnauthorized: verify,
-    ...(ca === undefined ? {} : { ca }),
-    ...(isIP(name) === 0 && !name.startsWith("[") ? { servername: name } : {}),
-  };
+  const servername = isIP(name) === 0 && !name.startsWith("[") ? name : undefined;
+  return withoutUndefined({ rejectUnauthorized: verify, ca, servername });
 }
 
 function whyNot(error: unknown): string {
