@@ -1,11 +1,12 @@
 import { BadLine } from "./errors.ts";
+import type { Parser } from "./request.ts";
 
 /** No record of a load tool is longer; without bounds one stray quote would swallow a file of gigabytes. */
 const longestRecord = 1024 * 1024;
 const mostLines = 1_000;
 
 /** Puts records together from lines: RFC 4180, where a quoted field may hold commas, doubled quotes and line ends. */
-export class CsvRecords {
+export class CsvRecords implements Parser {
   readonly #record: (fields: string[], line: number) => void;
   #open = "";
   #openedAt = 0;
@@ -36,6 +37,23 @@ export class CsvRecords {
   end(): void {
     if (this.#open !== "") throw new BadLine(this.#openedAt, "a quote is opened and never closed");
   }
+}
+
+/**
+ * Rows below a first one that names the columns; a field that is not there is empty.
+ * @param names of the columns, from the first row
+ */
+export function csvTable(
+  names: (fields: readonly string[], line: number) => readonly string[],
+  row: (field: (name: string) => string, line: number) => void,
+): CsvRecords {
+  let places: ReadonlyMap<string, number> | undefined;
+  return new CsvRecords((fields, line) => {
+    const known = places;
+    if (!known) places = new Map(names(fields, line).map((name, index) => [name, index]));
+    else if (fields.length === known.size) row((name) => fields[known.get(name) ?? -1] ?? "", line);
+    else throw new BadLine(line, `has ${fields.length} fields and not ${known.size}`);
+  });
 }
 
 /** The fields, or undefined where a quote is still open. */

@@ -1,4 +1,5 @@
 import { BadLine } from "./errors.ts";
+import type { Parser } from "./request.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -13,6 +14,16 @@ export function readObject(text: string, line: number): JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new BadLine(line, "is not a JSON object");
   return value as JsonObject;
+}
+
+/** A format of one object per line. */
+export function jsonLines(take: (object: JsonObject, line: number) => void): Parser {
+  return {
+    line: (text, line) => {
+      if (text.trim() !== "") take(readObject(text, line), line);
+    },
+    end: () => undefined,
+  };
 }
 
 export function asObject(value: unknown): JsonObject {

@@ -13,47 +13,41 @@ export function notesOf(files: readonly FileRead[], unknown: ReadonlyMap<string,
 /** A pause of that length between requests is not what a load looks like, milliseconds. */
 const pause = 5_000;
 
-function ofFile({
-  file,
-  format,
-  requests,
-  outside,
-  elsewhere,
-  dropped,
-  resolution,
-  cut,
-  pods,
-  silentBefore,
-  silentAfter,
-}: FileRead): string[] {
+function ofFile(read: FileRead): string[] {
   const notes: string[] = [];
   const note = (applies: boolean, text: string): void => {
-    if (applies) notes.push(`${file}: ${text}`);
+    if (applies) notes.push(`${read.file}: ${text}`);
   };
-  note(outside > 0, `${outside} requests before or after the time watched are left out`);
-  note(elsewhere > 0, `${elsewhere} requests to other URLs are left out`);
-  note(dropped > 0, `${dropped} requests were due and never sent: the load tool had no free virtual user`);
+  note(read.outside > 0, `${read.outside} requests before or after the time watched are left out`);
+  note(read.elsewhere > 0, `${read.elsewhere} requests to other URLs are left out`);
   note(
-    silentBefore > pause,
-    `its first request came ${seconds(silentBefore)} after the watching began: what was lost before is not known`,
+    read.dropped > 0,
+    `${read.dropped} requests were due and never sent: the load tool had no free virtual user`,
   );
   note(
-    silentAfter > pause,
-    `its last request came ${seconds(silentAfter)} before the watching ended: the load had ended, or had not been written yet`,
+    read.silentBefore > pause,
+    `its first request came ${seconds(read.silentBefore)} after the watching began: what was lost before is not known`,
   );
-  note(cut, "the last line was cut and is left out");
   note(
-    resolution >= 100,
-    `times are known to ${resolution >= 1_000 ? `${resolution / 1_000} s` : `${resolution} ms`} only, too coarse to say which race lost a request` +
-      (format === "k6-csv" ? "; set K6_CSV_TIME_FORMAT=unix_milli, or use --out json" : ""),
+    read.silentAfter > pause,
+    `its last request came ${seconds(read.silentAfter)} before the watching ended: the load had ended, or had not been written yet`,
   );
-  note(pods === 0 && requests > 0, "no request names its pod: pods are inferred from the time alone");
+  note(read.cut, "the last line was cut and is left out");
   note(
-    format.startsWith("k6"),
+    read.resolution >= 100,
+    `times are known to ${read.resolution >= 1_000 ? `${read.resolution / 1_000} s` : `${read.resolution} ms`} only, too coarse to say which race lost a request` +
+      (read.format === "k6-csv" ? "; set K6_CSV_TIME_FORMAT=unix_milli, or use --out json" : ""),
+  );
+  note(
+    read.pods === 0 && read.requests > 0,
+    "no request names its pod: pods are inferred from the time alone",
+  );
+  note(
+    read.format.startsWith("k6"),
     "only with an arrival-rate executor is k6's load open; with others, losses of a stalled service are counted too low",
   );
   note(
-    format.startsWith("vegeta"),
+    read.format.startsWith("vegeta"),
     "whether a connection was new or kept alive is not reported; all that were made count as kept alive",
   );
   return notes;

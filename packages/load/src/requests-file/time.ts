@@ -66,16 +66,7 @@ export function parseZone(text: string, option: string): Zone {
   }
   let format: Intl.DateTimeFormat;
   try {
-    format = new Intl.DateTimeFormat("en-US", {
-      timeZone: text,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
+    format = new Intl.DateTimeFormat("en-US", { timeZone: text, timeZoneName: "longOffset" });
   } catch {
     throw new RequestsError("LAMEDUCK_REQUESTS_BAD_ZONE", option, `${quoted(text)} is not a time zone`);
   }
@@ -86,18 +77,10 @@ export function parseZone(text: string, option: string): Zone {
   };
 }
 
+/** From "GMT+02:00", or "GMT" alone. */
 function offsetAt(format: Intl.DateTimeFormat, at: number): number {
-  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
-  const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
-  const local = Date.UTC(
-    part("year"),
-    part("month") - 1,
-    part("day"),
-    part("hour"),
-    part("minute"),
-    part("second"),
-  );
-  return local - Math.floor(at / 1_000) * 1_000;
+  const name = format.formatToParts(at).find(({ type }) => type === "timeZoneName")?.value ?? "";
+  return offsetOf(name.replace("GMT", "") || "Z");
 }
 
 const units: Readonly<Record<string, number>> = {

@@ -1,5 +1,5 @@
 import { BadLine } from "../errors.ts";
-import { CsvRecords } from "../csv.ts";
+import { csvTable } from "../csv.ts";
 import { asCount, asObject, asText, readObject } from "../json.ts";
 import type { Parser, ParserContext } from "../request.ts";
 import { readTime, type ReadTime } from "../time.ts";
@@ -137,34 +137,28 @@ export function k6Json(context: ParserContext): Parser {
 /** The rows of `k6 run --out csv=FILE`; which columns there are depends on --system-tags. */
 export function k6Csv(context: ParserContext): Parser {
   const requests = new Requests(context);
-  let columns: ReadonlyMap<string, number> | undefined;
-  const records = new CsvRecords((fields, line) => {
-    if (!columns) {
-      columns = new Map(fields.map((name, index) => [name, index]));
+  const rows = csvTable(
+    (names, line) => {
       for (const needed of ["metric_name", "timestamp", "metric_value"])
-        if (!columns.has(needed)) throw new BadLine(line, `has no column ${needed}`);
-      return;
-    }
-    const { size } = columns;
-    if (fields.length !== size) throw new BadLine(line, `has ${fields.length} fields and not ${size}`);
-    const positions = columns;
-    const field = (name: string): string => fields[positions.get(name) ?? -1] ?? "";
-    const metric = field("metric_name");
-    if (!metric.startsWith("http_req") && metric !== "dropped_iterations") return;
-    requests.add(
-      {
+        if (!names.includes(needed)) throw new BadLine(line, `has no column ${needed}`);
+      return names;
+    },
+    (field, line) => {
+      const metric = field("metric_name");
+      if (!metric.startsWith("http_req") && metric !== "dropped_iterations") return;
+      const sample: Sample = {
         metric,
         time: () => readTime(field("timestamp"), line, context.zone),
         value: asCount(Number(field("metric_value")), "metric_value", line),
         tag: (name) => field(name) || packed(field("extra_tags"), name) || packed(field("metadata"), name),
-      },
-      line,
-    );
-  });
+      };
+      requests.add(sample, line);
+    },
+  );
   return {
-    line: (text, number) => records.line(text, number),
+    line: (text, number) => rows.line(text, number),
     end: () => {
-      records.end();
+      rows.end();
       requests.end();
     },
   };

@@ -1,6 +1,6 @@
 import { BadLine, quoted } from "../errors.ts";
-import { CsvRecords } from "../csv.ts";
-import { asText, readObject } from "../json.ts";
+import { csvTable } from "../csv.ts";
+import { asText, jsonLines } from "../json.ts";
 import type { Parser, ParserContext } from "../request.ts";
 import { readDuration, readTime } from "../time.ts";
 
@@ -15,29 +15,14 @@ export function isPlain(names: readonly string[]): boolean {
 }
 
 export function plainCsv(context: ParserContext): Parser {
-  let columns: ReadonlyMap<string, number> | undefined;
-  const records = new CsvRecords((fields, line) => {
-    if (!columns) {
-      columns = new Map(fields.map((name, index) => [name.trim().toLowerCase(), index]));
-      return;
-    }
-    const { size } = columns;
-    if (fields.length !== size) throw new BadLine(line, `has ${fields.length} fields and not ${size}`);
-    const positions = columns;
-    read(context, line, (name) => (fields[positions.get(name) ?? -1] ?? "").trim());
-  });
-  return { line: (text, number) => records.line(text, number), end: () => records.end() };
+  return csvTable(
+    (names) => names.map((name) => name.trim().toLowerCase()),
+    (field, line) => read(context, line, (name) => field(name).trim()),
+  );
 }
 
 export function plainJson(context: ParserContext): Parser {
-  return {
-    line: (text, line) => {
-      if (text.trim() === "") return;
-      const object = readObject(text, line);
-      read(context, line, (name) => asText(object[name]));
-    },
-    end: () => undefined,
-  };
+  return jsonLines((object, line) => read(context, line, (name) => asText(object[name])));
 }
 
 function read(context: ParserContext, line: number, value: (name: Column) => string): void {

@@ -1,7 +1,7 @@
 import { claimHeaders } from "../../answer.ts";
 import { BadLine, quoted } from "../errors.ts";
 import { CsvRecords } from "../csv.ts";
-import { asCount, asObject, asText, readObject } from "../json.ts";
+import { asCount, asObject, asText, jsonLines } from "../json.ts";
 import type { Parser, ParserContext, ReportedRequest } from "../request.ts";
 import { readTime } from "../time.ts";
 
@@ -22,27 +22,22 @@ interface Result {
 
 /** `vegeta encode` (JSON lines, its default). */
 export function vegetaJson(context: ParserContext): Parser {
-  return {
-    line: (text, line) => {
-      if (text.trim() === "") return;
-      const result = readObject(text, line);
-      context.emit(
-        reported({
-          begun: readTime(asText(result["timestamp"]), line, context.zone).at,
-          latency: asCount(result["latency"], "latency", line) / 1e6,
-          code: asCount(result["code"], "code", line),
-          bytesIn: asCount(result["bytes_in"] ?? 0, "bytes_in", line),
-          error: asText(result["error"]),
-          body: asText(result["body"]),
-          url: asText(result["url"]),
-          headers: Object.entries(asObject(result["headers"])).map(
-            ([name, values]) => [name, Array.isArray(values) ? asText(values[0]) : ""] as const,
-          ),
-        }),
-      );
-    },
-    end: () => undefined,
-  };
+  return jsonLines((result, line) =>
+    context.emit(
+      reported({
+        begun: readTime(asText(result["timestamp"]), line, context.zone).at,
+        latency: asCount(result["latency"], "latency", line) / 1e6,
+        code: asCount(result["code"], "code", line),
+        bytesIn: asCount(result["bytes_in"] ?? 0, "bytes_in", line),
+        error: asText(result["error"]),
+        body: asText(result["body"]),
+        url: asText(result["url"]),
+        headers: Object.entries(asObject(result["headers"])).map(
+          ([name, values]) => [name, Array.isArray(values) ? asText(values[0]) : ""] as const,
+        ),
+      }),
+    ),
+  );
 }
 
 /**
@@ -50,7 +45,7 @@ export function vegetaJson(context: ParserContext): Parser {
  * version 12 method, URL and the answer's headers, the last in base64.
  */
 export function vegetaCsv(context: ParserContext): Parser {
-  const records = new CsvRecords((fields, line) => {
+  return new CsvRecords((fields, line) => {
     if (fields.length < 9 || fields.length > 12)
       throw new BadLine(line, `has ${fields.length} fields; vegeta writes 12`);
     const text = (index: number): string => fields[index] ?? "";
@@ -72,7 +67,6 @@ export function vegetaCsv(context: ParserContext): Parser {
       }),
     );
   });
-  return { line: (text, number) => records.line(text, number), end: () => records.end() };
 }
 
 function headerLines(base64: string): (readonly [string, string])[] {
