@@ -13,26 +13,25 @@ export interface Numbered {
 /** Times are kept to this many milliseconds. */
 const step = 0.01;
 
-/** What is a word is a number in `words`; what is absent is null. Times count from the one before, or from the request's intended time. */
+/** The fields of each kind, a column each. */
+const times = ["fired", "sent", "finished", "connected"] as const;
+const texts = ["mode", "kind", "outcome", "pod", "podKnownBy", "error"] as const;
+const numbers = ["connection", "status", "retries", "received"] as const;
+const flags = ["reused", "endedBySender"] as const;
+
+type Column = (number | null)[];
+
 interface Columns {
-  readonly words: readonly string[];
+  /** From the one before. */
   readonly row: number[];
   readonly intended: number[];
-  readonly fired: (number | null)[];
-  readonly sent: (number | null)[];
-  readonly finished: (number | null)[];
-  readonly connected: (number | null)[];
-  readonly mode: number[];
-  readonly kind: number[];
-  readonly outcome: number[];
-  readonly pod: number[];
-  readonly podKnownBy: number[];
-  readonly error: number[];
-  readonly connection: (number | null)[];
-  readonly status: (number | null)[];
-  readonly retries: (number | null)[];
-  readonly received: number[];
-  readonly flags: number[];
+  /** From the intended time; null where there is none. */
+  readonly times: Column[];
+  /** Places in `words`. */
+  readonly texts: Column[];
+  readonly numbers: Column[];
+  readonly flags: Column[];
+  readonly words: string[];
 }
 
 export function pack(records: readonly Numbered[]): PackedRecords {
@@ -44,70 +43,43 @@ export function pack(records: readonly Numbered[]): PackedRecords {
   };
   const units = (time: number): number => Math.round(time / step);
   const intended = records.map(({ record }) => units(record.intended));
-  const since = (pick: (record: Finished) => number | undefined): (number | null)[] =>
-    records.map(({ record }, index) => {
-      const time = pick(record);
-      return time === undefined ? null : units(time) - (intended[index] ?? 0);
-    });
-  const all = <T>(pick: (record: Finished) => T): T[] => records.map(({ record }) => pick(record));
-  const columns: Omit<Columns, "words"> = {
+  const columns = <Field extends keyof Finished>(
+    fields: readonly Field[],
+    value: (of: Finished[Field], index: number) => number | null,
+  ): Column[] => fields.map((field) => records.map(({ record }, index) => value(record[field], index)));
+  const packed: Columns = {
     row: differences(records.map(({ row }) => row)),
     intended: differences(intended),
-    fired: since(({ fired }) => fired),
-    sent: since(({ sent }) => sent),
-    finished: since(({ finished }) => finished),
-    connected: since(({ connected }) => connected),
-    mode: all(({ mode }) => word(mode)),
-    kind: all(({ kind }) => word(kind)),
-    outcome: all(({ outcome }) => word(outcome)),
-    pod: all(({ pod }) => word(pod)),
-    podKnownBy: all(({ podKnownBy }) => word(podKnownBy)),
-    error: all(({ error }) => word(error)),
-    connection: all(({ connection }) => connection ?? null),
-    status: all(({ status }) => status ?? null),
-    retries: all(({ retries }) => retries ?? null),
-    received: all(({ received }) => received),
-    flags: all(({ reused, endedBySender }) => (reused ? 1 : 0) + (endedBySender ? 2 : 0)),
+    times: columns(times, (time, index) => (time === undefined ? null : units(time) - intended[index]!)),
+    texts: columns(texts, word),
+    numbers: columns(numbers, (number) => number ?? null),
+    flags: columns(flags, Number),
+    words: [...words.keys()],
   };
-  const text = JSON.stringify({ words: [...words.keys()], ...columns } satisfies Columns);
-  return deflateRawSync(text).toString("base64");
+  return deflateRawSync(JSON.stringify(packed)).toString("base64");
 }
 
 export function unpack(packed: PackedRecords): Numbered[] {
   const columns = JSON.parse(inflateRawSync(Buffer.from(packed, "base64")).toString()) as Columns;
-  const rows = sums(columns.row);
+  const { words } = columns;
   const intended = sums(columns.intended);
-  return rows.map((row, index): Numbered => {
-    const time = (column: readonly (number | null)[]): number | undefined => {
-      const units = column[index];
-      return units === null || units === undefined ? undefined : (units + (intended[index] ?? 0)) * step;
-    };
-    const word = (column: readonly number[]): string => columns.words[column[index] ?? 0] ?? "";
-    const flags = columns.flags[index] ?? 0;
-    return {
-      row,
-      record: {
-        intended: (intended[index] ?? 0) * step,
-        fired: time(columns.fired),
-        sent: time(columns.sent),
-        finished: time(columns.finished),
-        connected: time(columns.connected),
-        mode: word(columns.mode) as Finished["mode"],
-        kind: word(columns.kind) as Finished["kind"],
-        outcome: word(columns.outcome) as Finished["outcome"],
-        sender: 0,
-        pod: word(columns.pod) || undefined,
-        podKnownBy: (word(columns.podKnownBy) as NonNullable<Finished["podKnownBy"]> | "") || undefined,
-        error: word(columns.error) || undefined,
-        connection: columns.connection[index] ?? undefined,
-        status: columns.status[index] ?? undefined,
-        retries: columns.retries[index] ?? undefined,
-        received: columns.received[index] ?? 0,
-        reused: (flags & 1) > 0,
-        endedBySender: (flags & 2) > 0,
-      },
-    };
-  });
+  const records = intended.map((units) => ({ sender: 0, intended: units * step }) as Finished);
+  const fill = <Field extends keyof Finished>(
+    fields: readonly Field[],
+    from: readonly Column[],
+    value: (kept: number, index: number) => Finished[Field],
+  ): void => {
+    for (const [nth, field] of fields.entries())
+      for (const [index, record] of records.entries()) {
+        const kept = from[nth]?.[index] ?? undefined;
+        record[field] = (kept === undefined ? undefined : value(kept, index)) as Finished[Field];
+      }
+  };
+  fill(times, columns.times, (time, index) => (time + intended[index]!) * step);
+  fill(texts, columns.texts, (place) => words[place] || undefined);
+  fill(numbers, columns.numbers, (number) => number);
+  fill(flags, columns.flags, (flag) => flag === 1);
+  return sums(columns.row).map((row, index) => ({ row, record: records[index]! }));
 }
 
 function differences(values: readonly number[]): number[] {
