@@ -11,13 +11,13 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { LoadCounts, LoadSeen, LoadSource } from "../routes/load-source.ts";
-import { protocolOf } from "../routes/protocol.ts";
 import { messageOf } from "@lameduck/drain/common";
 import { InClusterError } from "./errors.ts";
 import { LoadJob } from "./job.ts";
+import type { LoadPod } from "./load-pod.ts";
 import { LoadPods } from "./load-pods.ts";
 import { checkInClusterOptions, defaultImage, type InClusterOptions } from "./options.ts";
-import { isSecret } from "./plan.ts";
+import { isSecret, planOf } from "./plan.ts";
 import { loadProgram } from "./program.ts";
 import { isRefusal, jobWarnings } from "./start.ts";
 
@@ -117,51 +117,17 @@ export class InClusterLoad implements LoadSource {
   }
 
   async #create(program: string): Promise<void> {
-    const {
-      parallel,
-      image,
-      rate,
-      routes,
-      maxDuration,
-      maxRequests,
-      timeout,
-      pooledShare,
-      seed,
-      avoidNodes,
-      like,
-      learn = 0,
-    } = this.#options;
+    const { parallel, maxDuration, timeout } = this.#options;
     this.#pods.asked();
-    await this.#job.create(
-      {
-        image: image ?? defaultImage,
-        parallel,
-        longest: maxDuration + slack,
-        grace: timeout + linger + 5_000,
-        avoidNodes: avoidNodes ?? [],
-        like: like ?? {},
-      },
-      program,
-      {
-        routes: routes.map(({ name, url, protocol, request, tls }) => ({
-          name,
-          url: url.href,
-          protocol: protocolOf(url, protocol),
-          ...(request === undefined ? {} : { request }),
-          ...(tls === undefined ? {} : { tls }),
-        })),
-        load: {
-          rate: rate / parallel / routes.length,
-          pooledShare,
-          timeout,
-          learn,
-          maxDuration,
-          maxRequests: Math.floor(maxRequests / parallel / routes.length),
-        },
-        seed,
-        linger,
-      },
-    );
+    const job = {
+      image: this.#options.image ?? defaultImage,
+      parallel,
+      longest: maxDuration + slack,
+      grace: timeout + linger + 5_000,
+      avoidNodes: this.#options.avoidNodes ?? [],
+      like: this.#options.like ?? {},
+    };
+    await this.#job.create(job, program, planOf(this.#options, linger));
   }
 
   #notStarted(size: number, waited: number, why: string): InClusterError {
@@ -178,7 +144,7 @@ export class InClusterLoad implements LoadSource {
     const all = Promise.all(pods.map((pod) => pod.begun)).then(() => true);
     while (!(await Promise.race([all, this.#pause(look)]))) {
       this.#throwIfInterrupted();
-      const failure = pods.find(({ log }) => log.failure)?.log.failure;
+      const failure = this.#pods.failure;
       if (failure) throw failure;
       const waited = Date.now() - began;
       await this.#pods.find(waited, this.#over.signal);
@@ -194,20 +160,24 @@ export class InClusterLoad implements LoadSource {
   /** Load that ends before it was asked to is reported in the results. If all of it has ended, the run fails. */
   async #watchPods(): Promise<void> {
     const pods = this.#pods.all;
-    const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);
-    while (!(await Promise.race([ended, this.#pause(watchPeriod)])))
-      if (!this.#over.signal.aborted) await this.#pods.finishEnded(this.#over.signal).catch(() => undefined);
-      else return;
+    await this.#ended(pods, watchPeriod);
     if (this.#stopped || this.#over.signal.aborted) return;
-    const failure = pods.find(({ log }) => log.failure)?.log.failure;
     this.#failed.reject(
-      failure ??
+      this.#pods.failure ??
         new InClusterError(
           "LAMEDUCK_IN_CLUSTER_PODS_LOST",
           `job ${this.name}`,
           `all of its ${pods.length} pods ended before the rollout did`,
         ),
     );
+  }
+
+  /** Waits until the logs of the pods have ended, or all is over. */
+  async #ended(pods: readonly LoadPod[], period: number, limit = Infinity): Promise<void> {
+    const { signal } = this.#over;
+    const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);
+    while (!(await Promise.race([ended, this.#pause(period)])) && !signal.aborted && Date.now() < limit)
+      await this.#pods.finishEnded(signal).catch(() => undefined);
   }
 
   /** Only the beginning is given up when it is interrupted; the end is to be read to its end. */
@@ -237,12 +207,7 @@ export class InClusterLoad implements LoadSource {
           });
         }),
       );
-      const limit = Date.now() + this.#options.timeout + longestReading;
-      const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);
-      while (!(await Promise.race([ended, this.#pause(look)])) && Date.now() < limit)
-        if (!this.#over.signal.aborted)
-          await this.#pods.finishEnded(this.#over.signal).catch(() => undefined);
-        else break;
+      await this.#ended(pods, look, Date.now() + this.#options.timeout + longestReading);
     } finally {
       await this.close();
     }

@@ -31,6 +31,11 @@ export class LoadPods {
     return [...this.#pods.values()];
   }
 
+  /** Why a log cannot be read to its end. */
+  get failure(): Error | undefined {
+    return this.all.find(({ log }) => log.failure)?.log.failure;
+  }
+
   get size(): number {
     return this.#pods.size;
   }
