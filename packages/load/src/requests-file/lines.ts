@@ -17,11 +17,11 @@ const longestLine = 64 * 1024 * 1024;
 const chunkSize = 1024 * 1024;
 
 /** Reads a file of any size; unpacks gzip and understands the UTF-16 that PowerShell writes. */
-export async function* readLines(file: string, signal?: AbortSignal): AsyncGenerator<Lines> {
+export async function* readLines(file: string): AsyncGenerator<Lines> {
   try {
-    yield* split(decoded(await unpacked(bytesOf(file, signal), file), file), file);
+    yield* split(decoded(await unpacked(bytesOf(file), file), file), file);
   } catch (error) {
-    if (error instanceof RequestsError || signal?.aborted) throw error;
+    if (error instanceof RequestsError) throw error;
     throw new RequestsError("LAMEDUCK_REQUESTS_UNREADABLE", file, wordsOf(error), { cause: error });
   }
 }
@@ -31,8 +31,8 @@ function wordsOf(error: unknown): string {
   return code?.startsWith("Z_") ? `is a damaged gzip file (${message})` : fileProblem(error);
 }
 
-function bytesOf(file: string, signal: AbortSignal | undefined): AsyncIterator<Buffer> {
-  const stream = createReadStream(file, { highWaterMark: chunkSize, signal });
+function bytesOf(file: string): AsyncIterator<Buffer> {
+  const stream = createReadStream(file, { highWaterMark: chunkSize });
   return (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
 }
 

@@ -19,7 +19,6 @@ function ofFile(read: FileRead): string[] {
     if (applies) notes.push(`${read.file}: ${text}`);
   };
   note(read.outside > 0, `${read.outside} requests before or after the time watched are left out`);
-  note(read.elsewhere > 0, `${read.elsewhere} requests to other URLs are left out`);
   note(
     read.dropped > 0,
     `${read.dropped} requests were due and never sent: the load tool had no free virtual user`,
@@ -63,8 +62,6 @@ export interface FileRead {
   readonly requests: number;
   /** Requests before or after the time watched. */
   readonly outside: number;
-  /** Requests to other URLs. */
-  readonly elsewhere: number;
   /** Scheduled and never sent, as the tool says. */
   readonly dropped: number;
   /** Times are known to that many milliseconds only. */

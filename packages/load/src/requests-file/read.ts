@@ -16,7 +16,7 @@ import { BadLine, RequestsError } from "./errors.ts";
 import { readLines } from "./lines.ts";
 import { notesOf, type FileRead } from "./notes.ts";
 import { Recorder } from "./record.ts";
-import type { Parser, ReportedRequest } from "./request.ts";
+import type { Parser, ReportedRequest, Zone } from "./request.ts";
 import { parseZone } from "./time.ts";
 
 export interface RequestsOptions {
@@ -25,19 +25,10 @@ export interface RequestsOptions {
   readonly window?: { readonly from: number; readonly to: number };
   /** Zone of times that name none: "Z", "+02:00", "Europe/Berlin". */
   readonly zone?: string;
-  /** Milliseconds to add to every time, for a load machine whose clock is known to be off. */
-  readonly clockOffset?: number;
   /** The pod that has an address at that time of the run: for proxies and tools that name addresses. */
   readonly podAt?: (address: string, at: number) => string | undefined;
-  /** What a sender is called; default the host of the URL. */
-  readonly senderOf?: (url: string | undefined) => string;
-  /** Requests to other URLs are left out. */
-  readonly only?: (url: string | undefined) => boolean;
-  readonly meantStatuses?: readonly number[];
   /** Most requests kept in memory, default 3,000,000. */
   readonly limit?: number;
-  readonly onProgress?: (requests: number) => void;
-  readonly signal?: AbortSignal;
 }
 
 export interface RequestsRead {
@@ -54,51 +45,37 @@ export async function readRequests(
   options: RequestsOptions,
 ): Promise<RequestsRead> {
   const zone = options.zone === undefined ? undefined : parseZone(options.zone, "--requests-zone");
-  const recorder = new Recorder({
-    // Taken once: each call would add the jitter of two clocks read one after the other.
-    offset: options.clock.fromEpoch(0) + (options.clockOffset ?? 0),
-    podAt: options.podAt ?? (() => undefined),
-    senderOf: options.senderOf ?? hostOf,
-    meantStatuses: options.meantStatuses ?? [],
-  });
+  // Taken once: each call would add the jitter of two clocks read one after the other.
+  const recorder = new Recorder(options.clock.fromEpoch(0), options.podAt ?? (() => undefined));
   const collection = new Collection(options, recorder);
   const read: FileRead[] = [];
-  for (const file of files) read.push(await readFile(file, collection, zone, options.signal));
+  for (const file of files) read.push(await readFile(file, collection, zone));
   const records = collection.sorted();
   return { records, files: read, notes: notesOf(read, recorder.unknown) };
 }
 
 /** The requests of all files, within bounds. */
 class Collection {
-  readonly #options: RequestsOptions;
+  readonly window: RequestsOptions["window"];
   readonly #recorder: Recorder;
   readonly #limit: number;
-  #records: RequestRecord[] = [];
+  readonly #records: RequestRecord[] = [];
   counts = noCounts();
 
-  constructor(options: RequestsOptions, recorder: Recorder) {
-    this.#options = options;
+  constructor({ window, limit = 3_000_000 }: RequestsOptions, recorder: Recorder) {
+    this.window = window;
     this.#recorder = recorder;
-    this.#limit = options.limit ?? 3_000_000;
-  }
-
-  get window(): RequestsOptions["window"] {
-    return this.#options.window;
+    this.#limit = limit;
   }
 
   /** @returns false where there is no more room. */
   take(reported: ReportedRequest): boolean {
-    const { counts } = this;
-    const { window, only, clockOffset = 0, onProgress } = this.#options;
-    const begun = reported.begun + clockOffset;
+    const { counts, window } = this;
+    const { begun } = reported;
     counts.first = Math.min(counts.first, begun);
     counts.last = Math.max(counts.last, begun);
     if (window && (begun < window.from || begun > window.to)) {
       counts.outside++;
-      return true;
-    }
-    if (only && reported.dropped !== true && !only(reported.url)) {
-      counts.elsewhere++;
       return true;
     }
     if (this.#records.length >= this.#limit) return false;
@@ -107,7 +84,6 @@ class Collection {
     if (reported.dropped) counts.dropped++;
     if (record.pod !== undefined) counts.pods++;
     this.#records.push(record);
-    if (this.#records.length % 100_000 === 0) onProgress?.(this.#records.length);
     return true;
   }
 
@@ -118,24 +94,10 @@ class Collection {
 }
 
 function noCounts() {
-  return {
-    requests: 0,
-    outside: 0,
-    elsewhere: 0,
-    dropped: 0,
-    pods: 0,
-    resolution: 0,
-    first: Infinity,
-    last: -Infinity,
-  };
+  return { requests: 0, outside: 0, dropped: 0, pods: 0, resolution: 0, first: Infinity, last: -Infinity };
 }
 
-async function readFile(
-  file: string,
-  collection: Collection,
-  zone: ReturnType<typeof parseZone> | undefined,
-  signal: AbortSignal | undefined,
-): Promise<FileRead> {
+async function readFile(file: string, collection: Collection, zone: Zone | undefined): Promise<FileRead> {
   collection.counts = noCounts();
   const { counts } = collection;
   let format: RequestsFormat | undefined;
@@ -153,8 +115,7 @@ async function readFile(
     },
   };
   try {
-    for await (const { lines, first, unfinished } of readLines(file, signal)) {
-      signal?.throwIfAborted();
+    for await (const { lines, first, unfinished } of readLines(file)) {
       number = first;
       for (const text of lines) {
         if (!parser && text.trim() !== "") {
@@ -172,10 +133,10 @@ async function readFile(
       : error;
   }
   const { first, last, ...rest } = counts;
-  if (format === undefined || rest.requests + rest.outside + rest.elsewhere === 0)
+  if (format === undefined || rest.requests + rest.outside === 0)
     throw new RequestsError("LAMEDUCK_REQUESTS_EMPTY", file, "holds no request");
-  if (rest.requests === 0) throw nothingLeft(file, collection, first, last);
   const { window } = collection;
+  if (window && rest.requests === 0) throw fromOtherTime(file, window, first, last);
   return {
     file,
     format,
@@ -204,14 +165,12 @@ function formatOf(text: string, place: string): RequestsFormat {
   throw new RequestsError("LAMEDUCK_REQUESTS_UNKNOWN_FORMAT", place, found.unreadable);
 }
 
-function nothingLeft(file: string, collection: Collection, first: number, last: number): RequestsError {
-  const { counts, window } = collection;
-  if (counts.outside === 0 || !window)
-    return new RequestsError(
-      "LAMEDUCK_REQUESTS_EMPTY",
-      file,
-      "holds no request to the URLs that are watched",
-    );
+function fromOtherTime(
+  file: string,
+  window: { readonly from: number; readonly to: number },
+  first: number,
+  last: number,
+): RequestsError {
   const iso = (at: number): string => new Date(at).toISOString();
   const apart = first > window.to ? first - window.to : window.from - last;
   const minutes = Math.round(apart / 60_000);
@@ -221,8 +180,4 @@ function nothingLeft(file: string, collection: Collection, first: number, last: 
     `its requests are from ${iso(first)} to ${iso(last)}, the rollout was watched from ${iso(window.from)} to ${iso(window.to)}` +
       (minutes >= 1 ? `: ${Math.floor(minutes / 60)} h ${minutes % 60} min apart` : ""),
   );
-}
-
-function hostOf(url: string | undefined): string {
-  return (url === undefined ? undefined : URL.parse(url)?.host) || "load";
 }

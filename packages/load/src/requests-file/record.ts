@@ -1,41 +1,35 @@
 import type { RequestRecord } from "@lameduck/accounting";
+import type { LoadEnd } from "../routes/load-source.ts";
 import { classify, type Classification } from "./failure.ts";
 import type { ReportedRequest } from "./request.ts";
-
-export interface RecorderOptions {
-  /** Milliseconds to add to a time since 1970 to have it on the run's clock. */
-  readonly offset: number;
-  /** The pod that has an address at that time (run's clock). */
-  readonly podAt: (address: string, at: number) => string | undefined;
-  readonly senderOf: (url: string | undefined) => string;
-  /** 5xx statuses that the app means. */
-  readonly meantStatuses: readonly number[];
-}
 
 /** Files with more different errors or URLs than this repeat them too rarely for a cache. */
 const mostNames = 10_000;
 
 /** Turns the requests of load tools into the records that the accounting takes. */
 export class Recorder {
-  readonly #options: RecorderOptions;
+  readonly #offset: number;
+  readonly #podAt: LoadEnd["podAt"];
   readonly #names = new Map<string, string>();
   readonly #senders = new Map<string | undefined, string>();
   /** Failures whose words mean nothing to us, and how many had them. */
   readonly unknown = new Map<string, number>();
 
-  constructor(options: RecorderOptions) {
-    this.#options = options;
+  /** @param offset milliseconds to add to a time since 1970 to have it on the run's clock */
+  constructor(offset: number, podAt: LoadEnd["podAt"]) {
+    this.#offset = offset;
+    this.#podAt = podAt;
   }
 
   record(reported: ReportedRequest, id: number): RequestRecord {
-    const { offset, meantStatuses } = this.#options;
+    const offset = this.#offset;
     const status = reported.status ?? 0;
     const classified: Classification =
       reported.dropped === true
         ? { outcome: "not-sent", error: reported.error ?? "dropped" }
         : classify(reported.error ?? "", status, {
             answerBegun: reported.answerBegun ?? false,
-            meant: reported.meant === true || meantStatuses.includes(status),
+            meant: reported.meant ?? false,
           });
     if (classified.unknown) this.#note(classified.error ?? "");
     const sent = reported.sent === undefined ? undefined : reported.sent + offset;
@@ -64,17 +58,17 @@ export class Recorder {
       // nginx lists every address it tried, the last one answered.
       const last = reported.upstream.split(/[,:] /).at(-1)?.trim() ?? "";
       const pod =
-        this.#options.podAt(last.replace(/:\d+$/, ""), at) ?? (/^[\d.:[\]]+$/.test(last) ? undefined : last);
+        this.#podAt(last.replace(/:\d+$/, ""), at) ?? (/^[\d.:[\]]+$/.test(last) ? undefined : last);
       if (pod !== undefined) return { pod: this.#once(pod), podKnownBy: "proxy" };
     }
-    const pod = reported.address === undefined ? undefined : this.#options.podAt(reported.address, at);
+    const pod = reported.address === undefined ? undefined : this.#podAt(reported.address, at);
     return pod === undefined ? {} : { pod, podKnownBy: "tuple" };
   }
 
   #sender(url: string | undefined): string {
     const known = this.#senders.get(url);
     if (known !== undefined) return known;
-    const sender = this.#once(this.#options.senderOf(url));
+    const sender = this.#once(hostOf(url));
     if (this.#senders.size < mostNames) this.#senders.set(url && this.#once(url), sender);
     return sender;
   }
@@ -92,4 +86,8 @@ export class Recorder {
     if (this.#names.size < mostNames) this.#names.set(copy, copy);
     return copy;
   }
+}
+
+function hostOf(url: string | undefined): string {
+  return (url === undefined ? undefined : URL.parse(url)?.host) || "load";
 }
