@@ -1,5 +1,15 @@
 import fc from "fast-check";
-import { expandVector, policyKinds, type DrainOptions, type Observation } from "@lameduck/drain";
+import {
+  expandVector,
+  learn,
+  learntText,
+  parseLearnt,
+  policyKinds,
+  priorHypotheses,
+  type DrainOptions,
+  type Learnt,
+  type Observation,
+} from "@lameduck/drain";
 import type { Case } from "./native-decision.ts";
 
 const sender = fc.constantFrom("a", "b", "c", "d", "e");
@@ -33,6 +43,12 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
   },
 );
 const duration = fc.integer({ min: 0, max: 40_000 });
+const { length: hypotheses } = priorHypotheses();
+/** As a variable holds it: rounded. */
+const learnt: fc.Arbitrary<Learnt | undefined> = fc
+  .array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: hypotheses, maxLength: hypotheses })
+  .filter((weights) => weights.some((weight) => weight > 0.01))
+  .map((weights) => parseLearnt(learntText(learn(undefined, weights))));
 const options: fc.Arbitrary<DrainOptions> = fc.record(
   {
     policy: fc.constantFrom(...policyKinds),
@@ -49,6 +65,7 @@ const options: fc.Arbitrary<DrainOptions> = fc.record(
     requestQuiet: duration,
     lossBudget: fc.constantFrom(1e-6, 0.0002, 0.001, 0.1, 0),
     maxSenders: fc.constantFrom(1, 2, 1024),
+    learnt: learnt.map((one) => one ?? null),
   },
   { requiredKeys: ["consumers"] },
 );
@@ -126,9 +143,10 @@ export const trafficCase: fc.Arbitrary<Case> = fc
     prestop: fc.constantFrom(0, 0, 2_500),
     maxSenders: fc.constantFrom(2, 6, 128),
     released: fc.option(fc.integer({ min: 0, max: 20_000 })),
+    taught: fc.option(learnt.map((one) => one ?? null)),
   })
-  .map(({ streams, pause, prestop, maxSenders, released }) =>
-    caseOf({ grace: "60s", prestop, maxSenders }, [
+  .map(({ streams, pause, prestop, maxSenders, released, taught }) =>
+    caseOf({ grace: "60s", prestop, maxSenders, learnt: taught }, [
       { type: "watching", at: -480_000 },
       ...streams.flatMap((one, index) => [...arrivalsOf(`10.0.0.${index}`, one, pause)]),
       ...(released === null ? [] : [{ type: "released" as const, at: released }]),

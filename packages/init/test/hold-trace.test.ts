@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { parseTrace, replay } from "@lameduck/drain";
+import { learn, learntText, measuredLesson, parseTrace, replay } from "@lameduck/drain";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, pod, podBehind, reportOf, resultOf, sender, terminate } from "./pod.ts";
@@ -55,6 +55,33 @@ describe("a recording", { skip, concurrency: 3 }, () => {
       server.stderr,
       /held for [\d.]+m?s, quiet: floor 1\.0, 198\.18\.1\.[12] \([\d.]+\/s before, silent [\d.]+ s\) until [\d.]+;/,
     );
+  });
+
+  test("what the cluster has taught is where the decision begins, and is recorded", async () => {
+    await using network = await Network.create();
+    let learnt = learn(undefined, measuredLesson([{ at: 50, hasLetGo: true }], 4_000));
+    for (let count = 0; count < 50; count++)
+      learnt = learn(learnt, measuredLesson([{ at: 50, hasLetGo: true }], 4_000));
+    const text = learntText(learnt);
+    const server = await pod(network, ["--trace", join(volume, "learnt.jsonl"), "--learnt", text]);
+    await held(network, server);
+    const trace = parseTrace(readFileSync(join(volume, "learnt.jsonl"), "utf8"), "learnt");
+    assert.equal(trace.isUnlearnt, false);
+    assert.equal(trace.header.config.learnt?.weights.length, learnt.weights.length);
+    const { stop, recordedStop } = replay(trace);
+    assert.equal(stop, recordedStop);
+    const config = { ...trace.header.config, learnt: null };
+    const unlearnt = replay({ ...trace, header: { ...trace.header, config } });
+    assert.notEqual(unlearnt.stop, recordedStop, "without it the hold is longer");
+  });
+
+  test("what was learnt with other hypotheses is one line, and the hold is as without it", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--cap", "2s", "--learnt", "1:2:0.5,0.5"]);
+    terminate(server);
+    await server.ended;
+    assert.match(server.stderr, /LAMEDUCK_LEARNT: is none that this release reads; it is ignored/);
+    assert.ok(reportOf(server.stderr).hold_ms >= 1_000);
   });
 
   test("a process that stood still says all the same when the floor was over", async () => {

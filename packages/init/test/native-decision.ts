@@ -4,6 +4,7 @@ import {
   Conditions,
   Drain,
   DrainError,
+  learntText,
   parseConfig,
   runVector,
   type DrainConfig,
@@ -29,7 +30,9 @@ function textOf(name: string, value: unknown): string {
 export function linesOf({ config, observations }: Case): string {
   // To lameduck-init the consumers are always those of the cluster.
   const { consumers: _, ...rest } = config as { consumers?: unknown };
-  const options = Object.entries(rest).map(([name, value]) => `option ${name} ${textOf(name, value)}`);
+  const { learnt, ...others } = rest as DrainOptions;
+  const options = Object.entries(others).map(([name, value]) => `option ${name} ${textOf(name, value)}`);
+  if (learnt) options.push(`option learnt ${learntText(learnt)}`);
   return [...options, ...observations.map(lineOf), "end", ""].join("\n");
 }
 

@@ -37,6 +37,7 @@ const struct flag flags[] = {
 	{ "window", 0, 0, TEXT, true, AT(decision.window), NULL },
 	{ "loss-budget", 0, 0, TEXT, true, AT(decision.loss_budget), NULL },
 	{ "convergence", 0, 0, TEXT, true, AT(decision.convergence), NULL },
+	{ "learnt", 0, 0, TEXT, true, AT(decision.learnt), NULL },
 	{ "request-quiet", 0, 0, TEXT, true, AT(decision.request_quiet), NULL },
 	{ "settle", 0, 0, TEXT, true, AT(decision.settle), NULL },
 	{ "max-senders", 0, 0, TEXT, true, AT(decision.max_senders), NULL },

@@ -99,6 +99,9 @@ static bool check_uses(struct settings *settings, struct error *error)
 	    !check_use(settings, "loss-budget", options->loss_budget, POLICY_ADAPTIVE, error) ||
 	    !check_use(settings, "convergence", options->convergence, POLICY_ADAPTIVE, error))
 		return false;
+	if (options->learnt && *options->learnt && !decision->learnt && decision->policy >= POLICY_ADAPTIVE)
+		snprintf(settings->notice, sizeof settings->notice,
+			 "LAMEDUCK_LEARNT: is none that this release reads; it is ignored");
 	if (decision->policy == POLICY_FIXED && decision->delay > decision->cap) {
 		given_by_variable(settings, "delay", place);
 		snprintf(settings->notice, sizeof settings->notice, "%s of %s is cut to the cap of %s", place,

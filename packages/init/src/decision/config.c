@@ -2,6 +2,7 @@
 
 #include "../base/text.h"
 #include "duration.h"
+#include "learnt.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,6 +80,13 @@ static bool parse_policy(const struct drain_options *options, struct drain_confi
 	if (config->loss_budget <= 0) {
 		error_set(error, ERROR_BAD_NUMBER, "loss-budget", "%g is not a number above 0", config->loss_budget);
 		return false;
+	}
+	config->prior = unlearnt_prior();
+	struct prior learnt;
+	/* What is no use is no error: it may be of another release, and the pod has to start. */
+	if (options->learnt && config->policy >= POLICY_ADAPTIVE && parse_learnt(options->learnt, &learnt)) {
+		config->prior = learnt;
+		config->learnt = options->learnt;
 	}
 	if (config->policy == POLICY_FIXED && !options->delay) {
 		error_set(error, ERROR_MISSING_OPTION, "delay", "the policy fixed needs a delay");

@@ -3,6 +3,7 @@
 #define LAMEDUCK_CONFIG_H
 
 #include "errors.h"
+#include "hypotheses.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,7 @@ struct drain_options {
 	const char *window;
 	const char *loss_budget;
 	const char *convergence;
+	const char *learnt;
 	const char *request_quiet;
 	const char *settle;
 	const char *max_senders;
@@ -35,6 +37,8 @@ struct drain_config {
 	double window;
 	double loss_budget;
 	double convergence;
+	struct prior prior;
+	const char *learnt; /* the text of the prior; NULL where there is none, or none that is read */
 	double floor;
 	double cap;
 	double prestop;

@@ -83,7 +83,8 @@ void drain_observe(struct drain *drain, struct observation seen)
 	drain->revision++;
 	/* What is said of senders is no sight of them: it begins nothing. */
 	if (!drain->watching && seen.type != SEEN_RELEASED && seen.type != SEEN_UNRELEASED) {
-		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at);
+		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at,
+			     &drain->config.prior);
 		drain->watching = true;
 	}
 	switch (seen.type) {

@@ -2,14 +2,11 @@
 
 #include <math.h>
 
-static const double delays[HYPOTHESIS_DELAYS + 1] = { 0, 0.125, 0.25, 0.5, 1, 2, 4, 8, 16 }; /* the last one ends the way of the one before */
-static const double delay_weights[HYPOTHESIS_DELAYS] = { 8, 1, 1, 1, 0.5, 0.2, 0.02, 0.003 };
-static const double means[HYPOTHESIS_MEANS] = { 1.0 / 64, 1.0 / 16, 0.25, 1, 4 };
-static const double mean_weights[HYPOTHESIS_MEANS] = { 1, 1, 1, 0.5, 0.01 };
 /* Stands for the logarithm of 0, with which sums are still numbers. */
 static const double impossible = -1000;
 
-void posterior_init(struct posterior *posterior, double convergence, double now, double latest, double rate)
+void posterior_init(struct posterior *posterior, const struct prior *prior, double convergence, double now, double latest,
+		    double rate)
 {
 	*posterior = (struct posterior){ .convergence = convergence, .now = now };
 	int before = 0; /* the last delay no longer than that of the latest arrival */
@@ -24,8 +21,9 @@ void posterior_init(struct posterior *posterior, double convergence, double now,
 	double share = latest > 0 ? fmin(1, 1 / (rate * way)) : 0;
 	for (int i = 0; i < HYPOTHESIS_COUNT; i++) {
 		int delay = i / HYPOTHESIS_MEANS;
-		double weight = delay < HYPOTHESIS_DELAYS ? delay_weights[delay] : share * delay_weights[before];
-		posterior->logs[i] = fmax(impossible, log(weight * mean_weights[i % HYPOTHESIS_MEANS]));
+		double weight = delay < HYPOTHESIS_DELAYS ? prior->weights[i] :
+							    share * prior->weights[before * HYPOTHESIS_MEANS + i % HYPOTHESIS_MEANS];
+		posterior->logs[i] = fmax(impossible, log(weight));
 	}
 }
 

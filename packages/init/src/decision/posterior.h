@@ -3,10 +3,7 @@
 #define LAMEDUCK_POSTERIOR_H
 
 #include "evidence.h"
-
-#define HYPOTHESIS_DELAYS 8 /* of the prior; one more is that of the latest arrival */
-#define HYPOTHESIS_MEANS 5
-#define HYPOTHESIS_COUNT ((HYPOTHESIS_DELAYS + 1) * HYPOTHESIS_MEANS)
+#include "hypotheses.h"
 
 /* By delay, within it by mean. All times are since the deletion. */
 struct posterior {
@@ -18,7 +15,8 @@ struct posterior {
 };
 
 /* `latest`: of any arrival, 0 if there was none; `rate`: of all of them before. */
-void posterior_init(struct posterior *posterior, double convergence, double now, double latest, double rate);
+void posterior_init(struct posterior *posterior, const struct prior *prior, double convergence, double now, double latest,
+		    double rate);
 /* A sender that came last at `last`. */
 void posterior_update(struct posterior *posterior, const struct habit *habit, double last);
 /* What the weights of `believed`, after all that it has seen, make of the losses of what is seen here. */

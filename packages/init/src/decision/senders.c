@@ -16,11 +16,12 @@ static const double fewest_gaps_before = 50;
 /* So many in a hold tell a rate. */
 static const double enough_gaps = 8;
 
-void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from)
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
+		  const struct prior *prior)
 {
 	*table = (struct sender_table){ .capacity = capacity, .prestop = prestop, .watching_from = watching_from,
 					.overflowed_at = -INFINITY, .load_last = -INFINITY,
-					.held_from = INFINITY, .traced = 1 };
+					.held_from = INFINITY, .prior = *prior, .traced = 1 };
 }
 
 void senders_free(struct sender_table *table)
@@ -203,7 +204,8 @@ static void begin(struct posterior *posterior, const struct sender_table *table,
 	/* A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
 	bool lone = next_judged(table, &position, &habit) && !next_judged(table, &position, &habit);
 	bool unknown = lone || table->gaps_before < fewest_gaps_before;
-	posterior_init(posterior, convergence, since(table, now), unknown ? 0 : since(table, table->load_last), rate);
+	posterior_init(posterior, &table->prior, convergence, since(table, now),
+		       unknown ? 0 : since(table, table->load_last), rate);
 }
 
 static void see_all(struct posterior *posterior, const struct sender_table *table)

@@ -48,10 +48,12 @@ struct sender_table {
 	double paused; /* for how long there were none though many were due */
 	double watching_from;
 	double held_from; /* INFINITY before the hold */
+	struct prior prior;
 	double traced;	  /* share of the connections before the hold that are told of */
 };
 
-void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from);
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
+		  const struct prior *prior);
 void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);

@@ -1,6 +1,7 @@
 #include "trace.h"
 
 #include "../base/clock.h"
+#include "../decision/learnt.h"
 #include "trace_file.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 static const size_t most_written = 8u << 20;
 /* A killed process leaves what was written until then. */
 static const double flush_interval = 1000;
-enum { LONGEST_LINE = 1024, LONGEST_NAME = 512 };
+enum { LONGEST_LINE = 4096, LONGEST_NAME = 512 };
 
 static void give_up(struct trace *trace, const char *problem)
 {
@@ -89,10 +90,23 @@ static const char *policy_fields(const struct drain_config *config, char fields[
 	return fields;
 }
 
+/* The text "VERSION:TERMINATIONS:w1,w2,..." as `learn` of the library gives it. */
+static const char *learnt_field(const struct drain_config *config, char field[LONGEST_LEARNT + 80])
+{
+	*field = '\0';
+	if (!config->learnt)
+		return field;
+	const char *terminations = strchr(config->learnt, ':') + 1, *weights = strchr(terminations, ':') + 1;
+	snprintf(field, LONGEST_LEARNT + 80, "\"learnt\":{\"version\":%.*s,\"terminations\":%.*s,\"weights\":[%s]},",
+		 (int)(terminations - config->learnt - 1), config->learnt, (int)(weights - terminations - 1), terminations,
+		 weights);
+	return field;
+}
+
 void trace_begin(struct trace *trace, const char *place, const char *why, const struct logger *logger,
 		 const struct drain_config *config, double terminated_at)
 {
-	char problem[MOST_PATH + 128], fields[128];
+	char problem[MOST_PATH + 128], fields[128], learnt[LONGEST_LEARNT + 80];
 	*trace = (struct trace){ .on = place != NULL, .fd = -1, .logger = logger, .from = terminated_at };
 	if (!trace->on)
 		return;
@@ -104,10 +118,11 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 	trace->next_flush = clock_now() + flush_interval;
 	add(trace,
 	    "{\"lameduck\":\"trace\",\"version\":1,\"by\":\"lameduck-init\",\"pid\":%d,\"on\":\"%s\",\"config\":{\"policy\":\"%s\","
-	    "\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0,%s\"requestQuiet\":%.17g,"
+	    "\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0,%s%s\"requestQuiet\":%.17g,"
 	    "\"settle\":%.17g,\"maxSenders\":%zu},\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
 	    (int)getpid(), why, policy_names[config->policy], config->floor + config->prestop, config->cap,
-	    config->cap + config->prestop, config->prestop, policy_fields(config, fields), config->request_quiet,
+	    config->cap + config->prestop, config->prestop, policy_fields(config, fields), learnt_field(config, learnt),
+	    config->request_quiet,
 	    config->settle, config->max_senders, since_epoch(terminated_at));
 }
 

@@ -40,6 +40,7 @@ static const char **option_named(struct drain_options *options, const char *name
 		{ "window", &options->window },
 		{ "lossBudget", &options->loss_budget },
 		{ "convergence", &options->convergence },
+		{ "learnt", &options->learnt },
 		{ "requestQuiet", &options->request_quiet },
 		{ "settle", &options->settle },
 		{ "maxSenders", &options->max_senders },
@@ -127,8 +128,8 @@ int main(void)
 	size_t size = 0;
 	seen = calloc(MOST_OBSERVATIONS, sizeof *seen);
 	while (seen && getline(&line, &size, stdin) > 0) {
-		char word[20], name[200], value[200], at[64];
-		if (sscanf(line, "option %199s %199s", name, value) == 2) {
+		char word[20], name[200], value[2000], at[64];
+		if (sscanf(line, "option %199s %1999s", name, value) == 2) {
 			*option_named(&options, name) = strdup(value);
 		} else if (sscanf(line, "see %19s %63s %199s %199s", word, at, name, value) == 4) {
 			if (seen_count == MOST_OBSERVATIONS)

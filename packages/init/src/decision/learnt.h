@@ -1,0 +1,15 @@
+/* What earlier terminations have taught, in one line of text: the mirror of packages/drain/src/belief/learnt-text.ts. */
+#ifndef LAMEDUCK_LEARNT_H
+#define LAMEDUCK_LEARNT_H
+
+#include "hypotheses.h"
+
+#include <stdbool.h>
+
+/* Characters of a text that is read: some 400 where the coordinator wrote it. */
+#define LONGEST_LEARNT 1200
+
+/* "VERSION:TERMINATIONS:w1,w2,..." False for any other text, also for one of a release with other hypotheses. */
+bool parse_learnt(const char *text, struct prior *prior);
+
+#endif
