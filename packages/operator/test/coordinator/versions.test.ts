@@ -11,7 +11,7 @@ import { isMap } from "../../src/policy/validate.ts";
 import { Poller } from "../../src/watcher/poller.ts";
 import { Replicas } from "../../src/watcher/replicas.ts";
 import { until } from "../operator-api.ts";
-import { coordinating, fieldsOf, type Coordinating } from "./fixture.ts";
+import { coordinating, fieldsOf, type Coordinating, type Scene } from "./fixture.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-versions-"));
 const tokenFile = join(directory, "token");
@@ -70,9 +70,15 @@ async function watching(port: number, report: Rewrite, answer: Rewrite): Promise
   };
 }
 
-/** Pod web-1 on node1, withdrawn. @returns its uid. */
-async function withdrawn({ scene, coordinator }: Coordinating): Promise<string> {
-  const uid = scene.pod("web-1");
+/** Pod web-1, which has been there for long. */
+function running(scene: Scene, ...nodes: readonly string[]): void {
+  for (const node of nodes) scene.node(node);
+  scene.pod("web-1");
+}
+
+/** @returns the pod's uid. */
+async function withdrawn({ api, scene, coordinator }: Coordinating): Promise<string> {
+  const uid = api.get("pods", "web-1")?.metadata.uid ?? "";
   scene.terminate("web-1");
   scene.withdraw("web-1");
   await until(() => coordinator.status().head > 0, "withdrawn");
@@ -105,7 +111,7 @@ for (const [who, report, answer] of [
   ["coordinator", same, more],
 ] as const)
   test(`a ${who} of a newer minor version is understood: pods are released`, async () => {
-    await using all = await coordinating((scene) => scene.node("node1"));
+    await using all = await coordinating((scene) => running(scene, "node1"));
     await using watcher = await watching(all.port, report, answer);
     const uid = await withdrawn(all);
     await until(() => all.coordinator.status().released === 1, "released");
@@ -116,7 +122,7 @@ for (const [who, report, answer] of [
 
 test("a watcher of another major version counts as missing, and is named", async () => {
   const clock = new SetClock();
-  await using all = await coordinating((scene) => scene.node("node1"), { now: clock.now });
+  await using all = await coordinating((scene) => running(scene, "node1"), { now: clock.now });
   await using watcher = await watching(all.port, next, same);
   const uid = await withdrawn(all);
   await until(() => watcher.asked() > 3, "it goes on");
@@ -134,7 +140,7 @@ test("a watcher of another major version counts as missing, and is named", async
 });
 
 test("a watcher applies nothing that a coordinator of another major version says, and says it once", async () => {
-  await using all = await coordinating((scene) => scene.node("node1"));
+  await using all = await coordinating((scene) => running(scene, "node1"));
   await using watcher = await watching(all.port, same, next);
   const uid = await withdrawn(all);
   await until(() => watcher.asked() > 3, "it goes on");
@@ -143,7 +149,7 @@ test("a watcher applies nothing that a coordinator of another major version says
 });
 
 test("a watcher whose reports a coordinator of another major version refuses says why, once", async () => {
-  await using all = await coordinating((scene) => scene.node("node1"));
+  await using all = await coordinating((scene) => running(scene, "node1"));
   await using watcher = await watching(all.port, next, next);
   await until(() => watcher.asked() > 3, "it goes on");
   assert.deepEqual(codesOf(watcher.failures), ["LAMEDUCK_OPERATOR_OTHER_VERSION"]);
@@ -151,7 +157,7 @@ test("a watcher whose reports a coordinator of another major version refuses say
 
 test("one that had reported, and speaks another version now, is left out as any silent one", async () => {
   const clock = new SetClock();
-  await using all = await coordinating((scene) => ["node1", "node2"].forEach((node) => scene.node(node)), {
+  await using all = await coordinating((scene) => running(scene, "node1", "node2"), {
     now: clock.now,
   });
   for (const node of ["node1", "node2"]) await all.follow(node);
@@ -167,7 +173,7 @@ test("one that had reported, and speaks another version now, is left out as any 
 });
 
 test("pods that ask by another major version are answered in ours, and named without their names", async () => {
-  await using all = await coordinating((scene) => scene.node("node1"));
+  await using all = await coordinating((scene) => running(scene, "node1"));
   const uid = await withdrawn(all);
   for (const name of ["web-1", "web-2"])
     for (const method of ["GET", "POST"]) {
@@ -180,7 +186,7 @@ test("pods that ask by another major version are answered in ours, and named wit
 });
 
 test("a pod of a newer minor version is understood: unknown fields of what it says are ignored", async () => {
-  await using all = await coordinating((scene) => scene.node("node1"));
+  await using all = await coordinating((scene) => running(scene, "node1"));
   const uid = await withdrawn(all);
   const path = `/v1/pods/shop/web-1?uid=${uid}`;
   const body = "phase: closing\nnew-key: of another version\nheld-ms: 5\n";
