@@ -1,4 +1,4 @@
-import { LineCounter, parseAllDocuments } from "yaml";
+import { LineCounter, parseAllDocuments, stringify } from "yaml";
 import { ManifestError } from "./errors.ts";
 import { Field } from "./field.ts";
 import { placeOf, type Source } from "./source.ts";
@@ -34,4 +34,11 @@ export function readDocuments(
 /** A text without any structure is a document, too; at() refuses it with its place. */
 function isList(field: Field): boolean {
   return field.at("kind").text() === "List";
+}
+
+/**
+ * An object as YAML for kubectl and Helm. They read YAML 1.1, in which a bare yes, no, on or off is a boolean: such texts are quoted.
+ */
+export function manifestYaml(value: unknown): string {
+  return stringify(value, { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false });
 }

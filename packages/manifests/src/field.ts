@@ -98,6 +98,10 @@ export class Field {
     throw new ManifestError(code, this.place, `${this.path || "document"}: ${problem}`, { remedy });
   }
 
+  invalid(problem: string, remedy?: string): never {
+    return this.fail("LAMEDUCK_MANIFEST_INVALID", problem, remedy);
+  }
+
   /** Something that is asked for and will not be done. */
   warn(problem: string): void {
     this.source.warnings.push(`${this.place}: ${this.path}: ${problem}`);
@@ -120,7 +124,7 @@ export class Field {
 
   items(): Field[] {
     if (!this.#node) return [];
-    if (!isSeq(this.#node)) this.fail("LAMEDUCK_MANIFEST_INVALID", "must be a list");
+    if (!isSeq(this.#node)) this.invalid("must be a list");
     return this.#node.items.map((item, index) => {
       const node = item as Node;
       const start = node.range?.[0] ?? this.#anchor[0];
@@ -132,28 +136,19 @@ export class Field {
   text(): string | undefined {
     const value = this.#scalar();
     if (value === undefined || typeof value === "string") return value;
-    return this.fail(
-      "LAMEDUCK_MANIFEST_INVALID",
-      `must be a text, not ${typeof value}`,
-      `put it in quotes: "${String(value)}"`,
-    );
+    return this.invalid(`must be a text, not ${typeof value}`, `put it in quotes: "${String(value)}"`);
   }
 
   mustText(): string {
-    return this.text() ?? this.fail("LAMEDUCK_MANIFEST_INVALID", "is missing");
+    return this.text() ?? this.invalid("is missing");
   }
 
   whole(least: number, otherwise: number): number {
     const value = this.#scalar() ?? otherwise;
     if (this.#spelt(/^0\d/))
-      this.fail(
-        "LAMEDUCK_MANIFEST_INVALID",
-        "begins with 0, so that kubectl reads it as octal",
-        "leave the leading 0 out",
-      );
+      this.invalid("begins with 0, so that kubectl reads it as octal", "leave the leading 0 out");
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
-    return this.fail(
-      "LAMEDUCK_MANIFEST_INVALID",
+    return this.invalid(
       typeof value === "string" && /^\d+$/.test(value)
         ? `must be a number, not the text "${value}"`
         : `must be a whole number of at least ${least}, not ${String(value)}`,
@@ -169,13 +164,13 @@ export class Field {
   numberOrText(): number | string | undefined {
     const value = this.#scalar();
     if (value === undefined || typeof value === "number" || typeof value === "string") return value;
-    return this.fail("LAMEDUCK_MANIFEST_INVALID", "must be a number or a text");
+    return this.invalid("must be a number or a text");
   }
 
   oneOf<Choice extends string>(choices: readonly Choice[], otherwise: Choice): Choice {
     const value = this.text() ?? otherwise;
     const found = choices.find((choice) => choice === value);
-    return found ?? this.fail("LAMEDUCK_MANIFEST_INVALID", `${value} is none of ${choices.join(", ")}`);
+    return found ?? this.invalid(`${value} is none of ${choices.join(", ")}`);
   }
 
   texts(): string[] {
@@ -210,7 +205,7 @@ export class Field {
   #scalar(): string | number | boolean | undefined {
     if (!this.#node) return undefined;
     if (isScalar(this.#node)) return this.#node.value as string | number | boolean;
-    return this.fail("LAMEDUCK_MANIFEST_INVALID", "must be a single value");
+    return this.invalid("must be a single value");
   }
 
   #child(node: Node | null | undefined, path: string, anchor: Span, isShared = false): Field {
@@ -218,7 +213,7 @@ export class Field {
   }
 
   #pairs(): Pair[] {
-    if (!isMap(this.#node)) return this.fail("LAMEDUCK_MANIFEST_INVALID", "must be a mapping of fields");
+    if (!isMap(this.#node)) return this.invalid("must be a mapping of fields");
     const own = this.#pairsOf(this.#node);
     const merged = own.filter(({ key }) => key === "<<").flatMap(({ value }) => this.#merged(value));
     if (merged.length === 0) return own;

@@ -1,8 +1,7 @@
 export { manifestFromCommand } from "./workload/command.ts";
 export { ManifestError, manifestErrors } from "./errors.ts";
-export { readDocuments } from "./documents.ts";
+export { manifestYaml, readDocuments } from "./documents.ts";
 export { Field } from "./field.ts";
-export { manifestYaml } from "./manifest-yaml.ts";
 export { readManifest } from "./workload/read.ts";
 export {
   appendItems,

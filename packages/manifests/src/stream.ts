@@ -14,7 +14,7 @@ import {
 } from "yaml";
 import { ManifestError } from "./errors.ts";
 import { Field } from "./field.ts";
-import { placeOf, type Source } from "./source.ts";
+import { placeOf, type Source, type Span } from "./source.ts";
 
 /** What a file holds: a document that cannot be read costs that document only. */
 export interface Stream {
@@ -22,11 +22,6 @@ export interface Stream {
   readonly failures: readonly ManifestError[];
   /** How many objects of other kinds were not looked into, by kind. */
   readonly skipped: ReadonlyMap<string, number>;
-}
-
-interface Chunk {
-  readonly start: number;
-  readonly end: number;
 }
 
 /** The API server's own limit is nearer; this is only against files made to exhaust memory. */
@@ -69,7 +64,7 @@ export function readStream(
       failures.push(error);
     }
   };
-  for (const { start, end } of chunksOf(text)) {
+  for (const [start, end] of chunksOf(text)) {
     const source: Source = { file, lines, base: start, warnings: [] };
     const chunk = text.slice(start, end);
     const kind = kindOf(chunk);
@@ -95,7 +90,7 @@ function linesOf(text: string): LineCounter {
 }
 
 /** Nothing that YAML allows inside a document begins a line with `---`, so that documents can be separated without parsing. */
-function chunksOf(text: string): Chunk[] {
+function chunksOf(text: string): Span[] {
   const first = text.search(/[^\s\uFEFF]/);
   if (first !== -1 && text[first] === "{" && text.charCodeAt(first + 1) !== 0x7b) {
     const objects = jsonObjects(text);
@@ -104,12 +99,12 @@ function chunksOf(text: string): Chunk[] {
   const marks = [...text.matchAll(/^---(?=\s|$)/gm)].map(({ index }) => index);
   // A byte order mark belongs to no document.
   const starts = [text.startsWith("\uFEFF") ? 1 : 0, ...marks.map((at) => at + 3)];
-  return starts.map((start, index) => ({ start, end: marks[index] ?? text.length }));
+  return starts.map((start, index) => [start, marks[index] ?? text.length]);
 }
 
 /** Objects in a row, with nothing but space between them; none where the text is something else. */
-function jsonObjects(text: string): Chunk[] {
-  const found: Chunk[] = [];
+function jsonObjects(text: string): Span[] {
+  const found: Span[] = [];
   let depth = 0;
   let start = 0;
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\]]+/g)) {
@@ -118,7 +113,7 @@ function jsonObjects(text: string): Chunk[] {
       depth += 1;
     } else if (token === "}" || token === "]") {
       depth -= 1;
-      if (depth === 0) found.push({ start, end: index + 1 });
+      if (depth === 0) found.push([start, index + 1]);
     } else if (depth === 0) return [];
   }
   return depth === 0 ? found : [];

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { ManifestError } from "../errors.ts";
+import { defaultStrategy } from "./strategy.ts";
 import type { Handler, Probe, Workload } from "./template.ts";
 
 export interface CommandOptions {
@@ -63,7 +64,7 @@ export function manifestFromCommand(argv: readonly string[], options: CommandOpt
       port,
     },
     replicas: options.replicas ?? 3,
-    strategy: { kind: "rolling", maxSurge: "25%", maxUnavailable: "25%" },
+    strategy: defaultStrategy,
     minReadySeconds: 0,
     progressDeadlineSeconds: 600,
     warnings: [],

@@ -49,9 +49,7 @@ export function readInitContainer(field: Field, pod: PodSurroundings): InitConta
   if (!policy.exists)
     for (const key of ["lifecycle", "startupProbe", "livenessProbe", "readinessProbe"])
       if (field.at(key).exists)
-        field
-          .at(key)
-          .fail("LAMEDUCK_MANIFEST_INVALID", "is only for init containers with restartPolicy: Always");
+        field.at(key).invalid("is only for init containers with restartPolicy: Always");
   return { ...readContainer(field, pod), sidecar: policy.exists };
 }
 
@@ -69,8 +67,7 @@ function readCommand(field: Field, name: string): string[] {
 function readStopSignal(field: Field): string | undefined {
   const signal = field.text();
   if (signal === undefined) return undefined;
-  if (!(signal in constants.signals))
-    field.fail("LAMEDUCK_MANIFEST_INVALID", `"${signal}" is no signal`, "write it as SIGQUIT");
+  if (!(signal in constants.signals)) field.invalid(`"${signal}" is no signal`, "write it as SIGQUIT");
   field.warn("is obeyed here, and by clusters with the feature gate ContainerStopSignals only");
   return signal;
 }
@@ -90,13 +87,12 @@ function readMounts(field: Field, pod: PodSurroundings): Mount[] {
     const volume = mount.at("name").mustText();
     const path = normalize(mount.at("mountPath").mustText()).replace(/(?<=.)\/$/, "");
     if (!path.startsWith("/") || path === "/")
-      mount.at("mountPath").fail("LAMEDUCK_MANIFEST_INVALID", `${path} is no absolute path below the root`);
+      mount.at("mountPath").invalid(`${path} is no absolute path below the root`);
     if (pod.otherVolumes.includes(volume)) {
       mount.warn(`${path} is left as this machine has it: volume ${volume} is no emptyDir`);
       return [];
     }
-    if (!pod.emptyDirs.includes(volume))
-      mount.at("name").fail("LAMEDUCK_MANIFEST_INVALID", `there is no volume "${volume}"`);
+    if (!pod.emptyDirs.includes(volume)) mount.at("name").invalid(`there is no volume "${volume}"`);
     for (const key of ["subPath", "subPathExpr"])
       if (mount.at(key).exists)
         mount.at(key).fail("LAMEDUCK_MANIFEST_UNSUPPORTED", "is not supported by the local stage");

@@ -10,15 +10,12 @@ export type ConfigMaps = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
 /** env and envFrom of a container; entries later in the list win, and env over envFrom. */
 export function readEnvironment(container: Field, configMaps: ConfigMaps): EnvEntry[] {
-  const imported = container
-    .at("envFrom")
-    .items()
-    .flatMap((source) => readWhole(source, configMaps));
-  const own = container
-    .at("env")
-    .items()
-    .flatMap((entry) => readEntry(entry, configMaps) ?? []);
-  return [...imported, ...own];
+  const imported = container.at("envFrom").items();
+  const own = container.at("env").items();
+  return [
+    ...imported.flatMap((source) => readWhole(source, configMaps)),
+    ...own.flatMap((entry) => readEntry(entry, configMaps) ?? []),
+  ];
 }
 
 function readWhole(source: Field, configMaps: ConfigMaps): EnvEntry[] {
@@ -36,7 +33,7 @@ function readEntry(entry: Field, configMaps: ConfigMaps): EnvEntry | undefined {
   if (path.exists) {
     const field = path.mustText();
     if (fields.test(field)) return { name, field };
-    return path.fail("LAMEDUCK_MANIFEST_INVALID", `"${field}" is no field that a pod of the local stage has`);
+    return path.invalid(`"${field}" is no field that a pod of the local stage has`);
   }
   const key = from.at("configMapKeyRef");
   const value = configMaps.get(key.at("name").text() ?? "")?.[key.at("key").text() ?? ""];

@@ -20,13 +20,13 @@ export function readProbe(
     "terminationGracePeriodSeconds",
   ]);
   const handler = readHandler(field, ports);
-  if (handler.kind === "sleep") return field.fail("LAMEDUCK_MANIFEST_INVALID", "sleep is no probe");
+  if (handler.kind === "sleep") return field.invalid("sleep is no probe");
   const successThreshold = field.at("successThreshold").whole(1, 1);
   if (kind !== "readiness" && successThreshold !== 1)
-    field.at("successThreshold").fail("LAMEDUCK_MANIFEST_INVALID", `must be 1 for a ${kind} probe`);
+    field.at("successThreshold").invalid(`must be 1 for a ${kind} probe`);
   const ownGrace = field.at("terminationGracePeriodSeconds");
   if (kind === "readiness" && ownGrace.exists)
-    ownGrace.fail("LAMEDUCK_MANIFEST_INVALID", "is not for readiness probes, which kill nothing");
+    ownGrace.invalid("is not for readiness probes, which kill nothing");
   return {
     handler,
     initialDelaySeconds: field.at("initialDelaySeconds").whole(0, 0),
@@ -46,26 +46,20 @@ export function readHook(
 ): Handler | undefined {
   if (!field.exists) return undefined;
   const handler = readHandler(field, ports);
+  const seconds = field.at("sleep").at("seconds");
   if (handler.kind === "sleep" && handler.seconds > graceSeconds)
-    field
-      .at("sleep")
-      .at("seconds")
-      .fail(
-        "LAMEDUCK_MANIFEST_INVALID",
-        `must not be above terminationGracePeriodSeconds, which is ${graceSeconds}`,
-      );
+    seconds.invalid(`must not be above terminationGracePeriodSeconds, which is ${graceSeconds}`);
   return handler;
 }
 
 function readHandler(field: Field, ports: readonly ContainerPort[]): Handler {
-  const given = handlerKinds.map((kind) => field.at(kind)).filter(({ exists }) => exists);
-  const [handler, second] = given;
-  if (!handler || second)
-    return field.fail("LAMEDUCK_MANIFEST_INVALID", `needs exactly one of ${handlerKinds.join(", ")}`);
-  switch (handlerKinds.find((kind) => field.at(kind).exists)) {
+  const [kind, second] = handlerKinds.filter((one) => field.at(one).exists);
+  if (!kind || second) return field.invalid(`needs exactly one of ${handlerKinds.join(", ")}`);
+  const handler = field.at(kind);
+  switch (kind) {
     case "exec": {
       const command = handler.at("command").texts();
-      if (command.length === 0) handler.fail("LAMEDUCK_MANIFEST_INVALID", "needs a command");
+      if (command.length === 0) handler.invalid("needs a command");
       return { kind: "exec", command };
     }
     case "httpGet":
@@ -82,15 +76,15 @@ function readHandler(field: Field, ports: readonly ContainerPort[]): Handler {
 function readHttp(field: Field, ports: readonly ContainerPort[]): Handler {
   field.onlyKnows(["host", "port", "path", "scheme", "httpHeaders"]);
   const host = field.at("host").text();
+  const headers = field.at("httpHeaders").items();
   return {
     kind: "http",
     scheme: field.at("scheme").oneOf(["HTTP", "HTTPS"], "HTTP"),
     port: readPort(field.at("port"), ports),
     path: field.at("path").text() ?? "/",
-    headers: field
-      .at("httpHeaders")
-      .items()
-      .map((header) => [header.at("name").mustText(), header.at("value").text() ?? ""] as const),
+    headers: headers.map(
+      (header) => [header.at("name").mustText(), header.at("value").text() ?? ""] as const,
+    ),
     ...(host ? { host } : {}),
   };
 }
@@ -98,12 +92,11 @@ function readHttp(field: Field, ports: readonly ContainerPort[]): Handler {
 /** A port by number, or by the name that one of `ports` has. */
 export function readPort(field: Field, ports: readonly ContainerPort[]): number {
   const value = field.numberOrText();
-  if (value === undefined) return field.fail("LAMEDUCK_MANIFEST_INVALID", "is missing");
+  if (value === undefined) return field.invalid("is missing");
   if (typeof value === "string") {
     const named = ports.find(({ name }) => name === value);
-    return named?.port ?? field.fail("LAMEDUCK_MANIFEST_INVALID", `no container port is called "${value}"`);
+    return named?.port ?? field.invalid(`no container port is called "${value}"`);
   }
-  if (!Number.isInteger(value) || value < 1 || value > 65_535)
-    return field.fail("LAMEDUCK_MANIFEST_INVALID", `${value} is not a port`);
+  if (!Number.isInteger(value) || value < 1 || value > 65_535) return field.invalid(`${value} is not a port`);
   return value;
 }

@@ -11,7 +11,7 @@ export function readDeploymentStrategy(spec: Field): Strategy {
   const maxSurge = readCountOrShare(rolling.at("maxSurge"));
   const maxUnavailable = readCountOrShare(rolling.at("maxUnavailable"));
   if (Number.parseInt(String(maxSurge), 10) === 0 && Number.parseInt(String(maxUnavailable), 10) === 0)
-    rolling.fail("LAMEDUCK_MANIFEST_INVALID", "maxSurge and maxUnavailable must not both be zero");
+    rolling.invalid("maxSurge and maxUnavailable must not both be zero");
   return { kind: "rolling", maxSurge, maxUnavailable };
 }
 
@@ -32,8 +32,5 @@ function readCountOrShare(field: Field): CountOrShare {
   const value = field.numberOrText() ?? "25%";
   if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
   if (typeof value === "string" && /^\d+%$/.test(value)) return value as `${number}%`;
-  return field.fail(
-    "LAMEDUCK_MANIFEST_INVALID",
-    `must be a whole number or a share such as 25%, not ${value}`,
-  );
+  return field.invalid(`must be a whole number or a share such as 25%, not ${value}`);
 }
