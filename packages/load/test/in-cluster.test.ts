@@ -256,7 +256,6 @@ async function follow(
   const pod = new LoadPod({
     kube: client,
     name: "load-0",
-    uid: "1",
     path: "/api/v1/namespaces/default/pods/load-0",
     clock,
     epoch: clock.fromEpoch(0),

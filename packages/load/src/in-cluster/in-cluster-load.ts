@@ -82,16 +82,19 @@ export class InClusterLoad implements LoadSource {
 
   /** Resolves when all pods send. */
   async begin(): Promise<void> {
-    const { parallel } = this.#options;
+    const { parallel, kube, namespace } = this.#options;
     const began = Date.now();
     for (;;) {
       this.#throwIfInterrupted();
       await this.#pods.find(Date.now() - began, this.#over.signal);
       const { size } = this.#pods;
       if (size >= parallel) break;
-      const warning = await jobWarnings(this.#options.kube, this.#options.namespace, this.name);
-      if (Date.now() - began > longestStart || isRefusal(warning))
-        throw this.#notStarted(size, Date.now() - began, warning);
+      const warning = await jobWarnings(kube, namespace, this.name);
+      const waited = Date.now() - began;
+      if (waited > longestStart || isRefusal(warning)) {
+        const why = warning === "" ? "" : `: ${warning}`;
+        throw this.#notStarted(`${size} of ${parallel} pods after ${Math.round(waited / 1_000)} s${why}`);
+      }
       await this.#pause(look);
     }
     await this.#allBegun(began);
@@ -130,13 +133,8 @@ export class InClusterLoad implements LoadSource {
     await this.#job.create(job, program, planOf(this.#options, linger));
   }
 
-  #notStarted(size: number, waited: number, why: string): InClusterError {
-    const { parallel } = this.#options;
-    return new InClusterError(
-      "LAMEDUCK_IN_CLUSTER_NOT_STARTED",
-      `job ${this.name}`,
-      `${size} of ${parallel} pods after ${Math.round(waited / 1_000)} s${why === "" ? "" : `: ${why}`}`,
-    );
+  #notStarted(problem: string): InClusterError {
+    return new InClusterError("LAMEDUCK_IN_CLUSTER_NOT_STARTED", `job ${this.name}`, problem);
   }
 
   async #allBegun(began: number): Promise<void> {
@@ -149,11 +147,7 @@ export class InClusterLoad implements LoadSource {
       const waited = Date.now() - began;
       await this.#pods.find(waited, this.#over.signal);
       if (waited > longestStart)
-        throw new InClusterError(
-          "LAMEDUCK_IN_CLUSTER_NOT_STARTED",
-          `job ${this.name}`,
-          `not all of its pods run after ${longestStart / 1_000} s`,
-        );
+        throw this.#notStarted(`not all of its pods run after ${longestStart / 1_000} s`);
     }
   }
 

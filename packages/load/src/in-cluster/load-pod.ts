@@ -9,7 +9,6 @@ import { unpack, type Numbered } from "./transport/pack.ts";
 export interface LoadPodOptions {
   readonly kube: Kube;
   readonly name: string;
-  readonly uid: string;
   /** Path of its object. */
   readonly path: string;
   readonly clock: RunClock;
@@ -24,8 +23,6 @@ export interface LoadPodOptions {
 /** One pod of the load: what it said, and its requests on the run's clock. */
 export class LoadPod {
   readonly name: string;
-  readonly uid: string;
-  readonly path: string;
   readonly log: PodLog;
   readonly bounds = new ClockBounds();
   readonly begun: Promise<void>;
@@ -45,11 +42,9 @@ export class LoadPod {
   constructor(options: LoadPodOptions) {
     this.#options = options;
     this.name = options.name;
-    this.uid = options.uid;
-    this.path = options.path;
     this.begun = this.#begun.promise;
     this.#records = options.routes.map(() => new Map());
-    this.log = new PodLog({ kube: options.kube, path: options.path, take: (message) => this.#take(message) });
+    this.log = new PodLog(options.kube, options.path, (message) => this.#take(message));
   }
 
   /** It is being asked to end: SIGTERM comes after this. */

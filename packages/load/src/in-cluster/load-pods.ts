@@ -102,7 +102,6 @@ export class LoadPods {
     const pod = new LoadPod({
       kube,
       name,
-      uid,
       path: this.#job.podPath(name),
       clock,
       epoch: this.#epoch,

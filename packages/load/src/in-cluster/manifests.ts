@@ -25,17 +25,9 @@ export interface JobOptions {
 }
 
 /** Admitted by Pod Security "restricted": no root, no capability, nothing writable. */
-export function jobManifest({
-  name,
-  image,
-  parallel,
-  longest,
-  grace,
-  avoidNodes,
-  like,
-  secret,
-}: JobOptions): object {
-  const { nodeSelector = {}, tolerations = [], imagePullSecrets = [] } = like;
+export function jobManifest(options: JobOptions): object {
+  const { name, image, parallel, avoidNodes, secret } = options;
+  const { nodeSelector = {}, tolerations = [], imagePullSecrets = [] } = options.like;
   const arch = nodeSelector[architecture];
   const labels = {
     [runLabel]: name,
@@ -53,13 +45,13 @@ export function jobManifest({
       // A pod that ends is not replaced: its successor's load would be another one.
       backoffLimitPerIndex: 0,
       // If the command that started it is gone, it ends by itself and is removed with everything that belongs to it.
-      activeDeadlineSeconds: Math.ceil(longest / 1_000),
+      activeDeadlineSeconds: Math.ceil(options.longest / 1_000),
       ttlSecondsAfterFinished: 60,
       template: {
         metadata: { labels, annotations: { "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" } },
         spec: {
           restartPolicy: "Never",
-          terminationGracePeriodSeconds: Math.ceil(grace / 1_000),
+          terminationGracePeriodSeconds: Math.ceil(options.grace / 1_000),
           automountServiceAccountToken: false,
           enableServiceLinks: false,
           securityContext: {

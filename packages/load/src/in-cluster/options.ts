@@ -40,17 +40,15 @@ export function checkInClusterOptions({
   maxRequests,
 }: Pick<InClusterOptions, "parallel" | "routes"> & { readonly maxRequests?: number | undefined }): void {
   if (!Number.isInteger(parallel) || parallel < 1 || parallel > mostPods)
-    throw new InClusterError(
-      "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
-      "--parallel",
-      `${parallel} is not a whole number from 1 to ${mostPods}`,
-    );
-  if (routes.length === 0)
-    throw new InClusterError("LAMEDUCK_IN_CLUSTER_BAD_OPTION", "--in-cluster", "needs a --url to send to");
+    throw badOption("--parallel", `${parallel} is not a whole number from 1 to ${mostPods}`);
+  if (routes.length === 0) throw badOption("--in-cluster", "needs a --url to send to");
   if (maxRequests !== undefined && maxRequests < parallel * routes.length)
-    throw new InClusterError(
-      "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
+    throw badOption(
       "--requests-max",
       `${maxRequests} is less than one request for each pod and URL (${parallel * routes.length})`,
     );
+}
+
+function badOption(option: string, problem: string): InClusterError {
+  return new InClusterError("LAMEDUCK_IN_CLUSTER_BAD_OPTION", option, problem);
 }

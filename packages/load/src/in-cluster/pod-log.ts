@@ -10,22 +10,18 @@ const longestSilence = 5_000;
 const firstWait = 100;
 const longestWait = 1_000;
 
-export interface PodLogOptions {
-  readonly kube: Kube;
-  /** Path of the pod's object. */
-  readonly path: string;
-  readonly take: (message: PodMessage) => void;
-}
-
 /**
  * Follows the log of one pod to its end. The kubelet keeps the log, so that a stream that is cut (an API server that restarts, a
  * connection that is lost) is only opened again a little before where it was; numbered lines say what is known already.
  */
 export class PodLog {
-  readonly #options: PodLogOptions;
+  readonly #kube: Kube;
+  readonly #path: string;
   readonly #receiver: Receiver;
   readonly #over = new AbortController();
-  readonly #ended = Promise.withResolvers<void>();
+  /** Resolves when nothing more will come: the pod has said everything, or has gone. */
+  readonly ended: Promise<void>;
+  /** Everything the pod had to say has come. */
   #complete = false;
   #whole = false;
   /** Streams opened after the first. */
@@ -35,22 +31,17 @@ export class PodLog {
   #opened: number | undefined;
   #final = false;
 
-  constructor(options: PodLogOptions) {
-    this.#options = options;
+  /** @param path of the pod's object */
+  constructor(kube: Kube, path: string, take: (message: PodMessage) => void) {
+    this.#kube = kube;
+    this.#path = path;
     this.#receiver = new Receiver((message) => {
-      options.take(message);
+      take(message);
       if (message.type === "end" || message.type === "failed") this.#complete = true;
     });
-    this.#follow()
-      .catch((error: unknown) => {
-        this.failure = error instanceof Error ? error : new Error(String(error));
-      })
-      .finally(() => this.#ended.resolve());
-  }
-
-  /** Everything the pod had to say has come. */
-  get complete(): boolean {
-    return this.#complete;
+    this.ended = this.#follow().catch((error: unknown) => {
+      this.failure = error instanceof Error ? error : new Error(String(error));
+    });
   }
 
   /** Lines that were lost. */
@@ -61,11 +52,6 @@ export class PodLog {
   /** Its container has ended: one more read of the log brings everything. */
   finish(): void {
     this.#final = true;
-  }
-
-  /** Resolves when nothing more will come: the pod has said everything, or has gone. */
-  get ended(): Promise<void> {
-    return this.#ended.promise;
   }
 
   close(): Promise<void> {
@@ -107,10 +93,9 @@ export class PodLog {
 
   /** @returns whether it ended in order, as that of a container that has ended does. */
   async #stream(): Promise<boolean> {
-    const { kube, path } = this.#options;
     const cut = new AbortController();
-    const response = await kube.stream(
-      `${path}/log?container=${containerName}&follow=true${this.#since()}`,
+    const response = await this.#kube.stream(
+      `${this.#path}/log?container=${containerName}&follow=true${this.#since()}`,
       AbortSignal.any([cut.signal, this.#over.signal]),
     );
     let timer: NodeJS.Timeout | undefined;
