@@ -14,6 +14,8 @@ export interface Count {
   readonly silent: number;
 }
 
+/** Milliseconds in which a DNS server hears of a withdrawal. Until then it hands the address out, for the record's whole time. */
+const dnsServersLag = 1_000;
 /** Versions count up from 0. */
 const outdatedVersion = -1;
 
@@ -92,7 +94,14 @@ export class Releases {
       ...groups,
       ...declared.map((key) => this.#groupStates.groupOfNeed(`consumer/${key}`)),
       ...(byName
-        ? [{ name: "dns/cluster", consumers: [], node: undefined, passes: dnsTtlSeconds * 1_000 }]
+        ? [
+            {
+              name: "dns/cluster",
+              consumers: [],
+              node: undefined,
+              passes: dnsTtlSeconds * 1_000 + dnsServersLag,
+            },
+          ]
         : []),
     ];
   }
