@@ -25,7 +25,7 @@ export type {
   RunRecording,
 } from "./model/results.ts";
 export { StatusClasses } from "./model/status-classes.ts";
-export type { PodEvent, SenderEvent } from "./model/timeline.ts";
+export { type PodEvent, type SenderEvent, stopReasons } from "./model/timeline.ts";
 export { resultsErrors } from "./document/errors.ts";
 export { percent } from "./report/figures.ts";
 export { htmlPage, htmlReport, legend } from "./report/html/page.ts";

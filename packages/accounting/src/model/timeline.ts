@@ -10,7 +10,7 @@ export const count = z.int().nonnegative();
 /** What a schema describes, not to be changed by those who are given it. */
 export type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
 
-const stopReasons = ["delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced"] as const;
+export const stopReasons = ["delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced"] as const;
 const container = z.string();
 
 /** What happened to a pod, in the order it happened. */

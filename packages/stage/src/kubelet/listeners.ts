@@ -22,10 +22,6 @@ export class ListenerWatch {
     this.#onChange = onChange;
   }
 
-  get open(): boolean {
-    return this.#open;
-  }
-
   /** Looks until the listener is open. */
   untilOpen(): void {
     void this.#watch(() => this.#open && !this.#forever);

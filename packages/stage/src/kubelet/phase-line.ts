@@ -1,3 +1,4 @@
+import { stopReasons } from "@lameduck/accounting";
 import type { StopReason } from "@lameduck/drain";
 
 /** What Lameduck's library or init says of itself in a line of the container's output. */
@@ -10,15 +11,6 @@ export interface PhaseLine {
 }
 
 const phases: readonly unknown[] = ["lame-duck", "closing", "closed"];
-const stopReasons: readonly unknown[] = [
-  "delay",
-  "floor",
-  "quiet",
-  "idle",
-  "acknowledged",
-  "cap",
-  "forced",
-] satisfies readonly StopReason[];
 
 /** undefined for every other line. */
 export function parsePhaseLine(line: string): PhaseLine | undefined {
@@ -32,7 +24,7 @@ export function parsePhaseLine(line: string): PhaseLine | undefined {
       phase: phase as PhaseLine["phase"],
       at,
       // Of the phases only `closing` is reached for a stop reason; the others' reasons are words of their own.
-      ...(stopReasons.includes(reason)
+      ...(stopReasons.includes(reason as StopReason)
         ? { reason: reason as StopReason, detail: rest }
         : { detail: reason === undefined ? rest : { ...rest, reason } }),
     };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { EventEmitter, once } from "node:events";
 import { join } from "node:path";
 import type { PodTemplate } from "@lameduck/manifests";
 import type { Endpoint, PodEvent } from "@lameduck/accounting";
@@ -15,8 +16,8 @@ import { terminateContainers, type Terminable } from "./termination.ts";
 export interface PodOptions {
   /** Unique in the run. */
   readonly name: string;
-  /** The host name that the pod sees; default: the name. */
-  readonly hostname?: string;
+  /** The host name that the pod sees. */
+  readonly hostname: string;
   readonly revision: number;
   readonly template: PodTemplate;
   readonly clock: StageClock;
@@ -30,7 +31,7 @@ export interface PodOptions {
   readonly volumes: string;
   readonly emit: (event: PodEvent) => void;
   /** Readiness, deletion, a crash or the end: the controllers look again. */
-  readonly changed: (pod: Pod) => void;
+  readonly changed: () => void;
 }
 
 /** One pod and its part of the kubelet. */
@@ -52,7 +53,7 @@ export class Pod {
   #attached: Promise<void> = Promise.resolve();
   #left: Promise<void> | undefined;
   #gone = false;
-  #waiting: (() => void)[] = [];
+  readonly #changes = new EventEmitter();
 
   constructor(options: PodOptions) {
     this.#options = options;
@@ -127,7 +128,7 @@ export class Pod {
     this.#attached = this.#attach().catch((error: unknown) => {
       if (this.#ending.signal.aborted) return;
       this.#failure = error instanceof Error ? error : new Error(String(error));
-      this.#options.changed(this);
+      this.#options.changed();
     });
     void this.#attached.then(() => this.#startContainers());
   }
@@ -151,8 +152,9 @@ export class Pod {
 
   async #attach(): Promise<void> {
     const { template, clock, network, name } = this.#options;
-    const ports = [template.port, ...this.#allPorts()];
-    const own = await network.attachPod(name, { ports: [...new Set(ports)] });
+    const containers = [...template.containers, ...template.initContainers];
+    const declared = containers.flatMap(({ ports }) => ports.map(({ port }) => port));
+    const own = await network.attachPod(name, { ports: [...new Set([template.port, ...declared])] });
     this.#network = own;
     if (this.#ending.signal.aborted) return;
     this.#volumes.make();
@@ -187,8 +189,8 @@ export class Pod {
     const { clock } = this.#options;
     this.#ending.abort();
     this.#emit({ type: "deleted", grace: written * 1_000, why });
-    this.#options.changed(this);
-    this.#wake();
+    this.#options.changed();
+    this.#changes.emit("change");
     await this.#attached;
     this.#listeners?.untilEnd();
     for (const container of this.#containers) container.stopLivenessAndStartup();
@@ -217,7 +219,7 @@ export class Pod {
       this.#volumes.remove();
       this.#gone = true;
       this.#emit({ type: "gone" });
-      this.#options.changed(this);
+      this.#options.changed();
     })();
     return this.#left;
   }
@@ -229,7 +231,7 @@ export class Pod {
   #surroundings(network: PodNetwork): ContainerSurroundings {
     const { template, clock, imageEnvironment, directory } = this.#options;
     const identity: PodIdentity = {
-      hostname: this.#options.hostname ?? this.name,
+      hostname: this.#options.hostname,
       uid: randomUUID(),
       template,
       network,
@@ -262,7 +264,7 @@ export class Pod {
   }
 
   #changed(): void {
-    this.#wake();
+    this.#changes.emit("change");
     const kept = this.#containers.filter(({ role }) => role !== "init");
     const ready = kept.length > 0 && kept.every((container) => container.ready);
     // During a termination a failed probe makes the pod unready; the exit of a container does not.
@@ -271,7 +273,7 @@ export class Pod {
       this.#readySince = ready ? this.#options.clock.now() : undefined;
       this.#emit({ type: ready ? "ready" : "unready" });
     }
-    this.#options.changed(this);
+    this.#options.changed();
   }
 
   #line(line: string): void {
@@ -284,19 +286,9 @@ export class Pod {
     );
   }
 
-  #allPorts(): number[] {
-    const { containers, initContainers } = this.#options.template;
-    return [...containers, ...initContainers].flatMap(({ ports }) => ports.map(({ port }) => port));
-  }
-
   /** Waits until something is so, or the pod ends. */
   async #until(condition: () => boolean): Promise<void> {
-    while (!condition() && !this.#ending.signal.aborted)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  #wake(): void {
-    for (const wake of this.#waiting.splice(0)) wake();
+    while (!condition() && !this.#ending.signal.aborted) await once(this.#changes, "change");
   }
 
   #emit(event: ContainerEvent, at = this.#options.clock.now()): void {

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import type { Network, PodNetwork } from "./network.ts";
 import { freePort } from "./ports.ts";
-import { Reaper } from "./reaper.ts";
+import { startReaper } from "./reaper.ts";
 import { SocketTable } from "./socket-table.ts";
 
 const perBlock = 250;
@@ -14,7 +14,7 @@ const nodeAddress = "127.0.0.1";
 /** Pods as ordinary processes that share loopback: what works without any privilege, on any system. */
 export async function openLoopbackNetwork(because: string, scratch: string): Promise<Network> {
   const hosts = await claimHosts();
-  const reaper = new Reaper();
+  const reaper = startReaper();
   const sockets = new SocketTable("/proc/self/net");
   const senders = new Map<string, string>();
   let attached = 0;
@@ -57,7 +57,7 @@ export async function openLoopbackNetwork(because: string, scratch: string): Pro
         listening: (port) => sockets.listening(localPort(port), address),
         // If all pods have one address, the owner of the port is unknown.
         listeningPorts: () => (hosts ? sockets.ports(address) : []),
-        watch: (pid) => reaper.watch(pid),
+        watch: reaper.watch,
         detach: () => Promise.resolve(),
       };
     },

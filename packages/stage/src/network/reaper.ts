@@ -1,4 +1,5 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 
 /**
  * Where pods share the machine's processes, they would outlive a stage that is killed. This shell outlives the stage by an instant: it
@@ -16,28 +17,20 @@ done
 for one in $groups; do kill -9 "-$one" 2>/dev/null; done
 `;
 
-export class Reaper {
-  readonly #shell: ChildProcess;
-  readonly #ended: Promise<void>;
-
-  constructor() {
-    this.#shell = spawn("sh", ["-c", script], { stdio: ["pipe", "ignore", "ignore"], detached: true });
-    this.#shell.stdin?.on("error", () => undefined);
-    this.#ended = new Promise((resolve) => {
-      this.#shell.on("exit", () => resolve());
-      this.#shell.on("error", () => resolve());
-    });
-    this.#shell.unref();
-  }
-
-  watch(group: number): { done(): void } {
-    this.#shell.stdin?.write(`+ ${group}\n`);
-    return { done: () => void this.#shell.stdin?.write(`- ${group}\n`) };
-  }
-
-  async close(): Promise<void> {
-    this.#shell.ref();
-    this.#shell.stdin?.end();
-    await this.#ended;
-  }
+export function startReaper() {
+  const shell = spawn("sh", ["-c", script], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+  const ended = once(shell, "exit").catch(() => undefined);
+  shell.stdin.on("error", () => undefined);
+  shell.unref();
+  return {
+    watch: (group: number) => {
+      shell.stdin.write(`+ ${group}\n`);
+      return { done: () => void shell.stdin.write(`- ${group}\n`) };
+    },
+    close: async (): Promise<void> => {
+      shell.ref();
+      shell.stdin.end();
+      await ended;
+    },
+  };
 }

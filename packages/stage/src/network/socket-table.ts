@@ -27,9 +27,9 @@ export class SocketTable {
   listening(port: number, address?: string): Listening {
     if (this.#files.length === 0) return "unknown";
     try {
-      return this.#files.some((file) => this.#find(file, (local) => matches(local, port, address)))
-        ? "open"
-        : "closed";
+      const isWanted = (host: string, at: number): boolean =>
+        at === port && (address === undefined || /^0+$/.test(host) || isAddress(host, address));
+      return this.#files.some((file) => this.#find(file, isWanted)) ? "open" : "closed";
     } catch {
       return "unknown";
     }
@@ -39,8 +39,8 @@ export class SocketTable {
   ports(address?: string): number[] {
     const ports = new Set<number>();
     for (const file of this.#files)
-      this.#find(file, (local) => {
-        if (address === undefined || isAt(local, address)) ports.add(portOf(local));
+      this.#find(file, (host, port) => {
+        if (address === undefined || isAddress(host, address)) ports.add(port);
         return false;
       });
     return [...ports].sort((a, b) => a - b);
@@ -50,7 +50,7 @@ export class SocketTable {
     for (const file of this.#files.splice(0)) closeSync(file);
   }
 
-  #find(file: number, isWanted: (local: string) => boolean): boolean {
+  #find(file: number, isWanted: (host: string, port: number) => boolean): boolean {
     for (;;) {
       const length = readSync(file, this.#buffer, 0, this.#buffer.length, 0);
       const text = this.#buffer.toString("latin1", 0, length);
@@ -58,8 +58,9 @@ export class SocketTable {
       for (const line of text.split("\n").slice(1)) {
         const [, local, , state] = line.trim().split(/\s+/);
         if (!local || !state) continue;
+        const [host = "", port = ""] = local.split(":");
         if (state !== listen) hasOtherStates = true;
-        else if (isWanted(local)) return true;
+        else if (isWanted(host, Number.parseInt(port, 16))) return true;
       }
       const complete = hasOtherStates || length < this.#buffer.length - 200;
       if (complete || this.#buffer.length >= 1 << 20) return false;
@@ -68,25 +69,10 @@ export class SocketTable {
   }
 }
 
-function matches(local: string, port: number, address: string | undefined): boolean {
-  const [host = ""] = local.split(":");
-  if (portOf(local) !== port) return false;
-  return address === undefined || /^0+$/.test(host) || isAt(local, address);
-}
-
-function isAt(local: string, address: string): boolean {
-  return local.slice(0, local.indexOf(":")).endsWith(littleEndian(address));
-}
-
-function portOf(local: string): number {
-  return Number.parseInt(local.slice(local.indexOf(":") + 1), 16);
-}
-
 /** The kernel prints addresses as words in the machine's byte order; every platform of Node's is little-endian here. */
-function littleEndian(address: string): string {
-  return address
-    .split(".")
-    .toReversed()
-    .map((part) => Number(part).toString(16).padStart(2, "0").toUpperCase())
-    .join("");
+function isAddress(host: string, address: string): boolean {
+  const bytes = address.split(".").toReversed();
+  return host.endsWith(
+    bytes.map((byte) => Number(byte).toString(16).padStart(2, "0").toUpperCase()).join(""),
+  );
 }

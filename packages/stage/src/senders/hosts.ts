@@ -1,13 +1,12 @@
 import { extname } from "node:path";
-import { LoadError, type Change, Child, type ProxySpec } from "@lameduck/load";
+import { LoadError, type LoadErrorCode, type Change, Child, type ProxySpec } from "@lameduck/load";
 import type { RunClock, SenderEvent } from "@lameduck/accounting";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 import type { FromHost, ToHost, ProxyPlace } from "./protocol.ts";
 
 interface Host {
   readonly child: Child<ToHost, FromHost>;
-  readonly place: PromiseWithResolvers<ProxyPlace>;
-  readonly outcomes: PromiseWithResolvers<readonly ProxyOutcome[]>;
+  readonly outcomes: Promise<readonly ProxyOutcome[]>;
 }
 
 interface ProxyHostsOptions {
@@ -28,11 +27,10 @@ export class ProxyHosts {
   async start(
     proxies: readonly { readonly spec: ProxySpec; readonly spacing: number }[],
   ): Promise<ReadonlyMap<string, ProxyPlace>> {
-    for (const { spec, spacing } of proxies) this.#start(spec, spacing);
-    const places = await Promise.all(
-      [...this.#hosts].map(async ([name, host]) => [name, await host.place.promise] as const),
+    const places = proxies.map(
+      async ({ spec, spacing }) => [spec.name, await this.#start(spec, spacing)] as const,
     );
-    return new Map(places);
+    return new Map(await Promise.all(places));
   }
 
   learn(change: Change): void {
@@ -42,21 +40,23 @@ export class ProxyHosts {
   /** What the proxies' logs know of requests that went wrong, by the requests' numbers. */
   async outcomes(): Promise<ReadonlyMap<number, ProxyOutcome>> {
     const all = await Promise.all(
-      [...this.#hosts.values()].map((host) => {
-        host.child.send({ type: "finish" });
-        return host.outcomes.promise;
+      [...this.#hosts.values()].map(({ child, outcomes }) => {
+        child.send({ type: "finish" });
+        return outcomes;
       }),
     );
     return new Map(all.flat().map((outcome) => [outcome.id, outcome]));
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#hosts.values()].map((host) => host.child.close()));
+    await Promise.all([...this.#hosts.values()].map(({ child }) => child.close()));
   }
 
-  #start(spec: ProxySpec, spacing: number): void {
+  #start(spec: ProxySpec, spacing: number): Promise<ProxyPlace> {
     const place = Promise.withResolvers<ProxyPlace>();
     const outcomes = Promise.withResolvers<readonly ProxyOutcome[]>();
+    const failed = (problem: string, code: LoadErrorCode = "LAMEDUCK_SENDER_FAILED"): void =>
+      this.#options.failed(new LoadError(code, `sender ${spec.name}`, problem));
     const child = new Child<ToHost, FromHost>({
       program: new URL(`./host-process${extname(import.meta.url)}`, import.meta.url),
       received: (message) => {
@@ -71,19 +71,19 @@ export class ProxyHosts {
             outcomes.resolve(message.outcomes);
             break;
           case "failed":
-            this.#options.failed(new LoadError(message.code, `sender ${spec.name}`, message.problem));
+            failed(message.problem, message.code);
             break;
         }
       },
-      died: (how) =>
-        this.#options.failed(new LoadError("LAMEDUCK_SENDER_FAILED", `sender ${spec.name}`, how)),
+      died: failed,
     });
-    this.#hosts.set(spec.name, { child, place, outcomes });
+    this.#hosts.set(spec.name, { child, outcomes: outcomes.promise });
     child.send({
       type: "prepare",
       origin: this.#options.clock.origin,
       spec: { ...spec, propagation: undefined } as never,
       spacing,
     });
+    return place.promise;
   }
 }
