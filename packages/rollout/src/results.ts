@@ -36,14 +36,8 @@ export function observedFacts(run: RolloutRun): Record<string, unknown> {
 }
 
 /** What has to be known beside the figures, a sentence each. */
-export function rolloutNotes({
-  recording,
-  joined,
-  follow,
-  serverClock,
-  withdrawals,
-  notes,
-}: RolloutRun): string[] {
+export function rolloutNotes(run: RolloutRun): string[] {
+  const { recording, joined, follow, serverClock, withdrawals, notes } = run;
   const said: string[] = [...notes, ...earlyEnd(recording)];
   const { header, proxy, tuple, unknown } = joined;
   if (recording.records.length > 0)

@@ -14,9 +14,9 @@ import {
   type Config,
 } from "@lameduck/audit";
 import { parseDuration } from "@lameduck/drain/duration";
-import { fileProblem } from "@lameduck/drain/common";
-import { readFileSync, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { badOption } from "../errors.ts";
+import { fileText } from "../input.ts";
 import type { ClusterOptions } from "./cluster.ts";
 
 export interface Options extends ClusterOptions {
@@ -70,13 +70,10 @@ export function imagesFrom({ dockerfile, imageConfig }: Options): ReturnType<typ
 }
 
 /** "FILE" or "IMAGE=FILE" */
-function imageFile(text: string): ImageFile {
-  const [, image, file = text] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
-  try {
-    return { image, file, text: readFileSync(file, "utf8") };
-  } catch (error) {
-    throw new AuditError("LAMEDUCK_AUDIT_BAD_IMAGE", file, fileProblem(error));
-  }
+function imageFile(given: string): ImageFile {
+  const [, image, file = given] = /^([^=]+)=(.+)$/s.exec(given) ?? [];
+  const text = fileText(file, (problem) => new AuditError("LAMEDUCK_AUDIT_BAD_IMAGE", file, problem));
+  return { image, file, text };
 }
 
 /** Whether a finding is as severe as asked for. What is unknown is shown always: it is no pass. */
@@ -105,11 +102,6 @@ const usual = ".lameduck-audit.yaml";
 export function configFrom(file: string | undefined): Config {
   const path = file ?? (existsSync(usual) ? usual : undefined);
   if (path === undefined) return noConfig;
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new AuditError("LAMEDUCK_AUDIT_BAD_CONFIG", path, fileProblem(error));
-  }
+  const text = fileText(path, (problem) => new AuditError("LAMEDUCK_AUDIT_BAD_CONFIG", path, problem));
   return readConfig(text, path);
 }

@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
-import { fileProblem } from "@lameduck/drain/common";
 import { readStream } from "@lameduck/manifests";
 import { OperatorError, validatePolicy, type Architecture, type ManifestOptions } from "@lameduck/operator";
 import { version } from "../about.ts";
+import { fileText } from "../input.ts";
 import { minorFrom } from "../audit/options.ts";
 
 export interface Options {
@@ -28,30 +27,19 @@ export function factsFrom({ kubernetes, architecture }: Options): ManifestOption
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_POLICY for the first thing that is wrong with it. */
 export function policyFrom(file: string | undefined): unknown {
   if (file === undefined) return undefined;
-  const fail = (problem: string, remedy?: string): never => {
-    throw new OperatorError(
-      "LAMEDUCK_OPERATOR_BAD_POLICY",
-      file,
-      problem,
-      remedy === undefined ? {} : { remedy },
-    );
-  };
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    return fail(fileProblem(error), "name a file that exists and may be read");
-  }
+  const bad = (problem: string, remedy?: string): OperatorError =>
+    new OperatorError("LAMEDUCK_OPERATOR_BAD_POLICY", file, problem, { remedy });
+  const text = fileText(file, (problem) => bad(problem, "name a file that exists and may be read"));
   const { objects, failures } = readStream(text, file, (kind) => kind === "DrainPolicy");
   const [failure] = failures;
   if (failure) throw failure;
   const [policy, second] = objects;
   if (policy === undefined || second !== undefined)
-    return fail(
+    throw bad(
       `holds ${policy === undefined ? "no DrainPolicy" : "more than one"}`,
       "name a file with one DrainPolicy",
     );
   const [problem] = validatePolicy(policy.plain());
-  if (problem) return fail(`${problem.field}: ${problem.message}`, problem.remedy);
+  if (problem) throw bad(`${problem.field}: ${problem.message}`, problem.remedy);
   return policy.plain();
 }

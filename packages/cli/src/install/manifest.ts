@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { operatorNames } from "@lameduck/operator";
 import { parseAllDocuments } from "yaml";
+import { pageText } from "../about.ts";
 
 /** An object to be applied. */
 export interface Manifest {
@@ -34,8 +33,9 @@ export interface Wanted {
 /** The objects of this release in the order in which they are applied. */
 export function manifestsOf(wanted: Wanted): Manifest[] {
   const { namespace, image, consumerAccounts = [] } = wanted;
-  const text = readFileSync(pathOfPage(pageFor(wanted)), "utf8");
-  const objects = parseAllDocuments(text).flatMap((one) => (one.toJS() as Manifest | null) ?? []);
+  const objects = parseAllDocuments(pageText(pageFor(wanted))).flatMap(
+    (one) => (one.toJS() as Manifest | null) ?? [],
+  );
   return objects
     .map((object) => replaced(object, namespace, image) as Manifest)
     .map((object) => (isCoordinator(object) ? allowing(object, consumerAccounts) : object))
@@ -47,14 +47,6 @@ function pageFor({ mode, acknowledgements = false, heldDeletions = false }: Want
   if (mode === "policy") return "install-policy-only.yaml";
   const options = [acknowledgements ? "-acknowledgements" : "", heldDeletions ? "-held-deletions" : ""];
   return `install${options.join("")}.yaml`;
-}
-
-/** In the package its docs are beside it, in a clone at the root. */
-function pathOfPage(page: string): string {
-  const [own = "", clone = ""] = ["../../docs/", "../../../../docs/"].map((docs) =>
-    fileURLToPath(new URL(`${docs}${page}`, import.meta.url)),
-  );
-  return existsSync(own) ? own : clone;
 }
 
 /** The namespace's name wherever it stands, in expressions too, and the image of each container. */

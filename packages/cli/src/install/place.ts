@@ -1,6 +1,6 @@
 import { operatorNames } from "@lameduck/operator";
-import type { KubernetesClient } from "@lameduck/kube";
-import { badOption } from "../errors.ts";
+import { orUndefined, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { badOption, CliError } from "../errors.ts";
 import { ifReadable } from "./facts.ts";
 
 interface Configuration {
@@ -19,4 +19,20 @@ export async function mustBeIn(client: KubernetesClient, namespace: string): Pro
   const place = configuration?.webhooks?.[0]?.clientConfig.service?.namespace;
   if (place === undefined || place === namespace) return;
   throw badOption("--namespace", `Lameduck is installed in namespace ${place}`);
+}
+
+/** Both would undo what the other does. @throws {CliError} LAMEDUCK_OF_HELM */
+export async function mustNotBeHelms(client: KubernetesClient): Promise<void> {
+  const release = await helmRelease(client);
+  if (release === undefined) return;
+  throw new CliError("LAMEDUCK_OF_HELM", `release ${release}`, "Lameduck was installed here by Helm");
+}
+
+/** "NAMESPACE/NAME" of the release that has installed Lameduck. Its CRD is there in either mode. */
+export async function helmRelease(client: KubernetesClient): Promise<string | undefined> {
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/drainpolicies.lameduck.dev";
+  const definition = await orUndefined(client.get<KubernetesObject>(path), 404);
+  const { annotations = {} } = definition?.metadata ?? {};
+  const name = annotations["meta.helm.sh/release-name"];
+  return name && `${annotations["meta.helm.sh/release-namespace"]}/${name}`;
 }

@@ -8,10 +8,9 @@ import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
 import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
-import { mustNotBeHelms } from "./helm.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
 import { isForeign, label, labelledNamespaces } from "./namespaces.ts";
-import { mustBeIn } from "./place.ts";
+import { mustBeIn, mustNotBeHelms } from "./place.ts";
 import { isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { found, nameOf, pathOf, removed, inBatches } from "./objects.ts";
 

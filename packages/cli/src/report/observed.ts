@@ -28,15 +28,8 @@ export function observed(report: DrainReport): ObservedTermination {
   };
 }
 
-function podEvents({
-  pod,
-  graceSeconds,
-  moments,
-  program,
-  summary,
-  containers,
-  killed,
-}: DrainReport): PodEvent[] {
+function podEvents(report: DrainReport): PodEvent[] {
+  const { pod, graceSeconds, moments, program, summary, containers, killed } = report;
   const events: PodEvent[] = [];
   const add = (at: number | undefined, event: Events): void => {
     if (at !== undefined) events.push({ ...event, at, pod: pod.name });

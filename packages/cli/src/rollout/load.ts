@@ -36,15 +36,8 @@ export interface LoadParts {
 }
 
 /** The load as the options ask for it; undefined where there is none. */
-export function loadOf({
-  client,
-  request,
-  options,
-  target,
-  opened,
-  say,
-  signal,
-}: LoadParts): RolloutSettings["load"] {
+export function loadOf(parts: LoadParts): RolloutSettings["load"] {
+  const { client, request, options, target, opened, say, signal } = parts;
   const { requests, requestsZone, inCluster, parallel = 1, image, drain } = options;
   const learn = request.warmUp + baseline;
   if (requests)

@@ -11,7 +11,7 @@ import type { Condition, KubernetesClient, KubernetesObject, Pod, Service, Workl
 import { version } from "../../about.ts";
 import { carrierState, type CarrierConfigMap, type CarrierState } from "../carrier.ts";
 import { factsOf, ifReadable, policyOf } from "../facts.ts";
-import { helmRelease } from "../helm.ts";
+import { helmRelease } from "../place.ts";
 import { readCoordinator, type ReplicaStatus } from "./coordinator.ts";
 import { injectorOfPolicy, injectorOfWebhook } from "../trial/injector.ts";
 import { tried, type Trial } from "../trial/trial.ts";
