@@ -52,6 +52,8 @@ export interface Asked {
 
 /** Several collections of one namespace as an API server serves them, and that can misbehave in every way that one can. */
 export class FakeApi implements AsyncDisposable {
+  /** Told of each request to any of them. */
+  static onAsked: (asked: Asked) => void = () => undefined;
   readonly asked: Asked[] = [];
   /** Decides which requests go wrong. */
   fault: (asked: Asked) => Fault | undefined = () => undefined;
@@ -192,6 +194,7 @@ export class FakeApi implements AsyncDisposable {
     const url = new URL(request.url ?? "/", this.url);
     const asked = { ...partsOf(url), method: request.method ?? "GET", url, headers: request.headers };
     this.asked.push(asked);
+    FakeApi.onAsked(asked);
     let text = "";
     for await (const chunk of request as AsyncIterable<Buffer>) text += chunk;
     const fault = this.fault(asked);

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Registry } from "@prometheus-io/client";
+import { operatorNames } from "../src/names.ts";
+import { RecordKeeping } from "../src/records/record-keeping.ts";
+import { WorkloadUids } from "../src/records/events/workload-uids.ts";
+import { defaultRetention } from "../src/records/writing/retention.ts";
+import { coordinatorRights } from "../src/rights.ts";
+import { OperatorApi, until } from "./operator-api.ts";
+import { UsedRights } from "./rights-used.ts";
+
+const { namespace } = operatorNames;
+const used = new UsedRights();
+
+// Each of these modules runs its tests here once more: what they ask the API server for is counted.
+await import("./coordinator/versions.test.ts");
+await import("./records-recorder.test.ts");
+await import("./records.test.ts");
+
+test("one replica takes the Lease; workloads of every kind are looked up", async () => {
+  await using api = await OperatorApi.start();
+  const client = api.client();
+  const keeping = new RecordKeeping(client, {
+    namespace,
+    name: "one",
+    registry: new Registry(),
+    retention: defaultRetention,
+    onProblem: () => undefined,
+  });
+  keeping.start();
+  await until(() => keeping.leads, "the lease");
+  const uids = new WorkloadUids(client);
+  for (const kind of ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
+    await uids.of("shop", { kind, name: "web" }, new AbortController().signal);
+  await keeping.stop();
+  client.close();
+});
+
+test("the coordinator's account may do what it does, and every right is used", () => {
+  const account = { namespace, own: coordinatorRights.role, everywhere: coordinatorRights.clusterRole };
+  assert.deepEqual(used.beyond(account), []);
+  assert.deepEqual(used.unused(account), []);
+});
