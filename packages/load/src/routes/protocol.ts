@@ -19,19 +19,17 @@ export function protocolOf(url: URL, wanted?: LoadProtocol): LoadProtocol {
   const byScheme = bySchemes[url.protocol];
   const protocol = wanted ?? byScheme;
   if (protocol === undefined || byScheme === undefined)
-    throw new KubernetesError(
-      "LAMEDUCK_BAD_URL",
-      "--url",
-      `"${shownUrl(url)}": the load speaks http, https, ws and wss`,
-    );
+    throw badUrl(`"${shownUrl(url)}": the load speaks http, https, ws and wss`);
   const { secure, overTls, name } = protocolTraits[protocol];
   if (isSecure(url) ? !overTls : secure)
-    throw new KubernetesError(
-      "LAMEDUCK_BAD_URL",
-      "--url",
+    throw badUrl(
       `"${shownUrl(url)}": ${name} is spoken ${secure ? "over TLS (https://)" : "in clear (http://)"} here`,
     );
   return protocol;
+}
+
+export function badUrl(problem: string): KubernetesError {
+  return new KubernetesError("LAMEDUCK_BAD_URL", "--url", problem);
 }
 
 /** The port to connect to where the URL names none. */

@@ -12,7 +12,7 @@ import { protocolTraits, type LoadProtocol } from "../protocols.ts";
 import { headerFields, parseRequest, type RequestOptions } from "../request-form.ts";
 import { withoutUndefined } from "@lameduck/drain/common";
 import { KubernetesError } from "@lameduck/kube";
-import { isSecure, portOf, protocolOf } from "./protocol.ts";
+import { badUrl, isSecure, portOf, protocolOf } from "./protocol.ts";
 import { shownUrl, withoutSecrets } from "./shown-url.ts";
 
 /** One way for requests into the cluster: an ingress, a Service's address, a node's port. */
@@ -52,8 +52,7 @@ export function parseRoutes(texts: readonly string[], manner: RouteManner = {}):
   const routes = texts.map((text) => parseRoute(text, manner));
   const seen = new Set<string>();
   for (const { name } of routes) {
-    if (seen.has(name))
-      throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", `two are called "${name}": name them, NAME=URL`);
+    if (seen.has(name)) throw badUrl(`two are called "${name}": name them, NAME=URL`);
     seen.add(name);
   }
   return routes;
@@ -62,10 +61,8 @@ export function parseRoutes(texts: readonly string[], manner: RouteManner = {}):
 function parseRoute(text: string, manner: RouteManner): Route {
   const [, given, address = text] = /^([A-Za-z][\w.-]*)=(.*)$/.exec(text) ?? [];
   const url = URL.parse(address);
-  if (!url)
-    throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", `"${withoutSecrets(address)}" is not a URL`);
-  if (url.username !== "" || url.password !== "")
-    throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", "a name and password in a URL are not sent");
+  if (!url) throw badUrl(`"${withoutSecrets(address)}" is not a URL`);
+  if (url.username !== "" || url.password !== "") throw badUrl("a name and password in a URL are not sent");
   const protocol = protocolOf(url, manner.protocol);
   parseRequest(manner.request ?? {}, protocol);
   return { ...manner, name: given ?? url.host, url, protocol };

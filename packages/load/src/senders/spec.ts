@@ -14,19 +14,13 @@ interface Common {
   readonly propagation?: Propagation;
 }
 
-/** Like kube-proxy: a random endpoint for each connection, established connections keep their pod. */
-export interface L4Spec extends Common {
-  readonly kind: "l4";
-}
-
-/** Like an eBPF balancer that cuts established connections to a pod when it converges. */
-export interface L4CutSpec extends Common {
-  readonly kind: "l4-cut";
-}
-
-/** An in-cluster caller with a keep-alive pool for each pod, which drops a withdrawn pod's connections once they are idle. */
-export interface ClientSpec extends Common {
-  readonly kind: "client";
+export interface SimpleSpec extends Common {
+  /**
+   * `l4`: like kube-proxy, a random endpoint for each connection; established connections keep their pod. `l4-cut`: like an eBPF balancer
+   * that cuts established connections to a pod when it converges. `client`: an in-cluster caller with a keep-alive pool for each pod,
+   * which drops a withdrawn pod's connections once they are idle.
+   */
+  readonly kind: "l4" | "l4-cut" | "client";
 }
 
 /** How a cloud load balancer asks its targets. */
@@ -53,38 +47,34 @@ export interface HealthCheckedSpec extends Common {
   readonly deregisters?: boolean;
 }
 
-/** Like an ingress: a reverse proxy of our own, in a process of its own. */
-export interface L7Spec extends Common {
-  readonly kind: "l7";
-  /** Other pods tried after a failure to connect, default 0. */
+/** What all reverse proxies have. */
+interface ProxyCommon extends Common {
+  /** Other pods tried after a failure to connect. Default: none by our own proxy, 3 by HAProxy (the last to another server), all by nginx. */
   readonly retries?: number;
   /** Time the pod has for an answer, and for a connection, default 60 s and 5 s. */
   readonly timeout?: Duration;
   readonly connectTimeout?: Duration;
 }
 
+/** Like an ingress: a reverse proxy of our own, in a process of its own. */
+export interface L7Spec extends ProxyCommon {
+  readonly kind: "l7";
+}
+
 /** A real HAProxy, its servers changed through the runtime API. */
-export interface HaproxySpec extends Common {
+export interface HaproxySpec extends ProxyCommon {
   readonly kind: "haproxy";
   readonly binary?: string;
-  /** Default HAProxy's own: 3, the last to another server. */
-  readonly retries?: number;
-  readonly timeout?: Duration;
-  readonly connectTimeout?: Duration;
 }
 
 /** A real nginx, its configuration rewritten and reloaded. */
-export interface NginxSpec extends Common {
+export interface NginxSpec extends ProxyCommon {
   readonly kind: "nginx";
   readonly binary?: string;
-  /** Other pods tried, default nginx' own: all of them. 0 turns it off. */
-  readonly retries?: number;
-  readonly timeout?: Duration;
-  readonly connectTimeout?: Duration;
 }
 
 export type ProxySpec = L7Spec | HaproxySpec | NginxSpec;
-export type DecidingSpec = L4Spec | L4CutSpec | ClientSpec | HealthCheckedSpec;
+export type DecidingSpec = SimpleSpec | HealthCheckedSpec;
 export type SenderSpec = DecidingSpec | ProxySpec;
 export type SenderKind = SenderSpec["kind"];
 
