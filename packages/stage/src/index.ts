@@ -1,10 +1,8 @@
 export { OtherPortError, stageErrors, type StageErrorCode } from "./errors.ts";
-export { Observed } from "./lab/observed.ts";
-export { findRemedy, remedies, usualRemedies } from "./lab/remedies.ts";
-export type { App, Remedy } from "./lab/remedy.ts";
+export { Observed, informed, settled } from "./lab/observed.ts";
+export { type App, findRemedy, remedies, type Remedy, usualRemedies } from "./lab/remedies.ts";
 export { type LabHooks, runLab } from "./lab/run.ts";
 export type { LabProgress, LabSettings } from "./lab/settings.ts";
-export { informed, settled } from "./lab/waiting.ts";
 export { enterStage, insideStage, openNetwork } from "./network/enter.ts";
 export type { Allowed } from "./network/forward.ts";
 export type { Network } from "./network/network.ts";

@@ -4,11 +4,10 @@ import type { Network } from "../network/network.ts";
 import type { PodNames } from "../pod-names.ts";
 import { runClock, type RunRecording } from "@lameduck/accounting";
 import { orAborted } from "@lameduck/drain/common";
-import type { Adjustment, Remedy } from "./remedy.ts";
+import type { Adjustment, Remedy } from "./remedies.ts";
 import { startFleet, type SenderFleet } from "../senders/fleet.ts";
-import { Observed } from "./observed.ts";
+import { informed, Observed, settled } from "./observed.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
-import { informed, settled } from "./waiting.ts";
 
 export interface RemedyRun {
   readonly settings: LabSettings;

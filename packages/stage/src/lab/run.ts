@@ -2,7 +2,7 @@ import { account, skippedRemedy, type RemedyResult, type RunRecording } from "@l
 import { openNetwork } from "../network/enter.ts";
 import { PodNames } from "../pod-names.ts";
 import type { Network } from "../network/network.ts";
-import type { Adjustment } from "./remedy.ts";
+import type { Adjustment } from "./remedies.ts";
 import { messageOf } from "@lameduck/drain/common";
 import { runRemedy } from "./run-remedy.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";

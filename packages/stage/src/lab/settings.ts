@@ -1,5 +1,5 @@
 import type { Workload } from "@lameduck/manifests";
-import type { App, Remedy } from "./remedy.ts";
+import type { App, Remedy } from "./remedies.ts";
 import type { LoadOptions, Propagation, SenderSpec } from "@lameduck/load";
 
 /** One comparison: the same pods, senders, load and seed under each remedy. */

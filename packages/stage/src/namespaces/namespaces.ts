@@ -40,19 +40,7 @@ export async function openNamespaceNetwork(
   scratch: string,
   { forwards, writable }: Openings,
 ): Promise<Network> {
-  await ip(
-    `link set lo up
-link add name ${bridge} address ${bridgeAddress} type bridge
-link set ${bridge} addrgenmode none
-addr add ${nodeAddress}/${prefixLength} dev ${bridge}
-link set ${bridge} up`,
-  );
-  await run("sh", ["-c", guardDevices]);
-  try {
-    writeFileSync("/proc/sys/net/ipv4/tcp_child_ehash_entries", String(tableEntries));
-  } catch {
-    // Before Linux 6.1 pods share the machine's table; looks for listeners are then dearer, and rarer (listeners.ts).
-  }
+  await prepareNode();
   const shadow = mkdtempSync(join(scratch, "shadow-"));
   const ownRoot = await findOwnRoot(scratch, shadow, { locked: fabric.kind === "user" });
   const root = typeof ownRoot === "string" ? undefined : ownRoot;
@@ -101,6 +89,23 @@ link set ${bridge} up`,
       rmSync(scratch, { recursive: true, force: true });
     },
   };
+}
+
+/** The bridge between senders and pods, and what every pod starts from. */
+async function prepareNode(): Promise<void> {
+  await ip(
+    `link set lo up
+link add name ${bridge} address ${bridgeAddress} type bridge
+link set ${bridge} addrgenmode none
+addr add ${nodeAddress}/${prefixLength} dev ${bridge}
+link set ${bridge} up`,
+  );
+  await run("sh", ["-c", guardDevices]);
+  try {
+    writeFileSync("/proc/sys/net/ipv4/tcp_child_ehash_entries", String(tableEntries));
+  } catch {
+    // Before Linux 6.1 pods share the machine's table; looks for listeners are then dearer, and rarer (listeners.ts).
+  }
 }
 
 function filesText(ownRoot: OwnRoot | string, writable: readonly string[]): string {
