@@ -86,7 +86,7 @@ export class Cluster {
         routing.route(change, now()),
       ),
       source("ingressclasses", "/apis/networking.k8s.io/v1/ingressclasses", keepIngressClass, (change) =>
-        routing.ingressClass(change),
+        routing.ingressClass(change, now()),
       ),
       source("drainpolicies", "/apis/lameduck.dev/v1alpha1/drainpolicies", keepPolicy, (change) =>
         settings.take(change),
@@ -95,7 +95,7 @@ export class Cluster {
     this.#sources = [
       ...this.#essential,
       bounded("gateways", "/apis/gateway.networking.k8s.io/v1/gateways", keepGateway, (change) =>
-        routing.gateway(change),
+        routing.gateway(change, now()),
       ),
       ...gatewayRoutes.map(({ kind, name, path, version }) => {
         const keep = keepRoutingRoute(kind);

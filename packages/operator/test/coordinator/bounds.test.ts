@@ -40,7 +40,7 @@ test("routes of all kinds and versions lead to a pod, and one version's end take
   const routing = new Routing();
   const gateway = { metadata: { name: "edge", namespace: "shop", uid: "g" }, gatewayClass: "envoy" };
   const change = { type: "there", at: 0, live: true, since: 0 } as const;
-  routing.gateway({ ...change, object: gateway });
+  routing.gateway({ ...change, object: gateway }, 0);
   const spec = { parentRefs: [{ name: "edge" }], rules: [{ backendRefs: [{ name: "web" }] }] };
   const route = { metadata: { name: "r", namespace: "shop", uid: "r" }, spec };
   assert.deepEqual(gatewayRoutes.map(({ kind, version }) => `${kind} ${version}`).slice(2), [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FormerLeads } from "../../src/coordinator/state/leads/former-leads.ts";
-import { Model } from "./model.ts";
+import { Model, there } from "./model.ts";
 
 /** One node, and one proxy of class nginx. Pod a is behind Service shop/web, to which the Ingress leads. */
 function behindIngress(): Model {
@@ -44,6 +44,34 @@ describe("what has led to a pod a moment ago is waited for", () => {
     assert.equal(model.state("a"), "released");
   });
 
+  it("the class of a Gateway, and the default class of Ingresses, that is another one since", () => {
+    const ofClass = (gatewayClass: string): void =>
+      model.routing.gateway(
+        there({ metadata: { name: "g", uid: "g", namespace: "shop" }, gatewayClass }),
+        model.now,
+      );
+    const ofDefault = (name: string, isDefault: boolean): void =>
+      model.routing.ingressClass(there({ metadata: { name, uid: name }, isDefault }), model.now);
+    const model = new Model();
+    model.node("node1");
+    ofClass("old");
+    ofDefault("nginx", true);
+    const metadata = { name: "r", uid: "r", namespace: "shop" };
+    const route = { metadata, services: ["shop/web"], isCut: false, ingressClassName: undefined };
+    model.routing.route(there({ ...route, kind: "HTTPRoute", gateways: ["shop/g"] }), model.now);
+    const ingress = { ...route, metadata: { ...metadata, name: "i", uid: "i" }, gateways: [] };
+    model.routing.route(there({ ...ingress, kind: "Ingress" }), model.now);
+    ofClass("new");
+    ofDefault("nginx", false);
+    ofDefault("haproxy", true);
+    const needs = ["gateway-class/old", "gateway-class/new", "ingress-class/nginx", "ingress-class/haproxy"];
+    const led = (): readonly string[] => model.routing.of(["shop/web"]).needs.toSorted();
+    assert.deepEqual(led(), needs.toSorted());
+    model.now += 60_000;
+    model.routing.forget(model.now);
+    assert.deepEqual(led(), ["gateway-class/new", "ingress-class/haproxy"]);
+  });
+
   it("for a minute", () => {
     const model = behindIngress();
     model.ingressGone();
@@ -63,7 +91,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
     model.serviceGone();
     terminate(model);
     assert.equal(model.state("a"), "waiting", "a client may keep the address");
-    model.pass(5_000);
+    model.pass(6_000);
     assert.equal(model.state("a"), "released");
   });
 
@@ -92,7 +120,7 @@ it("a Service that is made anew under its name is not taken away by the end of t
   model.pod("a", true);
   model.publish("a", false);
   assert.equal(model.state("a"), "waiting");
-  model.pass(5_000);
+  model.pass(6_000);
   assert.equal(model.state("a"), "released", "by name alone: no node counts");
 });
 

@@ -15,6 +15,9 @@ export interface PodRoutes {
 
 /** Needed where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
 const leftOutNeed = "objects-left-out";
+/** Needed where the class is not known: no default one, or a Gateway that is not there. Nothing has led through it. */
+const noClass = "ingress-class/none";
+const classOf = "gateway-class/of ";
 /** What leads to a Service besides what serves a need: the proxies of nodes, and clients that know its pods by name. */
 const byNodes = "nodes";
 const byNames = "names";
@@ -96,19 +99,29 @@ export class Routing {
     this.#full.set(kind, full);
   }
 
-  gateway({ type, object }: Change<KeptGateway>): void {
-    this.#version++;
+  gateway({ type, object }: Change<KeptGateway>, now: number): void {
     const { uid, namespace, name } = object.metadata;
     const key = `${namespace}/${name}`;
-    if (type === "there") this.#gateways.set(key, object);
-    else if (this.#gateways.get(key)?.metadata.uid === uid) this.#gateways.delete(key);
+    const known = this.#gateways.get(key);
+    if (type === "gone" && known?.metadata.uid !== uid) return;
+    // Its status changes often.
+    const isSame = type === "there" && known?.gatewayClass === object.gatewayClass;
+    const services = isSame ? [] : this.#servicesBehind(({ gateways }) => gateways.includes(key));
+    this.#changing(services, now, () => {
+      if (type === "there") this.#gateways.set(key, object);
+      else this.#gateways.delete(key);
+    });
   }
 
-  ingressClass({ type, object }: Change<KeptIngressClass>): void {
-    this.#version++;
+  ingressClass({ type, object }: Change<KeptIngressClass>, now: number): void {
     const { uid, name } = object.metadata;
-    if (type === "there") this.#classes.set(name, object);
-    else if (this.#classes.get(name)?.metadata.uid === uid) this.#classes.delete(name);
+    if (type === "gone" && this.#classes.get(name)?.metadata.uid !== uid) return;
+    const byDefault = ({ kind, ingressClassName }: KeptRoute): boolean =>
+      kind === "Ingress" && ingressClassName === undefined;
+    this.#changing(this.#servicesBehind(byDefault), now, () => {
+      if (type === "there") this.#classes.set(name, object);
+      else this.#classes.delete(name);
+    });
   }
 
   /** @param services as "NAMESPACE/NAME". */
@@ -127,6 +140,12 @@ export class Routing {
     return { throughNodes, byName, needs: [...leads] };
   }
 
+  #servicesBehind(isMeant: (route: KeptRoute) => boolean): readonly string[] {
+    return [...this.#routes].flatMap(([service, routes]) =>
+      [...routes.values()].some(isMeant) ? [service] : [],
+    );
+  }
+
   /** Applies a change. What led to these Services before, and no longer does, counts for some time. */
   #changing(services: readonly string[], now: number, change: () => void): void {
     const before = services.map((service) => ({ service, leads: this.#leadsTo(service) }));
@@ -134,7 +153,9 @@ export class Routing {
     this.#version++;
     for (const { service, leads } of before) {
       const after = this.#leadsTo(service);
-      for (const lead of leads) if (!after.has(lead)) this.#former.add(service, lead, now);
+      for (const lead of leads)
+        if (!after.has(lead) && lead !== noClass && !lead.startsWith(classOf))
+          this.#former.add(service, lead, now);
     }
   }
 
@@ -164,9 +185,9 @@ export class Routing {
     if (kind === "Ingress") {
       const name =
         ingressClassName ?? [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
-      return [`ingress-class/${name ?? "none"}`];
+      return [name === undefined ? noClass : `ingress-class/${name}`];
     }
     const classes = gateways.map((gateway) => this.#gateways.get(gateway)?.gatewayClass);
-    return classes.map((name, at) => `gateway-class/${name ?? `of ${gateways[at]}`}`);
+    return classes.map((name, at) => (name === undefined ? classOf + gateways[at] : `gateway-class/${name}`));
   }
 }
