@@ -130,8 +130,8 @@ async function one(
     withinMs,
     replicas,
     requestsPerSecond: rate,
-    // Some ten requests to each pod: who has never seen a request waits for nobody.
-    warmUpMs: Math.max(3_000, (10_000 * replicas) / rate),
+    // Some ten requests to each pod: who has never seen a request waits for nobody. Pods younger than 10 s are a case of their own.
+    warmUpMs: Math.max(12_000, (10_000 * replicas) / rate),
     rolling: { surge: values.surge, unavailable: values.unavailable },
     say,
   });
