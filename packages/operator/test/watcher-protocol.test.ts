@@ -23,12 +23,23 @@ class Played implements Consumer {
   quickLooks = 0;
   /** Milliseconds. */
   takes = 0;
+  /** Milliseconds of processor time. */
+  uses = 0;
   problem: string | undefined;
+  readonly runsPrograms: boolean;
+
+  constructor({ runsPrograms = false } = {}) {
+    this.runsPrograms = runsPrograms;
+  }
 
   async stillUsed(addresses: readonly string[]): Promise<ReadonlySet<string>> {
     this.looks++;
     if (this.problem !== undefined) throw new Error(this.problem);
     if (this.takes > 0) await delay(this.takes);
+    for (const before = process.cpuUsage(); this.uses > 0;) {
+      const { user, system } = process.cpuUsage(before);
+      if (user + system >= this.uses * 1_000) break;
+    }
     return new Set(addresses.filter((address) => this.used.has(address)));
   }
 
@@ -52,10 +63,9 @@ async function watching(
     consumer: Played;
     failures: string[];
   }) => Promise<void>,
-  count = 1,
+  { count = 1, consumer = new Played() } = {},
 ): Promise<void> {
   const coordinators = await Promise.all(Array.from({ length: count }, () => CoordinatorStandIn.start()));
-  const consumer = new Played();
   const failures: string[] = [];
   const poller = new Poller(consumer, () => undefined);
   const replicas = new Replicas({
@@ -151,6 +161,22 @@ describe("the watcher and a coordinator", () => {
       assert.equal(consumer.looks, 2);
     }));
 
+  it("looks again soon where its programs have only waited for the processor", () =>
+    watching(
+      async ({ coordinators: [coordinator], consumer }) => {
+        assert.ok(coordinator);
+        consumer.takes = 250;
+        consumer.used.add("10.0.0.1");
+        coordinator.withdraw("10.0.0.1");
+        await until("looks", () => consumer.looks >= 4);
+        assert.equal(consumer.quickLooks, 0, "no look counts as slow");
+        consumer.takes = 0;
+        consumer.uses = 250;
+        await until("quick looks", () => consumer.quickLooks >= 3);
+      },
+      { consumer: new Played({ runsPrograms: true }) },
+    ));
+
   it("begins anew with another run of the coordinator, and takes nothing from the numbers before", () =>
     watching(async ({ coordinators: [coordinator], consumer, failures }) => {
       assert.ok(coordinator);
@@ -167,16 +193,19 @@ describe("the watcher and a coordinator", () => {
     }));
 
   it("tells every replica by its own numbers", () =>
-    watching(async ({ coordinators: [one, other], consumer }) => {
-      assert.ok(one && other);
-      consumer.used.add("10.0.0.1");
-      one.withdraw("10.0.0.7").withdraw("10.0.0.1");
-      other.withdraw("10.0.0.1");
-      await until("one", () => one.progress().applied === 1);
-      assert.equal(other.progress().applied, 0);
-      consumer.used.clear();
-      await until("both", () => one.progress().applied === 2 && other.progress().applied === 1);
-    }, 2));
+    watching(
+      async ({ coordinators: [one, other], consumer }) => {
+        assert.ok(one && other);
+        consumer.used.add("10.0.0.1");
+        one.withdraw("10.0.0.7").withdraw("10.0.0.1");
+        other.withdraw("10.0.0.1");
+        await until("one", () => one.progress().applied === 1);
+        assert.equal(other.progress().applied, 0);
+        consumer.used.clear();
+        await until("both", () => one.progress().applied === 2 && other.progress().applied === 1);
+      },
+      { count: 2 },
+    ));
 
   it("goes on asking a coordinator that answers nonsense, and applies nothing", () =>
     watching(async ({ coordinators: [coordinator], failures }) => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "@lameduck/drain/common";
 import type { Consumer } from "./consumers/consumer.ts";
+import { processorTime } from "./processor-time.ts";
 import type { Watermark } from "./watermark.ts";
 
 /** A session that waits until the consumer has let go of addresses. */
@@ -12,9 +13,9 @@ export interface Subscriber {
 
 /** Least milliseconds between two polls. */
 const leastPause = 250;
-/** Pause after a poll, as a multiple of its duration: polls take a third of a core at most, however many rules there are. */
+/** Pause after a poll, as a multiple of its cost: polls take a third of a core at most, however many rules there are. */
 const pausePerPoll = 2;
-/** Milliseconds from which a poll counts as slow. A slow one is preceded by a quick check, whose answer holds for `quickCheckLifetime` milliseconds. */
+/** Cost from which a poll counts as slow. A slow one is preceded by a quick check, whose answer holds for `quickCheckLifetime` milliseconds. */
 const slowPoll = 200;
 const quickCheckLifetime = 30_000;
 
@@ -24,14 +25,20 @@ export class Poller {
   readonly #subscribers = new Set<Subscriber>();
   readonly #onProblem: (problem: string | undefined) => void;
   #problem: string | undefined;
-  /** When the last complete poll ended, and how long it took. */
-  #whole = { at: -Infinity, took: 0 };
+  /**
+   * Milliseconds, for the cost of a poll. Programs cost processor time: on a busy node they wait for it, and a pause for that time would only be late.
+   * An answer costs as long as it takes, because whoever gives it may be busy.
+   */
+  readonly #clock: () => number;
+  /** When the last complete poll ended, and its cost. */
+  #whole = { at: -Infinity, cost: 0 };
   #running: Promise<void> | undefined;
   readonly #stopping = new AbortController();
 
   constructor(consumer: Consumer, onProblem: (problem: string | undefined) => void) {
     this.consumer = consumer;
     this.#onProblem = onProblem;
+    this.#clock = consumer.runsPrograms === true ? processorTime : () => performance.now();
   }
 
   /** Why the consumer cannot be read; undefined if it can. */
@@ -73,10 +80,10 @@ export class Poller {
 
   /** Whether a complete poll is due: not while it would take too much processor time, nor while nothing has changed. */
   async #isDue(): Promise<boolean> {
-    const { at, took } = this.#whole;
+    const { at, cost } = this.#whole;
     const since = performance.now() - at;
-    if (since < took * pausePerPoll) return false;
-    if (took < slowPoll || since > quickCheckLifetime || this.consumer.surelyUsed === undefined) return true;
+    if (since < cost * pausePerPoll) return false;
+    if (cost < slowPoll || since > quickCheckLifetime || this.consumer.surelyUsed === undefined) return true;
     const addresses = this.#addresses();
     const sure = await this.consumer.surelyUsed(addresses, this.#stopping.signal).catch(() => undefined);
     return sure === undefined || addresses.some((address) => !sure.has(address));
@@ -94,9 +101,9 @@ export class Poller {
       return { subscriber, watermark, pending: watermark.pending };
     });
     const addresses = this.#addresses();
-    const began = performance.now();
+    const before = this.#clock();
     const used = await this.#poll(() => this.consumer.stillUsed(addresses, this.#stopping.signal));
-    this.#whole = { at: performance.now(), took: performance.now() - began };
+    this.#whole = { at: performance.now(), cost: this.#clock() - before };
     if (used === undefined) return;
     for (const { subscriber, watermark, pending } of waiting) {
       const gone = pending.filter(([address]) => !used.has(address));

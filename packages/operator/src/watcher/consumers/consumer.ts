@@ -9,6 +9,8 @@ export interface Consumer {
   readonly basis: Basis;
   /** Least milliseconds between two polls; default 250. */
   readonly every?: number;
+  /** A poll costs processor time here, and asks nobody who could be busy. */
+  readonly runsPrograms?: boolean;
   /**
    * Returns those of the addresses that the consumer may still send new connections to.
    * @throws where that is not known. No answer, or one that cannot be read, never means "unused".

@@ -42,6 +42,7 @@ export interface KubeProxyRules {
 export class KubeProxy implements Consumer {
   readonly kind = "kube-proxy";
   readonly basis = "rules";
+  readonly runsPrograms = true;
   readonly #places: readonly KubeProxyRules[];
 
   constructor(places: readonly KubeProxyRules[]) {
