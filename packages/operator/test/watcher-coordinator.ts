@@ -16,6 +16,8 @@ export class CoordinatorStandIn {
   epoch = randomBytes(4).toString("hex");
   reports: Received[] = [];
   nonsense: string | undefined;
+  /** Each answer is of another run. */
+  isMany = false;
   #head = 0;
   readonly #withdrawn = new Map<number, string>();
   readonly #waiting = new Set<() => void>();
@@ -98,6 +100,7 @@ export class CoordinatorStandIn {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const report = JSON.parse(await text(request)) as Report;
+    if (this.isMany) this.epoch = randomBytes(4).toString("hex");
     this.reports.push({ path: request.url ?? "", authorization: request.headers.authorization, report });
     if (report.epoch === this.epoch && report.known >= this.#head && report.wait > 0)
       await new Promise<void>((resolve) => {

@@ -219,4 +219,20 @@ describe("the watcher and a coordinator", () => {
       coordinator.nonsense = undefined;
       await until("applied", () => coordinator.progress().applied === 1);
     }));
+
+  it("pauses where each answer is of another run, as of several coordinators behind one address", () =>
+    watching(async ({ coordinators: [coordinator], failures }) => {
+      assert.ok(coordinator);
+      await until("parked", () => coordinator.parked === 1);
+      coordinator.isMany = true;
+      coordinator.withdraw("10.0.0.1");
+      const from = coordinator.reports.length;
+      await until("it is told", () => failures.length > 0);
+      await delay(2_000);
+      const asked = coordinator.reports.length - from;
+      assert.ok(asked <= 15, `asked ${asked} times`);
+      assert.equal(failures.length, 1, "it is told once");
+      coordinator.isMany = false;
+      await until("applied", () => coordinator.progress().applied === 1);
+    }));
 });

@@ -1,6 +1,7 @@
 import { messageOf } from "@lameduck/drain/common";
 import { setTimeout as delay } from "node:timers/promises";
 import type { CoordinatorClient } from "./coordinator-client.ts";
+import { unreadable } from "./consumers/consumer.ts";
 import type { Subscriber, Poller } from "./poller.ts";
 import type { Report, CoordinatorAnswer } from "./report.ts";
 import { Watermark } from "./watermark.ts";
@@ -28,6 +29,8 @@ export class Session implements Subscriber {
   #failures = 0;
   /** Of the last request, where it failed. */
   #problem: string | undefined;
+  /** Answers of another epoch than the one before, in a row. */
+  #changes = 0;
   #posting = false;
   #postAgain = false;
   readonly #options: SessionOptions;
@@ -82,9 +85,9 @@ export class Session implements Subscriber {
       try {
         const wait = this.#watermark.isBehind ? heartbeat : idleWait;
         const answer = await this.#post(this.#epoch === null ? 0 : wait);
+        this.#receive(answer);
         this.#failures = 0;
         this.#problem = undefined;
-        this.#receive(answer);
       } catch (error) {
         if (signal.aborted) return;
         this.#failures++;
@@ -116,11 +119,15 @@ export class Session implements Subscriber {
     return client.post(report, this.#stopping.signal);
   }
 
+  /** @throws {OperatorError} where the answers never belong together: asked without a pause, it would go round in a circle. */
   #receive({ epoch, head, withdrawn }: CoordinatorAnswer): void {
-    if (epoch !== this.#epoch) {
+    if (epoch === this.#epoch) this.#changes = 0;
+    else {
       // The coordinator was restarted. Its numbers begin anew, and this answer was made for the former epoch.
       this.#epoch = epoch;
       this.#watermark = new Watermark();
+      if (++this.#changes > 1)
+        throw unreadable("the coordinator's answer", "its epoch changes with each answer");
       return;
     }
     this.#watermark.update(head, withdrawn);
