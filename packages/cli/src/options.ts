@@ -11,9 +11,14 @@ export const kubeconfigOption = new Option(
   "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
 );
 
-/** What a name of a namespace may be (RFC 1123). @throws {CliError} */
+/** RFC 1123. */
+export function isNamespaceName(name: string): boolean {
+  return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
+}
+
+/** @throws {CliError} */
 export function mustBeNamespace(option: string, name: string): string {
-  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) return name;
+  if (isNamespaceName(name)) return name;
   throw badOption(option, `"${name}" is no name of a namespace`);
 }
 

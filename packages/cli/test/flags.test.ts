@@ -121,6 +121,7 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     context: "text",
     kubeconfig: "text",
     "consumer-account": "name",
+    "metrics-from": "text",
     enable: "text",
     image: "text",
     timeout: "duration",

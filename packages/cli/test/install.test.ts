@@ -189,6 +189,33 @@ describe("lameduck install", () => {
     assert.match(without.err, /--consumer-account: needs --acknowledgements/);
   });
 
+  test("--metrics-from opens the port of the metrics, as the chart's value does", async () => {
+    const policies = "/apis/networking.k8s.io/v1/namespaces/lameduck-system/networkpolicies";
+    const own = ["install", "--yes", "--acknowledgements"];
+    const openedBy = (name: string): unknown[] => {
+      const policy = cluster.objects.get(`${policies}/${name}`) as unknown as {
+        spec: { ingress: { from?: unknown }[] };
+      };
+      return policy.spec.ingress.flatMap(({ from }) => from ?? []);
+    };
+    const peers = ["10.0.0.0/24", "fd00::/64", "monitoring"].flatMap((peer) => ["--metrics-from", peer]);
+    const { code, err } = await cluster.lameduck(...own, ...peers);
+    assert.equal(code, 0, err);
+    for (const name of ["lameduck-webhook", "lameduck-coordinator"])
+      assert.deepEqual(openedBy(name), [
+        { ipBlock: { cidr: "10.0.0.0/24" } },
+        { ipBlock: { cidr: "fd00::/64" } },
+        { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },
+      ]);
+    await cluster.lameduck(...own);
+    assert.deepEqual(openedBy("lameduck-coordinator"), []);
+    for (const peer of ["10.0.0.1", "10.0.0.0/33", "10.0.0.0/8/8", "Monitoring", ""]) {
+      const wrong = await cluster.lameduck(...own, "--metrics-from", peer);
+      assert.equal(wrong.code, 2, peer);
+      assert.match(wrong.err, /--metrics-from: ".*" is neither a CIDR nor a namespace/);
+    }
+  });
+
   test("--held-deletions adds its webhook, and without the option it goes again and pods get their labels back", async () => {
     const configuration =
       "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/held-deletions.lameduck.dev";

@@ -12,6 +12,7 @@ import { say } from "../output.ts";
 import { collect, mustBeNamespace } from "../options.ts";
 import { carrierFor } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
+import { peerOf } from "./metrics-from.ts";
 import { mustBeIn, mustNotBeHelms } from "./place.ts";
 import { restoreHeld } from "./uninstall.ts";
 import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
@@ -28,6 +29,7 @@ interface Options extends ConnectionFlags {
   readonly heldDeletions?: boolean;
   readonly acknowledgements?: boolean;
   readonly consumerAccount?: readonly string[];
+  readonly metricsFrom?: readonly string[];
   readonly enable?: readonly string[];
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -61,6 +63,11 @@ export function installCommand(exit: (code: number) => void): Command {
       collect,
     )
     .option(
+      "--metrics-from <peer>",
+      "CIDR or namespace that may read the metrics where NetworkPolicies are enforced, such as the API server's for `lameduck status`; may be repeated (default: nobody)",
+      collect,
+    )
+    .option(
       "--enable <namespace>",
       "label this namespace, so that its new pods are injected; may be repeated (default: none)",
       collect,
@@ -87,11 +94,13 @@ async function install(options: Options): Promise<number> {
   const enabled = (options.enable ?? []).map((name) => mustBeNamespace("--enable", name));
   const { acknowledgements = false, heldDeletions = false, image } = options;
   const consumerAccounts = (options.consumerAccount ?? []).map(mustBeAccount);
+  const metricsFrom = (options.metricsFrom ?? []).map((peer) => peerOf(peer));
   if (consumerAccounts.length > 0 && !acknowledgements)
     throw badOption("--consumer-account", "needs --acknowledgements");
   for (const [option, isWanted] of [
     ["--acknowledgements", acknowledgements],
     ["--held-deletions", heldDeletions],
+    ["--metrics-from", metricsFrom.length > 0],
   ] as const)
     if (isWanted && mode === "policy")
       throw badOption(option, "needs processes of ours; --policy-only has none");
@@ -100,6 +109,7 @@ async function install(options: Options): Promise<number> {
     namespace,
     acknowledgements,
     consumerAccounts,
+    metricsFrom,
     heldDeletions,
     image,
   });

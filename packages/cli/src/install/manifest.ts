@@ -1,6 +1,7 @@
 import { operatorNames } from "@lameduck/operator";
 import { parseAllDocuments } from "yaml";
 import { pageText } from "../about.ts";
+import { openedTo, type Peer } from "./metrics-from.ts";
 
 /** An object to be applied. */
 export interface Manifest {
@@ -24,6 +25,8 @@ export interface Wanted {
   readonly acknowledgements?: boolean | undefined;
   /** That may report to the coordinator besides the watchers, as "NAMESPACE/NAME". */
   readonly consumerAccounts?: readonly string[] | undefined;
+  /** Who may read the metrics where NetworkPolicies are enforced. */
+  readonly metricsFrom?: readonly Peer[] | undefined;
   /** With the webhook that holds deletions. */
   readonly heldDeletions?: boolean | undefined;
   /** Instead of the one of this release. */
@@ -32,13 +35,16 @@ export interface Wanted {
 
 /** The objects of this release in the order in which they are applied. */
 export function manifestsOf(wanted: Wanted): Manifest[] {
-  const { namespace, image, consumerAccounts = [] } = wanted;
+  const { namespace, image, consumerAccounts = [], metricsFrom = [] } = wanted;
   const objects = parseAllDocuments(pageText(pageFor(wanted))).flatMap(
     (one) => (one.toJS() as Manifest | null) ?? [],
   );
   return objects
     .map((object) => replaced(object, namespace, image) as Manifest)
     .map((object) => (isCoordinator(object) ? allowing(object, consumerAccounts) : object))
+    .map((object) =>
+      object.kind === "NetworkPolicy" && metricsFrom.length > 0 ? openedTo(object, metricsFrom) : object,
+    )
     .sort((a, b) => rank(a) - rank(b));
 }
 
