@@ -6,6 +6,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { RuleChanges } from "../src/watcher/kube-proxy/rule-changes.ts";
 import { parseWatcherFlags } from "../src/watcher/flags.ts";
 import { coordinating, type Coordinating } from "./coordinator/fixture.ts";
 import { asIptablesSave, asNftList } from "./watcher-rule-sets.ts";
@@ -175,5 +176,37 @@ describe(
           assert.equal(code, 0, log);
         }
       });
+
+    it("is told of changes by nft monitor, and does not wait where there is none", async (context) => {
+      using node = new NodeOfItsOwn();
+      const own = process.env["PATH"] ?? "";
+      const changes = new RuleChanges();
+      context.after(() => {
+        process.env["PATH"] = own;
+        changes.stop();
+      });
+      const inside = join(directory, "monitored");
+      execFileSync("mkdir", ["-p", inside]);
+      const nft = (script: string): void =>
+        writeFileSync(join(inside, "nft"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      nft(`exec ip netns exec ${node.name} /usr/sbin/nft "$@"`);
+      process.env["PATH"] = `${inside}:${own}`;
+      for (const [, command, write] of modes) {
+        const signal = AbortSignal.timeout(20_000);
+        const told = changes.after(performance.now(), signal).then(() => "told");
+        // The first changes may come before it listens.
+        for (let count = 0, now = ""; now !== "told"; count++) {
+          node.run([...command], write([`10.0.0.${count % 2}`]));
+          now = await Promise.race([told, delay(100, "not yet")]);
+        }
+        assert.ok(!signal.aborted, command.join(" "));
+        await changes.after(-Infinity, AbortSignal.timeout(20_000));
+      }
+      changes.stop();
+      nft("exit 1");
+      const signal = AbortSignal.timeout(20_000);
+      await changes.after(performance.now(), signal);
+      assert.ok(!signal.aborted, "it waits for a program that has ended");
+    });
   },
 );

@@ -28,8 +28,18 @@ class Played implements Consumer {
   problem: string | undefined;
   readonly runsPrograms: boolean;
 
-  constructor({ runsPrograms = false } = {}) {
+  /** Where the test says so, looks are made only when it tells. */
+  readonly changed?: (since: number, signal: AbortSignal) => Promise<void>;
+  tell: () => void = () => undefined;
+
+  constructor({ runsPrograms = false, tellsChanges = false } = {}) {
     this.runsPrograms = runsPrograms;
+    if (tellsChanges)
+      this.changed = (_since, signal) =>
+        new Promise((resolve) => {
+          this.tell = resolve;
+          signal.addEventListener("abort", () => resolve(), { once: true });
+        });
   }
 
   async stillUsed(addresses: readonly string[]): Promise<ReadonlySet<string>> {
@@ -175,6 +185,26 @@ describe("the watcher and a coordinator", () => {
         await until("quick looks", () => consumer.quickLooks >= 3);
       },
       { consumer: new Played({ runsPrograms: true }) },
+    ));
+
+  it("looks when the consumer tells of a change, or a further pod is withdrawn, and seldom otherwise", () =>
+    watching(
+      async ({ coordinators: [coordinator], consumer }) => {
+        assert.ok(coordinator);
+        await until("parked", () => coordinator.parked === 1);
+        consumer.used.add("10.0.0.1");
+        coordinator.withdraw("10.0.0.1");
+        await delay(3_000);
+        assert.ok(consumer.looks >= 2 && consumer.looks <= 5, `${consumer.looks} looks in three seconds`);
+        const before = consumer.looks;
+        coordinator.withdraw("10.0.0.2");
+        await until("the further pod", () => coordinator.progress().also !== undefined);
+        assert.ok(consumer.looks <= before + 3);
+        consumer.used.clear();
+        consumer.tell();
+        await until("applied", () => coordinator.progress().applied === 2);
+      },
+      { consumer: new Played({ tellsChanges: true }) },
     ));
 
   it("begins anew with another run of the coordinator, and takes nothing from the numbers before", () =>

@@ -13,6 +13,8 @@ export interface Subscriber {
 
 /** Least milliseconds between two polls. */
 const leastPause = 250;
+/** Most milliseconds between two polls of a consumer that tells when it changes. */
+const longestPause = 1_000;
 /** Pause after a poll, as a multiple of its cost: polls take a third of a core at most, however many rules there are. */
 const pausePerPoll = 2;
 /** Cost from which a poll counts as slow. A slow one is preceded by a quick check, whose answer holds for `quickCheckLifetime` milliseconds. */
@@ -30,8 +32,9 @@ export class Poller {
    * An answer costs as long as it takes, because whoever gives it may be busy.
    */
   readonly #clock: () => number;
-  /** When the last complete poll ended, and its cost. */
-  #whole = { at: -Infinity, cost: 0 };
+  /** When the last complete poll began and ended, its cost, and the addresses that it found used. */
+  #whole = { began: -Infinity, at: -Infinity, cost: 0, used: new Set() as ReadonlySet<string> };
+  #interrupt: () => void = () => undefined;
   #running: Promise<void> | undefined;
   readonly #stopping = new AbortController();
 
@@ -61,6 +64,7 @@ export class Poller {
 
   /** Starts polling, because a withdrawal came. */
   wake(): void {
+    if (this.#hasNew()) this.#interrupt();
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
   }
 
@@ -73,9 +77,24 @@ export class Poller {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       if (await this.#isDue()) await this.#pass();
-      if (![...this.#subscribers].some(({ watermark }) => watermark.isBehind)) return;
+      if (![...this.#subscribers].some(({ watermark }) => watermark.isBehind)) break;
       await delay(this.consumer.every ?? leastPause, undefined, { signal }).catch(() => undefined);
+      if (this.#whole.cost < slowPoll) await this.#untilChanged(signal);
     }
+    this.consumer.rest?.();
+  }
+
+  /** Another poll has the same answer until something changes, or until a pod is withdrawn that the last one did not find. */
+  async #untilChanged(signal: AbortSignal): Promise<void> {
+    const news = new AbortController();
+    this.#interrupt = () => news.abort();
+    if (this.#hasNew()) return;
+    const limits = [signal, news.signal, AbortSignal.timeout(longestPause - leastPause)];
+    await this.consumer.changed?.(this.#whole.began, AbortSignal.any(limits));
+  }
+
+  #hasNew(): boolean {
+    return this.#addresses().some((address) => !this.#whole.used.has(address));
   }
 
   /** Whether a complete poll is due: not while it would take too much processor time, nor while nothing has changed. */
@@ -101,9 +120,10 @@ export class Poller {
       return { subscriber, watermark, pending: watermark.pending };
     });
     const addresses = this.#addresses();
+    const began = performance.now();
     const before = this.#clock();
     const used = await this.#poll(() => this.consumer.stillUsed(addresses, this.#stopping.signal));
-    this.#whole = { at: performance.now(), cost: this.#clock() - before };
+    this.#whole = { began, at: performance.now(), cost: this.#clock() - before, used: used ?? new Set() };
     if (used === undefined) return;
     for (const { subscriber, watermark, pending } of waiting) {
       const gone = pending.filter(([address]) => !used.has(address));

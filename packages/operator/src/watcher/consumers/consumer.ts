@@ -18,6 +18,10 @@ export interface Consumer {
   stillUsed(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** A quick check where `stillUsed` takes long: returns addresses that are certainly still used. */
   surelyUsed?(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Waits until the answer of a `stillUsed` that began at `since` may be out of date. It ends at once where nobody tells, and with the signal. */
+  changed?(since: number, signal: AbortSignal): Promise<void>;
+  /** Nobody waits any more. */
+  rest?(): void;
 }
 
 /** The error of a consumer that cannot be read. Nothing is reported as applied then. */

@@ -22,6 +22,7 @@ export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
   const chains = new ChainCache("nat");
   return {
     mode: `iptables (${backend})`,
+    isMonitored: backend === "nft",
     used: async (family, addresses, signal) => {
       if (backend === "legacy" && !(await hasLegacyTable(tables[family]))) return undefined;
       const text = await run(`${programs[family]}-${backend}-save`, ["-t", "nat"], signal);

@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
 import { unreadable, type Consumer } from "../consumers/consumer.ts";
+import { RuleChanges } from "./rule-changes.ts";
 
 export type AddressFamily = "ip" | "ip6";
 
@@ -21,6 +22,8 @@ export const emptyRules: FoundRules = { used: new Set(), isEmpty: true };
 /** One place where kube-proxy may have its rules. */
 export interface KubeProxyRules {
   readonly mode: string;
+  /** Whether `nft monitor` shows changes of them. */
+  readonly isMonitored?: boolean;
   /** @returns undefined where kube-proxy has no rules in this place. @throws where that is not known. */
   used(
     family: AddressFamily,
@@ -44,6 +47,8 @@ export class KubeProxy implements Consumer {
   readonly basis = "rules";
   readonly runsPrograms = true;
   readonly #places: readonly KubeProxyRules[];
+  readonly #changes = new RuleChanges();
+  #isMonitored = false;
 
   constructor(places: readonly KubeProxyRules[]) {
     this.#places = places;
@@ -57,6 +62,14 @@ export class KubeProxy implements Consumer {
       for (const address of await this.#used("ip", four, signal)) used.add(address);
     if (six.length > 0) for (const address of await this.#used("ip6", six, signal)) used.add(address);
     return used;
+  }
+
+  async changed(since: number, signal: AbortSignal): Promise<void> {
+    if (this.#isMonitored) await this.#changes.after(since, signal);
+  }
+
+  rest(): void {
+    this.#changes.stop();
   }
 
   async #used(
@@ -85,9 +98,11 @@ export class KubeProxy implements Consumer {
     signal: AbortSignal,
   ): Promise<{ used: Set<string>; hasRules: boolean; needsIpvs: boolean; hasIpvs: boolean }> {
     const all = { used: new Set<string>(), hasRules: false, needsIpvs: false, hasIpvs: false };
+    this.#isMonitored = true;
     for (const place of this.#places) {
       const found = await place.used(family, addresses, signal);
       if (found === undefined || found.isEmpty === true) continue;
+      if (place.isMonitored !== true) this.#isMonitored = false;
       if (found.isForIpvs === true) all.needsIpvs = true;
       else all.hasRules = true;
       if (place.mode === ipvsMode) all.hasIpvs = true;

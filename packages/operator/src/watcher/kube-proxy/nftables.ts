@@ -10,6 +10,7 @@ export function nftablesRules(): KubeProxyRules {
   const chains = new ChainCache(table);
   return {
     mode: "nftables",
+    isMonitored: true,
     used: async (family, addresses, signal) => {
       const tables = await run("nft", ["list", "tables", family], signal);
       if (!tables.split("\n").includes(`table ${family} ${table}`)) return undefined;
