@@ -44,13 +44,16 @@ async function delegateControllers(directory: string): Promise<void> {
   await writeFile(join(directory, "cgroup.subtree_control"), wanted.join(" "));
 }
 
+/** Five nodes of two processors: on a node all pods together weigh as much as one process for each processor. */
+const weight = 5 * 2;
+
 /**
  * A group counts as much as a single process beside it, and here all pods of all nodes are one group beside the daemons of five nodes: without
  * a weight of their own, pods starve whenever the daemons are busy, as on no real node.
  */
 async function giveWeight(directory: string): Promise<void> {
-  await writeIfThere(join(directory, "cpu.shares"), String(4 * 1024));
-  await writeIfThere(join(directory, "cpu.weight"), String(4 * 100));
+  await writeIfThere(join(directory, "cpu.shares"), String(weight * 1024));
+  await writeIfThere(join(directory, "cpu.weight"), String(weight * 100));
 }
 
 async function writeIfThere(file: string, text: string): Promise<void> {
