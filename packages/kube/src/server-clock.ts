@@ -20,10 +20,9 @@ export class ServerClock {
     this.#samples++;
     // At some moment between `sent` and `received` here it was between `server` and a second later there.
     const [low, high] = [server - received, server + 1_000 - sent];
+    const both = [Math.max(this.#low, low), Math.min(this.#high, high)] as const;
     // A clock was set, or several servers disagree: what was said last counts.
-    const isContradicted = low > this.#high || high < this.#low;
-    this.#low = isContradicted ? low : Math.max(this.#low, low);
-    this.#high = isContradicted ? high : Math.min(this.#high, high);
+    [this.#low, this.#high] = both[0] <= both[1] ? both : [low, high];
   }
 
   /** Server time minus ours and how far off that may be, milliseconds; undefined before the first answer. */
