@@ -1,15 +1,16 @@
-import { InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { badOption } from "./errors.ts";
 
-export const contextOption = new Option(
+// Texts, not commander's Options: such a one takes the heading of the first command that has it along to all others.
+export const contextOption = [
   "--context <name>",
   "context of the kubeconfig (default: its current one)",
-);
+] as const;
 
-export const kubeconfigOption = new Option(
+export const kubeconfigOption = [
   "--kubeconfig <file>",
   "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
-);
+] as const;
 
 /** RFC 1123. */
 export function isNamespaceName(name: string): boolean {

@@ -47,6 +47,11 @@ test("a cause of loss is explained as its page does", async () => {
   assert.match((await run(["help", "proxy"])).out, /^proxy: /);
 });
 
+test("a command's help is the same in either way to ask for it", async () => {
+  for (const name of ["rollout", "report"])
+    assert.equal((await run(["help", name])).out, (await run([name, "--help"])).out);
+});
+
 test("the help of every command has an example, exit codes and an address, and fits a terminal", async () => {
   const names = (await commandsFor(undefined, (code) => code)).map((one) => one.name());
   for (const name of names.filter((one) => !["init", "help"].includes(one))) {

@@ -39,8 +39,8 @@ export function auditCommand(exit: (code: number) => number): Command {
     .option("--cluster", "read the objects of a live cluster; without files the options below imply it")
     .option("-n, --namespace <name>", "only this namespace (default: the context's)")
     .option("-A, --all-namespaces", "all namespaces")
-    .addOption(contextOption)
-    .addOption(kubeconfigOption)
+    .option(...contextOption)
+    .option(...kubeconfigOption)
     .optionsGroup("Facts that manifests do not contain:")
     .option(
       "--assume <name=duration>",

@@ -12,8 +12,8 @@ export interface ConnectionFlags {
 export function addConnectionOptions(command: Command): Command {
   return command
     .option("-n, --namespace <name>", "namespace of Lameduck itself", operatorNames.namespace)
-    .addOption(contextOption)
-    .addOption(kubeconfigOption);
+    .option(...contextOption)
+    .option(...kubeconfigOption);
 }
 
 export function connect({ context, kubeconfig, namespace }: ConnectionFlags): KubernetesClient {

@@ -47,8 +47,8 @@ export interface RolloutOptions extends OutputOptions {
 export function addRolloutOptions(command: Command): Command {
   command
     .option("-n, --namespace <name>", "namespace of the target (default: the context's)")
-    .addOption(contextOption)
-    .addOption(kubeconfigOption)
+    .option(...contextOption)
+    .option(...kubeconfigOption)
     .option("--as <name>", "act as this user, as kubectl does")
     .option("--as-group <name>", "act as a member of this group; may be repeated", collect)
     .optionsGroup("What happens to the pods (one of):")
