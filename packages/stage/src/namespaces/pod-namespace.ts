@@ -75,7 +75,7 @@ export class PodNamespace implements PodNetwork {
       { env: { PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin" } },
     );
     this.#pause = pause;
-    const printed = readsLines(pause, name);
+    const printed = expectLines(pause, name);
     await printed("made");
     await ip(
       `link add ${link} type veth peer name eth0 netns ${pause.pid}
@@ -177,7 +177,7 @@ link set ${link} up`,
 }
 
 /** Waits for the words that the pause script says, one after the other. */
-function readsLines(child: ChildProcessWithoutNullStreams, pod: string): (word: string) => Promise<void> {
+function expectLines(child: ChildProcessWithoutNullStreams, pod: string): (word: string) => Promise<void> {
   const errors = new Output();
   errors.read(child.stderr);
   child.on("error", ({ message }) => errors.add(message));

@@ -30,7 +30,7 @@ export async function startHaproxy(spec: HaproxySpec, context: ProxyContext): Pr
     address,
     port,
     namesRequests: true,
-    use: choosesThrough(socket),
+    use: useThrough(socket),
     // Its log comes through a pipe: read whole only when that has ended.
     outcomes: async () => {
       await program.end();
@@ -80,7 +80,7 @@ ${source === undefined ? "" : `  source ${source}\n`}  http-after-response set-h
 }
 
 /** @param socket - of its runtime API. */
-function choosesThrough(socket: string): Proxy["use"] {
+function useThrough(socket: string): Proxy["use"] {
   const names = new Map<string, string>();
   let enabled: readonly Endpoint[] = [];
   let servers = 0;

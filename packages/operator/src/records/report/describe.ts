@@ -1,3 +1,4 @@
+import { withoutUndefined } from "@lameduck/drain/common";
 import { mostNamed, type Termination, workloadText } from "../../coordinator/termination.ts";
 import { consumersOf, namesOf } from "./consumers.ts";
 import { type ConsumerRecord, type DrainReport, type Moments, type Program } from "./drain-report.ts";
@@ -24,18 +25,18 @@ export function describeTermination(termination: Termination, followed: Followed
   const moments = momentsOf(termination, followed);
   const killed = wasKilled(termination);
   const body = {
-    pod: {
+    pod: withoutUndefined({
       name: termination.name,
       uid: termination.uid,
-      ...defined({ node: termination.node }),
+      node: termination.node,
       addresses: termination.addresses,
-    },
+    }),
     workload: workloadText(termination),
     program,
     deletedAt: new Date(origin).toISOString(),
     graceSeconds: termination.graceSeconds,
     moments,
-    hold: defined({
+    hold: withoutUndefined({
       ms: messages.heldMs,
       floorMs: messages.floorMs,
       reason: messages.reason,
@@ -43,9 +44,9 @@ export function describeTermination(termination: Termination, followed: Followed
       lastArrivalMs: messages.lastArrivalMs,
       words: messages.words,
     }),
-    atRisk: defined({ connections: messages.connections, requests: messages.requests }),
+    atRisk: withoutUndefined({ connections: messages.connections, requests: messages.requests }),
     killed,
-    ...defined({ overruledBy: termination.overruledBy ?? overruledIn(termination) }),
+    ...withoutUndefined({ overruledBy: termination.overruledBy ?? overruledIn(termination) }),
     ...(termination.tooEarly.length === 0 ? {} : { tooEarly: termination.tooEarly.slice(0, 20) }),
     consumers,
     containers: containersOf(termination, origin),
@@ -85,7 +86,7 @@ function momentsOf(termination: Termination, followed: Followed): Moments {
   const exitedAt = ends.length === exits.length && ends.length > 0 ? Math.max(...ends) : undefined;
   const after = (at: number | undefined, from = followed.began): number | undefined =>
     at === undefined ? undefined : Math.max(0, Math.round(at - from));
-  return defined({
+  return withoutUndefined({
     withdrawn: after(withdrawnAt),
     released: after(releasedAt),
     lameDuck: after(followed.lameDuckAt),
@@ -97,12 +98,15 @@ function momentsOf(termination: Termination, followed: Followed): Moments {
 }
 
 function containersOf({ exits }: Termination, origin: number): DrainReport["containers"] {
-  return exits.map(({ container, exitCode, signal, reason, finishedAt }) => ({
-    name: container,
-    exitCode,
-    ...defined({ signal: signal || undefined, reason }),
-    ...(finishedAt === undefined ? {} : { exitedMs: Math.max(0, Math.round(finishedAt - origin)) }),
-  }));
+  return exits.map(({ container, exitCode, signal, reason, finishedAt }) =>
+    withoutUndefined({
+      name: container,
+      exitCode,
+      signal: signal || undefined,
+      reason,
+      exitedMs: finishedAt && Math.max(0, Math.round(finishedAt - origin)),
+    }),
+  );
 }
 
 /** The address in the pod's own report: another replica may have taken that report. */
@@ -128,10 +132,4 @@ function unknownOf(
       : []),
     ...(exits.length === 0 ? ["containers: the pod was gone before its exit was seen"] : []),
   ];
-}
-
-type Defined<T> = { readonly [Key in keyof T]?: Exclude<T[Key], undefined> };
-
-function defined<T extends object>(fields: T): Defined<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
