@@ -35,13 +35,14 @@ export class Numbering {
 
   /** Numbers a withdrawal that has no number, as soon as the answers of consumers mean something. */
   number(record: TerminationRecord, now: number): void {
-    const { addresses, number, withdrawnAt, addedBy, isHostNetwork, isFinished } = record;
+    const { addresses, number, withdrawnAt, addedBy, isHostNetwork, isFinished, isHeldOnly } = record;
     if (withdrawnAt === undefined || number !== undefined) return;
     // The node's own address never falls out of use: other pods have it, too.
     if (isHostNetwork || isFinished) return;
     if (now < addedBy && this.#hasProxies(record)) return;
     record.number = this.#withdrawals.add(addresses, now);
-    record.isMeasured = withdrawnAt === now;
+    // A held deletion is let through once consumers have let go: how long they take after a deletion does not show.
+    record.isMeasured = withdrawnAt === now && !isHeldOnly;
   }
 
   /** Proxies choose the pod again, although it is not published as ready. */
