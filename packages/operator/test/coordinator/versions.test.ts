@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { isMap } from "../../src/policy/validate.ts";
+import { OtherVersions } from "../../src/coordinator/protocol/other-versions.ts";
 import { Poller } from "../../src/watcher/poller.ts";
 import { Replicas } from "../../src/watcher/replicas.ts";
 import { until } from "../operator-api.ts";
@@ -193,4 +194,19 @@ test("a pod of a newer minor version is understood: unknown fields of what it sa
   assert.equal((await all.ask({ method: "POST", path, body })).status, 200);
   assert.equal((await all.ask({ path: `${path}&wait=0&new=1` })).status, 200);
   assert.deepEqual(all.coordinator.terminations.get(uid)?.reported, { phase: "closing", "held-ms": "5" });
+});
+
+test("whoever asks by one version and another in turn fills no log, and those of long ago hide nobody", () => {
+  let [now, lines] = [0, 0];
+  const heard = new OtherVersions(
+    () => now,
+    () => lines++,
+  );
+  for (let count = 0; count < 1_000; count++) heard.heard({ who: "pods", version: String(2 + (count % 2)) });
+  assert.equal(lines, 1);
+  for (let count = 0; count < 200; count++) heard.heard({ who: `haproxy/${count}`, version: "2" });
+  assert.equal(lines, 100, "no more than are remembered");
+  now = 60_001;
+  heard.heard({ who: "kube-proxy/node1", version: "2" });
+  assert.deepEqual(heard.lately, [{ who: "kube-proxy/node1", version: "2" }]);
 });

@@ -8,12 +8,20 @@ export interface OtherVersion {
 
 /** Milliseconds: whoever speaks another version tries again sooner. */
 const shownFor = 60_000;
+/** Milliseconds between two lines on one of them. Anybody may ask by one version and another in turn. */
+const betweenLines = 60_000;
 /** Of those that are remembered. */
 const most = 100;
 
+interface Heard {
+  readonly version: string;
+  readonly at: number;
+  readonly loggedAt: number;
+}
+
 /** Who speaks another major version of the protocol. They count as silent: nothing of what they say is taken. */
 export class OtherVersions {
-  readonly #heard = new Map<string, { readonly version: string; readonly at: number }>();
+  readonly #heard = new Map<string, Heard>();
   readonly #now: () => number;
   readonly #onNew: (error: OperatorError) => void;
 
@@ -23,10 +31,19 @@ export class OtherVersions {
   }
 
   heard({ who, version }: OtherVersion): void {
+    const at = this.#now();
     const known = this.#heard.get(who);
+    if (!known) this.#forget(at - shownFor);
     if (!known && this.#heard.size >= most) return;
-    this.#heard.set(who, { version, at: this.#now() });
-    if (known?.version !== version) this.#onNew(otherVersion(who, version));
+    const isLogged = known && (known.version === version || at - known.loggedAt < betweenLines);
+    this.#heard.set(who, { version, at, loggedAt: isLogged ? known.loggedAt : at });
+    if (!isLogged) this.#onNew(otherVersion(who, version));
+  }
+
+  /** Makes room for others, where there is none. */
+  #forget(before: number): void {
+    if (this.#heard.size < most) return;
+    for (const [who, { at }] of this.#heard) if (at < before) this.#heard.delete(who);
   }
 
   /** Those of the last minute. */
