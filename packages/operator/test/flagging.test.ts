@@ -5,41 +5,10 @@ import { ClusterView } from "../src/exposure/cluster-view.ts";
 import { applyPatch } from "../src/inject/apply-patch.ts";
 import { LeaderTasks } from "../src/process/leader-tasks.ts";
 import { flaggingRights, operatorRights } from "../src/rights.ts";
+import { deployments, losing, shop, sound } from "./losing-workload.ts";
 import { OperatorApi, until } from "./operator-api.ts";
 
-const deployments = "apps/deployments";
 const policies = "lameduck.dev/drainpolicies";
-
-/** Its hook takes as long as its grace period: the drain never runs. */
-const losing = {
-  metadata: { labels: { app: "web" } },
-  spec: {
-    terminationGracePeriodSeconds: 30,
-    containers: [
-      {
-        name: "web",
-        image: "registry.example/web:1",
-        ports: [{ containerPort: 80 }],
-        lifecycle: { preStop: { exec: { command: ["sleep", "40"] } } },
-        readinessProbe: { httpGet: { path: "/", port: 80 } },
-      },
-    ],
-  },
-};
-
-const sound = { ...losing, spec: { ...losing.spec, terminationGracePeriodSeconds: 90 } };
-
-function shop(api: OperatorApi, template: object = losing): void {
-  api.put("namespaces", "shop", { metadata: { labels: { "lameduck.dev/inject": "enabled" } } });
-  api.put("services", "web", {
-    metadata: { namespace: "shop" },
-    spec: { selector: { app: "web" }, ports: [{ port: 80, targetPort: 80 }] },
-  });
-  api.put(deployments, "web", {
-    metadata: { namespace: "shop" },
-    spec: { replicas: 3, selector: { matchLabels: { app: "web" } }, template },
-  });
-}
 
 const policy = (api: OperatorApi, namespace: string): void =>
   void api.put(policies, "default", { metadata: { namespace, generation: 1 }, spec: {} });

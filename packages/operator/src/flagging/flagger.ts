@@ -63,12 +63,12 @@ export class Flagger {
         await this.#look(due, signal);
         onNews();
       }
-      await this.#writeEvents(signal);
+      if (leads()) await this.#writeEvents(signal);
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** A namespace that has not been looked at for long enough. */
+  /** The namespace that was looked at longest ago, if that is long enough: with many the first ones would be due again before the last ones. */
   #due(): string | undefined {
     const wanted = this.#options.namespaces();
     if (!wanted) return undefined;
@@ -77,8 +77,10 @@ export class Flagger {
         this.#lookedAt.delete(namespace);
         this.#known.delete(namespace);
       }
-    const before = performance.now() - this.#options.every;
-    return [...wanted].find((namespace) => (this.#lookedAt.get(namespace) ?? -Infinity) <= before);
+    const at = (namespace: string): number => this.#lookedAt.get(namespace) ?? -Infinity;
+    let next: string | undefined;
+    for (const namespace of wanted) if (next === undefined || at(namespace) < at(next)) next = namespace;
+    return next !== undefined && at(next) <= performance.now() - this.#options.every ? next : undefined;
   }
 
   /** Another replica leads. */
