@@ -7,6 +7,9 @@ const settle = 50;
 /** Milliseconds until `nft monitor` is tried again where it has ended. */
 const retryAfter = 30_000;
 
+/** Only rules that go: an address falls out of use by one of them. To tell of all changes `nft monitor` keeps all rules in memory, 80 MiB of 3,000 Services. */
+const monitor = ["monitor", "destroy", "rules"] as const;
+
 /**
  * Tells when somebody has changed nftables rules of the node, among them those of iptables-nft. `nft monitor` prints each change once it is in force.
  * What it prints is not read: it only says when to look.
@@ -40,15 +43,15 @@ export class RuleChanges {
     const now = performance.now();
     if (this.#monitor !== undefined || now - this.#startedAt < retryAfter) return;
     this.#startedAt = now;
-    const monitor = spawn("nft", ["monitor"], { stdio: ["ignore", "pipe", "ignore"] });
-    this.#monitor = monitor;
-    monitor.stdout.on("data", () => this.#changed());
+    const child = spawn("nft", monitor, { stdio: ["ignore", "pipe", "ignore"] });
+    this.#monitor = child;
+    child.stdout.on("data", () => this.#changed());
     const ended = (): void => {
-      if (this.#monitor !== monitor) return;
+      if (this.#monitor !== child) return;
       this.#monitor = undefined;
       this.#tell();
     };
-    monitor.once("error", ended).once("exit", ended);
+    child.once("error", ended).once("exit", ended);
   }
 
   #changed(): void {
