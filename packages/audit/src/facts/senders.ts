@@ -19,9 +19,11 @@ const alb = "alb.ingress.kubernetes.io/";
 
 /** The slowest of them decides how long a deleted pod must go on serving. */
 export function sendersOf({ services, routes }: Pick<Workload, "services" | "routes">): readonly Sender[] {
+  // Once for all routes: a namespace may have thousands of both.
+  const haveNeg = routes.length > 0 && services.some((service) => hasNeg(service));
   return [
     ...services.flatMap((service) => ofService(service)),
-    ...routes.flatMap((route) => ofRoute(route, services)),
+    ...routes.flatMap((route) => ofRoute(route, haveNeg)),
   ];
 }
 
@@ -122,7 +124,7 @@ function detection(service: Field): { readonly amount: Amount; readonly sum: str
   };
 }
 
-function ofRoute(object: KubeObject, services: readonly KubeObject[]): Sender[] {
+function ofRoute(object: KubeObject, haveNeg: boolean): Sender[] {
   const { kind, field } = object;
   const add = (name: string, convergence: Amount): Sender[] => [{ name, object, convergence }];
   if (kind !== "Ingress")
@@ -140,7 +142,7 @@ function ofRoute(object: KubeObject, services: readonly KubeObject[]): Sender[] 
       assumed("ALB", 40, "25 to 40 s were seen (aws-load-balancer-controller #1064, #2106)"),
     );
   }
-  if (className.startsWith("gce") || services.some((one) => hasNeg(one)))
+  if (className.startsWith("gce") || haveNeg)
     return add(
       "GKE load balancer (NEG)",
       assumed("NEG", 60, "15 to 60 s were seen (ingress-gce #1718, #2222)"),
