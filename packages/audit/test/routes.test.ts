@@ -4,6 +4,15 @@ import { sendersOf } from "../src/facts/senders.ts";
 import { audit, imagesOf, nothingSuppressed } from "../src/index.ts";
 
 const gateway = "gateway.networking.k8s.io";
+const web = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  template:
+    metadata: { labels: { app: web } }
+    spec: { containers: [{ name: web, image: web }] }
+`;
 const rules = "[{ backendRefs: [{ name: web, port: 53 }] }]";
 
 for (const [kind, version] of [
@@ -18,15 +27,7 @@ for (const [kind, version] of [
 { apiVersion: ${gateway}/${version}, kind: ${kind}, metadata: { name: r }, spec: { rules: ${rules} } }
 ---
 { apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: { app: web } } }
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: { name: web }
-spec:
-  template:
-    metadata: { labels: { app: web } }
-    spec: { containers: [{ name: web, image: web }] }
-`;
+---${web}`;
     const { inventory, failures } = audit([{ name: "all.yaml", text }], {
       images: imagesOf([]),
       facts: {},
@@ -39,3 +40,37 @@ spec:
       ["kube-proxy", "gateway"],
     );
   });
+
+test("what is asked of each Service is asked once, and not for each Ingress", () => {
+  const names = Array.from({ length: 30 }, (_, index) => `s${index}`);
+  const text = names
+    .map(
+      (name) => `
+{ apiVersion: v1, kind: Service, metadata: { name: ${name} }, spec: { selector: { app: web } } }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: ${name} }
+spec: { defaultBackend: { service: { name: ${name} } } }
+---`,
+    )
+    .join("");
+  const { inventory } = audit([{ name: "all.yaml", text: `${text}\n${web}` }], {
+    images: imagesOf([]),
+    facts: {},
+    kubernetes: undefined,
+    suppressions: nothingSuppressed,
+  });
+  const [workload] = inventory.workloads;
+  assert.ok(workload);
+  let reads = 0;
+  const services = workload.services.map((service) => ({
+    ...service,
+    get field() {
+      reads++;
+      return service.field;
+    },
+  }));
+  assert.equal(sendersOf({ services, routes: workload.routes }).length, 60);
+  assert.ok(reads < 300, `${reads} reads of 30 Services`);
+});

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { flagsIn } from "@lameduck/audit";
 import { inject, defaultSettings } from "@lameduck/operator";
 import { ClusterView } from "../src/exposure/cluster-view.ts";
+import { flaggedTypes } from "../src/flagging/flagger.ts";
 import { applyPatch } from "../src/inject/apply-patch.ts";
 import { LeaderTasks } from "../src/process/leader-tasks.ts";
 import { flaggingRights, operatorRights } from "../src/rights.ts";
@@ -185,6 +187,34 @@ test("who may write one namespace fills no memory: what is too much is left out,
   await until(() => losesRequests(all.api) !== undefined, "told");
   assert.match(losesRequests(all.api)?.message ?? "", /or too many\): networking\.k8s\.io\/Ingress/);
   assert.equal(losesRequests(all.api)?.status, "Unknown");
+});
+
+test("who may write one namespace does not keep the processor busy: what is too much is not audited, and said", async () => {
+  await using api = await OperatorApi.start();
+  shop(api);
+  const annotations = { text: "x".repeat(50_000) };
+  api.put("services", "large", { metadata: { namespace: "shop", annotations }, spec: {} });
+  for (let index = 0; index < 59; index++)
+    api.put(deployments, `web-${index}`, { metadata: { namespace: "shop" }, spec: { template: losing } });
+  const client = api.client();
+  const options = { types: flaggedTypes, kubernetes: 36, mostAudited: 150_000 };
+  const found = await flagsIn(client, "shop", options);
+  client.close();
+  assert.deepEqual(found.notRead, ["apps/Deployment"]);
+  assert.deepEqual([found.flags.length, found.workloads], [40, 60]);
+});
+
+test("thousands of workloads of one namespace do not fill the Events of others", async () => {
+  await using all = await told((api) => {
+    shop(api);
+    for (let index = 0; index < 60; index++)
+      api.put(deployments, `web-${index}`, { metadata: { namespace: "shop" }, spec: { template: losing } });
+  });
+  const { api } = all;
+  await until(() => api.items("events").length === 50, "their Events");
+  const lists = api.asked.length;
+  await until(() => api.asked.length > lists + 120, "further rounds");
+  assert.equal(api.items("events").length, 50);
 });
 
 test("a namespace that cannot be read keeps what was said of it, and the other tasks go on", async () => {

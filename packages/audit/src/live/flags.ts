@@ -29,11 +29,15 @@ export interface FlagOptions {
   readonly types: readonly string[];
   /** Minor version of the cluster. */
   readonly kubernetes: number | undefined;
+  /** Characters that are audited, what is around the workloads once for each batch of them. */
+  readonly mostAudited?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Audited before others get their turn: some 60 ms. */
 const atOnce = { workloads: 20, characters: 500_000 };
+/** Who may write one namespace must not keep the processor busy. */
+const mostOfNamespace = 20_000_000;
 
 /**
  * The errors of the audit over what runs in a namespace. A workload's pods say what it is like, not its template: what admission has put into them is
@@ -42,12 +46,20 @@ const atOnce = { workloads: 20, characters: 500_000 };
 export async function flagsIn(
   client: KubernetesClient,
   namespace: string,
-  { types, kubernetes, signal }: FlagOptions,
+  { types, kubernetes, mostAudited = mostOfNamespace, signal }: FlagOptions,
 ): Promise<FlaggedWorkloads> {
   const { workloads, others, pods, notRead } = await readNamespace(client, namespace, types, signal);
   const surroundings = others.map(fileOf);
+  const around = surroundings.reduce((sum, { text }) => sum + text.length, 0);
+  const leftOut = new Set<string>();
   const flags: Flag[] = [];
-  for (const batch of batches(workloads.map((one) => asItRuns(one, pods)))) {
+  let audited = 0;
+  for (const { batch, characters } of batches(workloads.map((one) => asItRuns(one, pods)))) {
+    audited += characters + around;
+    if (audited > mostAudited) {
+      for (const one of batch) leftOut.add(typeOf(one));
+      continue;
+    }
     await turn(undefined, { signal });
     const uids = new Map(batch.map(({ kind, metadata: { name, uid } }) => [`${kind}/${name}`, uid]));
     const { findings } = audit([...batch.map(fileOf), ...surroundings], {
@@ -63,20 +75,29 @@ export async function flagsIn(
       if (severity === "error" && uid !== undefined) flags.push({ kind, name, uid, rule, message });
     }
   }
-  return { flags, workloads: workloads.length, notRead };
+  return { flags, workloads: workloads.length, notRead: [...new Set([...notRead, ...leftOut])] };
 }
 
-function* batches(workloads: readonly LiveObject[]): Generator<readonly LiveObject[]> {
+/** "apps/Deployment" */
+const typeOf = ({ apiVersion, kind }: LiveObject): string =>
+  `${apiVersion.includes("/") ? apiVersion.split("/")[0] : ""}/${kind}`;
+
+interface Batch {
+  readonly batch: readonly LiveObject[];
+  readonly characters: number;
+}
+
+function* batches(workloads: readonly LiveObject[]): Generator<Batch> {
   let batch: LiveObject[] = [];
   let characters = 0;
   for (const one of workloads) {
     batch.push(one);
     characters += JSON.stringify(one).length;
     if (batch.length < atOnce.workloads && characters < atOnce.characters) continue;
-    yield batch;
+    yield { batch, characters };
     [batch, characters] = [[], 0];
   }
-  if (batch.length > 0) yield batch;
+  if (batch.length > 0) yield { batch, characters };
 }
 
 /** With its youngest pod in place of its template; a workload without pods as it is. */

@@ -14,7 +14,7 @@ export interface LiveNamespace {
 
 /** Who may write one namespace must not fill the memory: characters of workloads and pods, and of all other objects. */
 const mostOfWorkloads = 8_000_000;
-const mostOfOthers = 1_000_000;
+const mostOfOthers = 500_000;
 const pageSize = 100;
 
 /** @param types such as "apps/Deployment". */

@@ -14,6 +14,9 @@ export const flaggedTypes: readonly string[] = liveTypes.filter(
 /** Milliseconds between two namespaces, so that the API server gets some dozen requests a second at most. */
 const betweenNamespaces = 1_000;
 
+/** Workloads of one namespace that get an Event: those of others must not wait for thousands. */
+const mostTold = 50;
+
 export interface FlaggerOptions {
   readonly client: KubernetesClient;
   /** Milliseconds between two looks at a namespace. */
@@ -100,7 +103,7 @@ export class Flagger {
         signal,
       });
       this.#known.set(namespace, found);
-      for (const [workload, message] of flaggedWorkloads(found))
+      for (const [workload, message] of [...flaggedWorkloads(found)].slice(0, mostTold))
         this.#events.add(namespace, workload, { reason: "LosesRequests", message });
     } catch (error) {
       if (!signal.aborted) onProblem(error);
