@@ -123,7 +123,10 @@ export class Poller {
     const began = performance.now();
     const before = this.#clock();
     const used = await this.#poll(() => this.consumer.stillUsed(addresses, this.#stopping.signal));
-    this.#whole = { began, at: performance.now(), cost: this.#clock() - before, used: used ?? new Set() };
+    const at = performance.now();
+    // A child that ends meanwhile adds what it took in all its life.
+    const cost = Math.min(this.#clock() - before, at - began);
+    this.#whole = { began, at, cost, used: used ?? new Set() };
     if (used === undefined) return;
     for (const { subscriber, watermark, pending } of waiting) {
       const gone = pending.filter(([address]) => !used.has(address));
