@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  flaggingRights,
   heldDeletionRights,
   heldDeletionsConfiguration,
   mutatingConfiguration,
@@ -64,7 +65,7 @@ export function operatorsObjects(options: { readonly holdsDeletions?: boolean } 
     validatingConfiguration({ url }),
     ...(isHolding ? [heldDeletionsConfiguration({ url })] : []),
   ] as unknown as Manifest[];
-  const rules = [...operatorRights.clusterRole, ...(isHolding ? heldDeletionRights : [])];
+  const rules = [...operatorRights.clusterRole, ...flaggingRights, ...(isHolding ? heldDeletionRights : [])];
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata },

@@ -49,6 +49,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
       `--carrier-directory=${carriers}`,
       "--certificate-lifetime=10s",
       "--authority-lifetime=30s",
+      "--flags-every=2s",
     ]);
 
   /** A pod as somebody makes it; admission cannot tell a dry run. */
@@ -93,6 +94,40 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     const init = await readFile(builtInit);
     assert.equal(found.binaryData["lameduck-init-amd64"], init.toString("base64"));
     assert.doesNotMatch(operator.log(), /forbidden/i);
+  });
+
+  it("tells of a workload that will lose requests, with the rights that it says it needs", async () => {
+    const hook = { preStop: { exec: { command: ["sleep", "60"] } } };
+    const { spec } = pod({ labels: { app: "web" } }) as { spec: { containers: [object] } };
+    const containers = [{ ...spec.containers[0], ports: [{ containerPort: 8080 }], lifecycle: hook }];
+    const metadata = { name: "losing", namespace: "shop" };
+    const labels = { app: "web" };
+    const policy = { metadata: { name: "default", namespace: "shop" }, spec: {} };
+    await apply(
+      cluster,
+      { apiVersion: "lameduck.dev/v1alpha1", kind: "DrainPolicy", ...policy },
+      {
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata,
+        spec: {
+          replicas: 0,
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers } },
+        },
+      },
+    );
+    const told = (): Promise<string> =>
+      cluster.kubectl(["get", "drainpolicies", "-n", "shop", "--no-headers", "default"]);
+    const isTold = async (): Promise<boolean> => / True +True /.test(await told());
+    await until(isTold, { what: "the condition", logs: operator.log() });
+    const described = (): Promise<string> =>
+      cluster.kubectl(["describe", "deployment", "losing", "-n", "shop"]);
+    const isDescribed = async (): Promise<boolean> =>
+      /Warning +LosesRequests .*\(prestop-exceeds-grace\)/.test(await described());
+    await until(isDescribed, { what: "the Event", logs: operator.log() });
+    assert.doesNotMatch(operator.log(), /"part":"(?:flags|policies)"/);
+    await cluster.kubectl(["delete", "deployment/losing", "drainpolicy/default", "-n", "shop"]);
   });
 
   it("rejects policies and workloads by field, and never a pod", async () => {
