@@ -10,7 +10,6 @@ export { stopSignalOf } from "./facts/stop-signal.ts";
 export { severities, type Finding, type Severity } from "./finding.ts";
 export { fixesOf, type FixPlan } from "./fix/plan.ts";
 export type { Container } from "./model/container.ts";
-export { flagsIn, type Flag, type FlaggedWorkloads } from "./live/flags.ts";
 export { fileOf, liveObjects, liveTypes, type LiveObject } from "./live/objects.ts";
 export { inventoryOf } from "./model/inventory.ts";
 export { auditedTypes, isAuditedKind, objectOf, spell } from "./model/object.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { flagsIn } from "@lameduck/audit";
+import { flagsIn } from "@lameduck/audit/flags";
 import { inject, defaultSettings } from "@lameduck/operator";
 import { ClusterView } from "../src/exposure/cluster-view.ts";
 import { flaggedTypes } from "../src/flagging/flagger.ts";

@@ -1,4 +1,4 @@
-import type { FlaggedWorkloads } from "@lameduck/audit";
+import type { FlaggedWorkloads } from "@lameduck/audit/flags";
 import { printable } from "@lameduck/drain/common";
 import { flaggedWorkloads } from "./flagger.ts";
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { auditedTypes, flagsIn, type FlaggedWorkloads, liveTypes } from "@lameduck/audit";
+import { auditedTypes, liveTypes } from "@lameduck/audit";
+import { flagsIn, type FlaggedWorkloads } from "@lameduck/audit/flags";
 import type { KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "../names.ts";
 import { WorkloadEvents } from "../records/events/workload-events.ts";

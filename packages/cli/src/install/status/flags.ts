@@ -1,4 +1,5 @@
-import { auditedTypes, flagsIn, liveTypes, type FlaggedWorkloads } from "@lameduck/audit";
+import { auditedTypes, liveTypes } from "@lameduck/audit";
+import { flagsIn, type FlaggedWorkloads } from "@lameduck/audit/flags";
 import { printable } from "@lameduck/drain/common";
 import type { KubernetesClient } from "@lameduck/kube";
 
