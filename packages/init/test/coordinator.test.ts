@@ -202,7 +202,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     });
 
   test("a sender that goes on after the release overrules it, however seldom it comes", async () => {
-    const { report, stderr } = await releasedAmid({ every: 450, for: 8_000, delay: 1 }, () => pause(2_000));
+    const { report, stderr } = await releasedAmid({ every: 300, for: 8_000, delay: 1 }, () => pause(2_000));
     assert.match(report.explanation, /release overruled by 198\.18\.1\.1 at \d\.\d/, stderr);
   });
 
