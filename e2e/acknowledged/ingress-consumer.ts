@@ -11,7 +11,10 @@ const { name } = ingressAccount;
 /** The ingress proxies of the matrix, by what a watcher beside each is told. */
 const consumers: Partial<Record<RouteName, { readonly directory: string; readonly consumer: string }>> = {
   haproxy: { directory: "/run/ingress-haproxy", consumer: "haproxy=/run/ingress-haproxy/admin.sock" },
-  nginx: { directory: "/run/ingress-nginx", consumer: "nginx=/run/ingress-nginx" },
+  nginx: {
+    directory: "/run/ingress-nginx",
+    consumer: "nginx=/run/ingress-nginx/nginx.conf,/run/ingress-nginx/nginx.pid",
+  },
 };
 
 /**
@@ -70,6 +73,7 @@ async function watcherPod(
     metadata: { name, namespace: watcher.namespace, labels: { app: name } },
     spec: {
       nodeName: ingressNode,
+      hostPID: true,
       serviceAccountName: name,
       automountServiceAccountToken: false,
       terminationGracePeriodSeconds: 1,

@@ -67,6 +67,8 @@ function ingressPod({ name, image, args, directory }: IngressPod): Manifest {
     metadata: { name, labels: { app: name } },
     spec: {
       nodeName: ingressNode,
+      // A watcher in another pod finds the workers of nginx by its master's number.
+      hostPID: true,
       terminationGracePeriodSeconds: 1,
       containers: [
         {
