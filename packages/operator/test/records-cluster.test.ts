@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { learn, learntText, lessonText, measuredLesson, parseLearnt } from "@lameduck/drain";
+import { learn, learntText, lessonText, measuredLesson, parseLearnt, priorHypotheses } from "@lameduck/drain";
 import { Registry } from "@prometheus-io/client";
 import type { Termination } from "../src/coordinator/termination.ts";
 import { inject } from "../src/inject/inject.ts";
@@ -34,7 +34,7 @@ const appliedAfter = (...times: readonly (number | undefined)[]): Termination =>
 const textOf = (...senders: readonly { at: number; hasLetGo: boolean }[]): string =>
   lessonText(measuredLesson(senders, 4_000));
 
-test("a minute teaches by the termination in it whose consumers took longest", () => {
+test("a minute teaches by the termination of a namespace whose consumers took longest", () => {
   const lessons = new ClusterLessons();
   lessons.add(reportOf(appliedAfter(500, 700)), 0);
   lessons.add(reportOf(appliedAfter(600, 2_000)), 30_000);
@@ -57,6 +57,29 @@ test("a consumer that was behind had not let go until the pod closed; one that n
     0,
   );
   assert.equal(lessons.take(60_000), textOf({ at: 6_000, hasLetGo: false }, { at: 400, hasLetGo: true }));
+});
+
+test("one namespace among several does not set the lesson of a minute", () => {
+  const lessons = new ClusterLessons();
+  const add = (namespace: string, ...times: readonly number[]): void =>
+    lessons.add(reportOf({ ...appliedAfter(...times), namespace }), 0);
+  for (let count = 0; count < 20; count++) add("slow", 300_000);
+  add("shop", 500);
+  add("shop", 900);
+  add("pay", 700);
+  assert.equal(lessons.take(60_000), textOf({ at: 900, hasLetGo: true }));
+  for (let count = 0; count < 20; count++) add("quick", 0);
+  add("shop", 900);
+  assert.equal(lessons.take(60_000), textOf({ at: 900, hasLetGo: true }), "of two the slower");
+});
+
+test("a node whose clock is ahead does not make the cluster look slower", () => {
+  const lessons = new ClusterLessons();
+  const exits = [{ container: "web", exitCode: 0, finishedAt: deletedAt + 3_600_000 }];
+  const ended = { ...appliedAfter(undefined), exits, goneAt: deletedAt + 7_000 };
+  const followed = { isWhole: true, origin: deletedAt, began: deletedAt };
+  lessons.add(describeTermination(ended, followed), 0);
+  assert.equal(lessons.take(60_000), textOf({ at: 7_000, hasLetGo: false }));
 });
 
 test("what the cluster has taught is written beside the operator, of measured terminations alone", async () => {
@@ -94,9 +117,11 @@ test("what the cluster has taught is written beside the operator, of measured te
   client.close();
 });
 
-const lesson = measuredLesson([{ at: 500, hasLetGo: true }], 4_000);
-
-function learntOf(terminations: number): string {
+function learntOf(terminations: number, at = 500): string {
+  const lesson = measuredLesson(
+    Array.from({ length: 5 }, () => ({ at, hasLetGo: true })),
+    4_000,
+  );
   let learnt = learn(undefined, lesson);
   for (let count = 1; count < terminations; count++) learnt = learn(learnt, lesson);
   return `2026-11-26 ${learntText(learnt)}`;
@@ -125,6 +150,27 @@ test("a pod whose workload has taught nothing begins with what the cluster has, 
   await until(() => view.of("shop", pod) === undefined, "too few lessons");
   await view.stop();
   client.close();
+});
+
+test("whatever consumers have reported, every possibility keeps three quarters of its default weight", async () => {
+  for (const at of [0, 300, 25_000]) {
+    await using api = await OperatorApi.start();
+    const client = api.client();
+    const view = new LearntView(client, "lameduck-system", () => assert.fail());
+    view.start();
+    const metadata = { namespace: "lameduck-system" };
+    api.put("configmaps", "lameduck-learnt", { metadata, data: { cluster: learntOf(50, at) } });
+    await until(() => view.of("shop", pod) !== undefined, "what was learnt");
+    const weights = parseLearnt(view.of("shop", pod))?.weights ?? [];
+    await view.stop();
+    client.close();
+    for (const [index, { weight }] of priorHypotheses().entries())
+      assert.ok(
+        (weights.at(index) ?? 0) > 0.749 * weight,
+        `${index} after ${at} ms: ${weights.at(index)} of ${weight}`,
+      );
+    assert.ok(Math.abs(weights.reduce((sum, weight) => sum + weight, 0) - 1) < 1e-3);
+  }
 });
 
 test("a container that says how fast its senders are is told nothing else", () => {

@@ -59,6 +59,10 @@ async function uninstall(options: Options): Promise<number> {
       for (const name of labelled)
         if (await label(client, name, null, signal)) say(`Namespace ${name}: label taken away`);
     }
+    // After the operator, which would write them again.
+    for (const object of await learntIn(client, signal))
+      if (dryRun) say(`would remove ${nameOf(object)}`);
+      else await remove(client, object, signal);
     // Read last: until now a new pod could be injected, and mount one.
     for (const { object, users } of await carriersOf(client, signal))
       if (users > 0) say(keptLine(object, users));
@@ -117,10 +121,30 @@ const madeByOperator = (namespace: string): Manifest[] => [
   },
 ];
 
-async function carriersOf(client: KubernetesClient, signal: AbortSignal): Promise<Carrier[]> {
-  const name = operatorNames.carrierConfigMap;
+function configMapsNamed(
+  client: KubernetesClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly KubernetesObject[]> {
   const selector = encodeURIComponent(`metadata.name=${name}`);
-  const maps = await client.list<KubernetesObject>(`/api/v1/configmaps?fieldSelector=${selector}`, signal);
+  return client.list<KubernetesObject>(`/api/v1/configmaps?fieldSelector=${selector}`, signal);
+}
+
+/** What terminations have taught. A ConfigMap without our label belongs to somebody else. */
+async function learntIn(client: KubernetesClient, signal: AbortSignal): Promise<Manifest[]> {
+  const name = operatorNames.learntConfigMap;
+  const maps = await configMapsNamed(client, name, signal);
+  return maps
+    .filter(({ metadata }) => metadata.labels?.["app.kubernetes.io/managed-by"] === "lameduck")
+    .map(({ metadata: { namespace = "" } }) => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name, namespace },
+    }));
+}
+
+async function carriersOf(client: KubernetesClient, signal: AbortSignal): Promise<Carrier[]> {
+  const maps = await configMapsNamed(client, operatorNames.carrierConfigMap, signal);
   // A ConfigMap without our checksum belongs to somebody else.
   const ours = maps.filter(({ metadata }) => metadata.annotations?.[carrierSumAnnotation] !== undefined);
   return inBatches(ours, async ({ metadata: { namespace = "" } }) => ({

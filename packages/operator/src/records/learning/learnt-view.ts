@@ -4,7 +4,7 @@ import { workloadOf } from "../../coordinator/state/objects.ts";
 import { operatorNames } from "../../names.ts";
 import { isMap } from "../../policy/validate.ts";
 import { workloadText } from "../../coordinator/termination.ts";
-import { clusterEntry, fewestLessons } from "./cluster-lessons.ts";
+import { clusterEntry, fewestLessons, withDefault } from "./cluster-lessons.ts";
 import { keyOf, learntIn, longestKey, mostWorkloads } from "./lessons.ts";
 
 interface LearntObject extends KubernetesObject {
@@ -76,6 +76,6 @@ export class LearntView {
 
   #ofCluster(): ReturnType<typeof learntIn> {
     const learnt = learntIn(this.#learnt.get(this.#ownNamespace)?.[clusterEntry]);
-    return learnt && learnt.terminations >= fewestLessons ? learnt : undefined;
+    return learnt && learnt.terminations >= fewestLessons ? withDefault(learnt) : undefined;
   }
 }
