@@ -69,7 +69,7 @@ describe("the end of a termination", { concurrency: 2 }, () => {
   });
 
   test("several servers end together, under one decision", async () => {
-    const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_CONVERGENCE: "100ms" };
+    const env = { ...inPod, LAMEDUCK_FLOOR: "2s", LAMEDUCK_CONVERGENCE: "100ms" };
     await using child = await startServer({ servers: 3 }, env);
     child.kill();
     await child.until("lame-duck");
