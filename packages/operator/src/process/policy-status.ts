@@ -23,7 +23,10 @@ export interface PolicyStatusOptions {
   readonly onProblem: (error: unknown) => void;
 }
 
-/** Says in each DrainPolicy whether it counts, since it may be older than the webhook that would have refused it, and whether workloads lose requests. */
+/**
+ * Writes two conditions into each DrainPolicy: whether it is valid, and whether its workloads will lose requests. A policy may be older than the
+ * webhook, which refuses invalid ones.
+ */
 export async function updatePolicyStatus(
   client: KubernetesClient,
   policies: readonly PolicyObject[],

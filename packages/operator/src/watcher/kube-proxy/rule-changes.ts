@@ -7,7 +7,10 @@ const settle = 50;
 /** Milliseconds until `nft monitor` is tried again where it has ended. */
 const retryAfter = 30_000;
 
-/** Only rules that go: an address falls out of use by one of them. To tell of all changes `nft monitor` keeps all rules in memory, 80 MiB of 3,000 Services. */
+/**
+ * Removed rules only: an address falls out of use when one goes. For all changes `nft monitor` keeps every rule in memory, 80 MiB at 3,000
+ * Services.
+ */
 const monitor = ["monitor", "destroy", "rules"] as const;
 
 /**
