@@ -2,10 +2,13 @@
  * Rollouts one after the other for an hour, while the API server is restarted every few minutes and every other time all watches expire
  * (410); each termination that the coordinator has missed, or has not recorded, is counted:
  *
- *     npm run acknowledged:soak -w e2e -- --minutes 60 --every 5
+ *     npm run acknowledged:soak -w e2e -- --minutes 60 --every 5 --rate 60
  *
  * It prints a line after each rollout: terminations, those without a DrainReport, and memory and processor of coordinators and
- * watchers; and at the end all of it in a line. Ends with 1 where a termination was missed. --attach uses the cluster of `npm run cluster:up`.
+ * watchers; and at the end all of it in a line, with the requests that failed. Ends with 1 where a termination was missed.
+ *
+ *   --rate N   requests a second to all pods together. Without load (0) pods stop at the floor, before they are released (60)
+ *   --attach   use the cluster of `npm run cluster:up`
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock } from "@lameduck/accounting";
@@ -21,6 +24,7 @@ import { apply } from "../test/support.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { coordinatorUrl, install } from "./installation.ts";
 import { idleNode, WorkloadUsage } from "./process-usage.ts";
+import { startLoad } from "./soak-load.ts";
 import { remedyOf, ways } from "./ways.ts";
 
 const { values } = commandLine(import.meta.url, {
@@ -28,6 +32,7 @@ const { values } = commandLine(import.meta.url, {
     minutes: { type: "string", default: "60" },
     every: { type: "string", default: "5" },
     replicas: { type: "string", default: "6" },
+    rate: { type: "string", default: "60" },
     attach: { type: "boolean", default: false },
   },
 });
@@ -44,11 +49,12 @@ const wantedOf = () => ({
   lengthMs: positive("--minutes", values.minutes) * 60_000,
   everyMs: positive("--every", values.every) * 60_000,
   replicas: positive("--replicas", values.replicas),
+  rate: values.rate === "0" ? 0 : positive("--rate", values.rate),
 });
 
 async function soak(
   cluster: Cluster,
-  { lengthMs, everyMs, replicas }: ReturnType<typeof wantedOf>,
+  { lengthMs, everyMs, replicas, rate }: ReturnType<typeof wantedOf>,
 ): Promise<number> {
   await install(cluster, true);
   const clock = runClock();
@@ -72,6 +78,18 @@ async function soak(
       timeoutMs: 180_000,
     });
   await settled();
+  // The slowest node writes the Service's first rules within 10 s; a connection before them would be refused.
+  if (rate > 0) await sleep(12_000);
+  // The last rollout may end some minutes late.
+  const loadMs = lengthMs + 5 * 60_000;
+  await using load = await startLoad({
+    cluster,
+    clock,
+    app,
+    pods,
+    requestsPerSecond: rate,
+    lengthMs: loadMs,
+  });
   const missed = (): string[] => {
     const gone = new Set(pods.events.filter(({ type }) => type === "deleted").map((event) => event.pod));
     return [...gone].filter((name) => !reports.has(name));
@@ -123,10 +141,11 @@ async function soak(
   await reported(60_000);
   await following.stop();
   const ended = pods.events.filter(({ type }) => type === "deleted").length;
+  const requests = await load.end();
   const floor = await idleNode(chartEnvironment("watcher"));
   process.stdout.write(
     `${ended} terminations in ${lengthMs / 60_000} min, ${missed().length} missed, ${restarts} restarts of the API server; ` +
-      `${[...usages.map(({ most }) => most), floor].join("; ")}\n`,
+      `${[requests, ...usages.map(({ most }) => most), floor].join("; ")}\n`,
   );
   // Nothing collects the reports of the pods that end now.
   const unreported = missed();
