@@ -38,6 +38,7 @@ export class HollowCluster {
   /** By Service; what its EndpointSlice says. */
   readonly #endpoints = new Map<number, Map<string, Endpoint>>();
   readonly #writing = new Map<number, Promise<void>>();
+  readonly #waiting = new Map<number, Promise<void>>();
   readonly pods: HollowPod[] = [];
   #made = 0;
 
@@ -125,11 +126,16 @@ export class HollowCluster {
     await this.publish(pod.service);
   }
 
-  /** Writes what is known at the time of writing; writes of one slice are one after the other. */
+  /** Writes what is known at the time of writing. One write of a slice is under way, and one waits for all that changes meanwhile. */
   publish(service: number): Promise<void> {
-    const written = (this.#writing.get(service) ?? Promise.resolve()).then(async () => {
+    const waiting = this.#waiting.get(service);
+    if (waiting) return waiting;
+    const before = this.#writing.get(service) ?? Promise.resolve();
+    const written = before.then(async () => {
+      this.#waiting.delete(service);
       await this.#api.put(`${slices}/${serviceName(service)}`, this.#slice(service));
     });
+    this.#waiting.set(service, written);
     this.#writing.set(
       service,
       written.catch(() => undefined),
@@ -166,7 +172,7 @@ function unlessThere(error: unknown): void {
 }
 
 /** At most 16 at a time. */
-async function inParallel(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
+export async function inParallel(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   await Promise.all(
     Array.from({ length: Math.min(16, count) }, async () => {

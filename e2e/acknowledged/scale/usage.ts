@@ -5,6 +5,8 @@ export interface Usage {
   readonly cores: number;
   /** Bytes. */
   readonly resident: number;
+  /** Bytes, at most so far. */
+  readonly peak: number;
 }
 
 /** Clock ticks a second, on every Linux that Node runs on. */
@@ -28,9 +30,12 @@ export class ProcessUsage {
     const before = this.#before;
     this.#before = { at, busy };
     const status = await readFile(`/proc/${this.#pid}/status`, "utf8");
+    const bytes = (key: string): number =>
+      Number(new RegExp(`^${key}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1_024;
     return {
       cores: before === undefined ? 0 : (busy - before.busy) / (at - before.at),
-      resident: Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024,
+      resident: bytes("VmRSS"),
+      peak: bytes("VmHWM"),
     };
   }
 }
