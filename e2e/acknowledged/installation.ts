@@ -15,12 +15,20 @@ export const ingressAccount = { name: "ingress-consumer", namespace: watcher.nam
 /** Installs the operator, with coordinator and watchers or without, and waits until every one of them is ready. */
 export async function install(cluster: Cluster, acknowledged: boolean): Promise<void> {
   await deliverImage(cluster);
-  const further = ["--consumer-account", `${ingressAccount.namespace}/${ingressAccount.name}`];
-  const options = acknowledged ? ["--acknowledgements", ...further] : [];
-  await lameduckDoes(cluster, "install", "--yes", ...options);
-  if (!acknowledged) return;
+  if (!acknowledged) {
+    await lameduckDoes(cluster, "install", "--yes");
+    return;
+  }
+  await installAcknowledging(cluster);
   await coordinatorReady(cluster);
   await watchersReady(cluster);
+}
+
+/** Installs coordinator and watchers, too, or changes what is installed. @param image of another version, which all nodes have. */
+export async function installAcknowledging(cluster: Cluster, image?: string): Promise<void> {
+  const account = ["--consumer-account", `${ingressAccount.namespace}/${ingressAccount.name}`];
+  const other = image === undefined ? [] : ["--image", image];
+  await lameduckDoes(cluster, "install", "--yes", "--acknowledgements", ...account, ...other);
 }
 
 export async function coordinatorReady(cluster: Cluster): Promise<void> {

@@ -10,7 +10,8 @@
  *   --rates LIST       requests a second, to all pods together (300,2)
  *   --routes LIST      as of `npm run matrix` (cluster-ip)
  *   --situations LIST  rollout, and rollouts with a fault: watcher-stopped, watcher-killed, watcher-partitioned, coordinator-killed,
- *                      coordinator-rolled, coordinator-partitioned, coordinator-down, apiserver-stopped, consumer-lies (rollout)
+ *                      coordinator-rolled, coordinator-partitioned, coordinator-down, apiserver-stopped, consumer-lies; versions,
+ *                      versions-half, clocks (rollout)
  *   --policy NAME      adaptive, or acknowledged, which stops only when released; injected pods get it by a DrainPolicy (adaptive)
  *   --alone            measure the same without acknowledgements, too
  *   --times N, --minutes N, --replicas 12, --surge 25%, --unavailable 25%, --proxy-lag 1s,1s,2s,5s,10s
@@ -28,7 +29,7 @@ import { apply } from "../test/support.ts";
 import { tableOf, type Row } from "./figures.ts";
 import { coordinatorUrl, inject, install, requirePolicy } from "./installation.ts";
 import { startIngressConsumer } from "./ingress-consumer.ts";
-import { situations } from "./situations.ts";
+import { situations } from "./situations/situations.ts";
 import { remedyOf, ways, type Way } from "./ways.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -22,7 +22,8 @@ import { PodObserver } from "../matrix/observe/pods.ts";
 import { onCluster, positive, runMain } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { commandLine } from "../../scripts/command-line.ts";
-import { coordinatorUrl, install } from "./installation.ts";
+import { coordinatorUrl, inject, install } from "./installation.ts";
+import { taught, told } from "./learnt.ts";
 import { idleNode, WorkloadUsage } from "./process-usage.ts";
 import { startLoad } from "./soak-load.ts";
 import { remedyOf, ways } from "./ways.ts";
@@ -140,11 +141,14 @@ async function soak(
   }
   await reported(60_000);
   await following.stop();
+  await inject(cluster, true);
+  const [lessons, known] = [await taught(cluster, namespace, "cluster"), await told(cluster, "another")];
   const ended = pods.events.filter(({ type }) => type === "deleted").length;
   const requests = await load.end();
   const floor = await idleNode(chartEnvironment("watcher"));
   process.stdout.write(
     `${ended} terminations in ${lengthMs / 60_000} min, ${missed().length} missed, ${restarts} restarts of the API server; ` +
+      `the cluster has taught ${lessons} lessons, and a new pod of another workload is told of ${known}; ` +
       `${[requests, ...usages.map(({ most }) => most), floor].join("; ")}\n`,
   );
   // Nothing collects the reports of the pods that end now.

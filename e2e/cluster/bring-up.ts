@@ -60,8 +60,9 @@ export async function bringUp({
     if (sandbox === undefined) throw new Error(`no sandbox ${plan.sandbox}`);
     components.push(await start(plan, sandbox));
   };
-  const controlPlane = { state: directory, programs, credentials, hostPort };
-  for (const plan of etcdAndApiServer(controlPlane)) await launch(plan);
+  const { auditLog } = settings;
+  const controlPlane = { state: directory, programs, credentials, hostPort, auditLog };
+  for (const plan of await etcdAndApiServer(controlPlane)) await launch(plan);
   const nodePlans = await Promise.all(
     numbers.map((number) =>
       planNode({

@@ -6,7 +6,7 @@ import { interruption, runMain } from "../program.ts";
 const usage = `usage: npm run cluster -- COMMAND
 
   up [--nodes 5] [--proxy-lag 1s,1s,2s,5s,10s] [--proxy-mode iptables|nftables]
-                         bring up a Kubernetes of several nodes in namespaces of this machine
+     [--audit-log FILE]  bring up a Kubernetes of several nodes in namespaces of this machine
   down                   end it, and remove everything that it left
   status [--json]        show the components, their state and memory
   kubectl -- ARGS        run kubectl on it
@@ -26,12 +26,14 @@ async function up(args: readonly string[]): Promise<number> {
       nodes: { type: "string", default: "5" },
       "proxy-lag": { type: "string", default: "1s" },
       "proxy-mode": { type: "string", default: "iptables" },
+      "audit-log": { type: "string" },
     },
   });
   const cluster = await Cluster.up({
     nodes: Number(values.nodes),
     proxyLag: values["proxy-lag"].split(","),
     proxyMode: values["proxy-mode"] as ProxyMode,
+    ...(values["audit-log"] === undefined ? {} : { auditLog: values["audit-log"] }),
     detached: true,
     signal: interruption(),
     say,

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { maximumNodes } from "./network/addresses.ts";
 import { badOption } from "./errors.ts";
 import type { ProxyMode } from "./node.ts";
@@ -8,6 +9,8 @@ export interface ClusterOptions {
   /** kube-proxy's minSyncPeriod per node, the last one for all nodes that follow; "1s" unless given. */
   readonly proxyLag?: readonly string[];
   readonly proxyMode?: ProxyMode;
+  /** A file to which the API server adds what service accounts ask for, but for those of kube-system. None unless given. */
+  readonly auditLog?: string;
   /** Says what is being done; stderr unless given. */
   readonly say?: (line: string) => void;
   /** Goes on running after this process has ended (`npm run cluster:up`). */
@@ -19,10 +22,11 @@ export interface Settings {
   readonly nodes: number;
   readonly proxyLag: readonly string[];
   readonly proxyMode: ProxyMode;
+  readonly auditLog?: string;
 }
 
 export function settle(options: ClusterOptions): Settings {
-  const { nodes = 5, proxyLag = ["1s"], proxyMode = "iptables" } = options;
+  const { nodes = 5, proxyLag = ["1s"], proxyMode = "iptables", auditLog } = options;
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > maximumNodes)
     throw badOption("nodes", `${nodes} is not between 1 and ${maximumNodes}`);
   if (proxyMode !== "iptables" && proxyMode !== "nftables")
@@ -34,5 +38,6 @@ export function settle(options: ClusterOptions): Settings {
   for (const lag of lags)
     if (!/^(\d+(\.\d+)?(ms|s|m))+$/.test(lag))
       throw badOption("proxy lag", `"${lag}" is not a Go duration such as "500ms" or "10s"`);
-  return { nodes, proxyLag: lags, proxyMode };
+  const audited = auditLog === undefined ? {} : { auditLog: resolve(auditLog) };
+  return { nodes, proxyLag: lags, proxyMode, ...audited };
 }

@@ -149,7 +149,7 @@ async function deploy(
   cluster: Cluster,
   { remedy, scenario, route, replicas, rolling, cpuLimit }: RunOptions,
 ): Promise<void> {
-  const { environment, ...rest } = remedy.pod;
+  const { environment, fields, ...rest } = remedy.pod;
   const objects = [
     // Services first: a webhook that looks for what leads to a pod sees none where they come later.
     service(app, { type: "NodePort" }),
@@ -163,7 +163,8 @@ async function deploy(
       ...(cpuLimit === undefined ? {} : { cpuLimit }),
       ...scenario.pod,
       ...rest,
-      environment: { SLOW_MS: "300", ...environment },
+      environment: { SLOW_MS: "300", ...scenario.pod?.environment, ...environment },
+      fields: { ...scenario.pod?.fields, ...fields },
     }),
   ];
   await cluster.kubectl(

@@ -1,23 +1,31 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { hasStatus, KubernetesClient } from "@lameduck/kube";
-import {
-  coordinatorRights,
-  flaggingRights,
-  heldDeletionRights,
-  operatorNames,
-  operatorRights,
-  type RoleRule,
-} from "@lameduck/operator";
+import { holdLabel, operatorNames } from "@lameduck/operator";
 import { parseAllDocuments } from "yaml";
-import { type Cluster, type Manifest, whyNot } from "../cluster/index.ts";
-import { allQuestions, discovered, isGranted, type Question, type Served, spelt } from "./questions.ts";
-import { apply, quietCluster } from "./support.ts";
+import { type Cluster, type Manifest, until, whyNot } from "../cluster/index.ts";
+import { deployment, service } from "../cluster/workload.ts";
+import { coordinatorUrl } from "../acknowledged/installation.ts";
+import { remedyOf, ways } from "../acknowledged/ways.ts";
+import { deliverImage, lameduckDoes } from "../injected/installation.ts";
+import { software } from "../injected/software.ts";
+import { type Account, accounts } from "../rights/accounts.ts";
+import {
+  allQuestions,
+  discovered,
+  isGranted,
+  type Question,
+  type Served,
+  spelt,
+} from "../rights/questions.ts";
+import { usedRights } from "../rights/used.ts";
+import { apply, quietCluster, rolledOut } from "./support.ts";
 
 const reason = await whyNot();
-const { namespace, coordinator, watcher, workload } = operatorNames;
+const { watcher } = operatorNames;
 const manifests = join(
   import.meta.dirname,
   "..",
@@ -26,42 +34,19 @@ const manifests = join(
   "install-acknowledgements-held-deletions.yaml",
 );
 
-/** One account of the chart, and what it needs: everywhere, and in its own namespace. */
-interface Account {
-  readonly namespace: string;
-  readonly name: string;
-  readonly everywhere: readonly RoleRule[];
-  readonly own: readonly RoleRule[];
-}
-
-const accounts: readonly Account[] = [
-  {
-    namespace,
-    name: workload,
-    everywhere: [...operatorRights.clusterRole, ...flaggingRights, ...heldDeletionRights],
-    own: [...operatorRights.role, ...operatorRights.certificates],
-  },
-  {
-    namespace,
-    name: coordinator.workload,
-    everywhere: coordinatorRights.clusterRole,
-    own: coordinatorRights.role,
-  },
-  // The nodes' watcher shows its token to the coordinator only.
-  { namespace: watcher.namespace, name: watcher.workload, everywhere: [], own: [] },
-];
-
 /** What any account may do, because Kubernetes says so: ask what it may do itself. */
 const nobody: Account = { namespace: "shop", name: "nobody", everywhere: [], own: [] };
 
 /** Every verb on everything that the API server serves, asked with each account's own token. */
 describe("the rights of the chart's accounts on a real API server", { skip: reason ?? false }, () => {
+  let directory: string;
   let cluster: Cluster;
   let served: readonly Served[];
   let anybodys: ReadonlySet<string>;
 
   before(async () => {
-    cluster = await quietCluster({ nodes: 1 });
+    directory = await mkdtemp(join(tmpdir(), "lameduck-rights-"));
+    cluster = await quietCluster({ nodes: 1, auditLog: join(directory, "audit.log") });
     await apply(cluster, ...(await objectsOfAccess()));
     await apply(
       cluster,
@@ -75,7 +60,10 @@ describe("the rights of the chart's accounts on a real API server", { skip: reas
     served = await discovered(cluster.api);
     anybodys = new Set((await allowed(nobody)).map(everywhere));
   });
-  after(() => cluster?.[Symbol.asyncDispose]());
+  after(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true, force: true });
+  });
 
   async function as({ namespace: of, name }: Account): Promise<KubernetesClient> {
     const { status } = await cluster.api.post<{ status: { token: string } }>(
@@ -129,6 +117,41 @@ describe("the rights of the chart's accounts on a real API server", { skip: reas
         hasStatus(error, 403),
       );
       client.close();
+    }
+  });
+
+  it("refuses nothing to the processes that are installed, which use most of their rights", async (t) => {
+    const [library] = ways;
+    assert.ok(library && software["nginx"]);
+    await apply(
+      cluster,
+      service("held"),
+      deployment({ ...software["nginx"].pod, name: "held", replicas: 1 }),
+    );
+    await rolledOut(cluster, "held");
+    await deliverImage(cluster);
+    const features = ["--acknowledgements", "--held-deletions", "--enable", "default"];
+    await lameduckDoes(cluster, "install", "--yes", ...features);
+    const { pod } = remedyOf(library, coordinatorUrl);
+    await apply(cluster, service("web"), deployment({ ...pod, name: "web", replicas: 1 }));
+    await rolledOut(cluster, "web");
+    await cluster.kubectl(["label", "namespace", "default", `${holdLabel}=enabled`]);
+    for (const app of ["held", "web"])
+      await cluster.kubectl(["delete", "pod", "-l", `app=${app}`, "--wait=false"]);
+    const reports = "/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports";
+    await until(async () => (await cluster.api.list(reports)).length > 1, { what: "reports of both pods" });
+    for (const account of accounts) {
+      const { requests, used, unused, forbidden } = await usedRights(
+        join(directory, "audit.log"),
+        account,
+        true,
+      );
+      const count = Object.keys(used).length;
+      t.diagnostic(
+        `${account.name}: ${requests} requests, ${count} rights used; not used: ${unused.join(", ")}`,
+      );
+      assert.deepEqual(forbidden, [], account.name);
+      assert.ok(count >= unused.length, `${account.name} has not used ${unused.join(", ")}`);
     }
   });
 });

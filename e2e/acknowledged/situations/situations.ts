@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { operatorNames } from "@lameduck/operator";
-import type { Cluster } from "../cluster/index.ts";
-import { apiPort } from "../cluster/network/addresses.ts";
-import { during, scenarios, type Scenario, type Stage } from "../matrix/scenarios.ts";
-import { coordinatorPods, coordinatorReady, watcherOn, watchersReady } from "./installation.ts";
+import type { Cluster } from "../../cluster/index.ts";
+import { apiPort } from "../../cluster/network/addresses.ts";
+import { during, scenarios, type Scenario } from "../../matrix/scenarios.ts";
+import { around } from "./around.ts";
+import { clocks } from "./clocks.ts";
+import { coordinatorPods, coordinatorReady, watcherOn, watchersReady } from "../installation.ts";
 import { reportFalsely } from "./false-reports.ts";
+import { versions } from "./versions.ts";
 
 const { namespace, coordinator } = operatorNames;
 /** Neither the fastest nor the slowest. */
@@ -87,29 +90,7 @@ const faults: readonly Scenario[] = [
   ),
 ];
 
-export const situations: readonly Scenario[] = [...faults, ...scenarios];
-
-const rollout = scenarios.find(({ name }) => name === "rollout") ?? during("rollout", "", async () => {});
-
-/** Rollouts with a fault from before the first deletion until after the last pod's end. */
-function around(
-  name: string,
-  description: string,
-  begin: (stage: Stage) => Promise<() => Promise<void>>,
-): Scenario {
-  return {
-    name,
-    description: `rollout restart; ${description}`,
-    run: async (stage) => {
-      const end = await begin(stage);
-      try {
-        await rollout.run(stage);
-      } finally {
-        await end();
-      }
-    },
-  };
-}
+export const situations: readonly Scenario[] = [...faults, ...versions, clocks, ...scenarios];
 
 /** @param hook of nftables: what the node's own processes send, or what its pods do. */
 async function dropping(

@@ -1,0 +1,35 @@
+import {
+  coordinatorRights,
+  flaggingRights,
+  heldDeletionRights,
+  operatorNames,
+  operatorRights,
+  type RoleRule,
+} from "@lameduck/operator";
+
+const { namespace, coordinator, watcher, workload } = operatorNames;
+
+/** One account of the chart, and what it needs: everywhere, and in its own namespace. */
+export interface Account {
+  readonly namespace: string;
+  readonly name: string;
+  readonly everywhere: readonly RoleRule[];
+  readonly own: readonly RoleRule[];
+}
+
+export const accounts: readonly Account[] = [
+  {
+    namespace,
+    name: workload,
+    everywhere: [...operatorRights.clusterRole, ...flaggingRights, ...heldDeletionRights],
+    own: [...operatorRights.role, ...operatorRights.certificates],
+  },
+  {
+    namespace,
+    name: coordinator.workload,
+    everywhere: coordinatorRights.clusterRole,
+    own: coordinatorRights.role,
+  },
+  // The nodes' watcher shows its token to the coordinator only.
+  { namespace: watcher.namespace, name: watcher.workload, everywhere: [], own: [] },
+];
