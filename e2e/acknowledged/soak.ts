@@ -142,7 +142,11 @@ async function soak(
   await reported(60_000);
   await following.stop();
   await inject(cluster, true);
-  const [lessons, known] = [await taught(cluster, namespace, "cluster"), await told(cluster, "another")];
+  const lessons = await taught(cluster, namespace, "cluster");
+  const known = await until(async () => (await told(cluster, "another")) || undefined, {
+    what: "a new pod that is told of them",
+    timeoutMs: 20_000,
+  }).catch(() => 0);
   const ended = pods.events.filter(({ type }) => type === "deleted").length;
   const requests = await load.end();
   const floor = await idleNode(chartEnvironment("watcher"));
