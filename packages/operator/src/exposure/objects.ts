@@ -7,6 +7,7 @@ export interface ServiceObject extends KubernetesObject {
     readonly type?: string;
     readonly clusterIP?: string;
     readonly externalTrafficPolicy?: string;
+    readonly internalTrafficPolicy?: string;
   };
 }
 

@@ -104,7 +104,7 @@ test("of a namespace's routes so much is kept, and where one is left out no pod 
     for (let at = 0; at < 60; at++) ingress(api, `full-${at}`, 1_000);
   });
   await using _ = all;
-  assert.equal(await state(), "waiting objects-left-out (missing)");
+  assert.equal(await state(), "incomplete objects-left-out (missing)");
   const text = await (await fetch(`http://127.0.0.1:${all.metricsPort}/metrics`)).text();
   const [, kept] = /^lameduck_known_objects\{kind="ingresses"\} (\d+)$/m.exec(text) ?? [];
   assert.ok(Number(kept) < 60, `${kept} of 60 are kept`);
@@ -130,7 +130,7 @@ test("a route with more Services than are kept keeps pods of its namespace, and 
     ingress(api, "elsewhere", 1_001, "other");
   });
   await using _ = all;
-  assert.equal(await state(), "waiting objects-left-out (missing)");
+  assert.equal(await state(), "incomplete objects-left-out (missing)");
   all.api.remove(ingresses, "wide");
   await until(
     () => [...all.coordinator.terminations.values()].some((one) => one.state === "released"),
@@ -156,13 +156,17 @@ test("a route of another namespace leads to a pod only where a ReferenceGrant le
     api.put(`${gateway}/httproutes`, "guest", { metadata: { namespace: "other" }, spec: route });
   });
   await using __ = second.all;
-  assert.equal(await second.state(), "waiting gateway-class/of other/edge (missing)");
+  assert.equal(await second.state(), "incomplete gateway-class/of other/edge (missing)");
 });
 
 test("a node that is not Ready when the coordinator starts may have been so a moment ago", async () => {
-  const { all, state } = await withdrawn((scene) => scene.node("node2", false));
+  const { all, state } = await withdrawn((scene) => {
+    scene.node("node2", false);
+    const spec = { acknowledgements: { notReadyAfterSeconds: 60 } };
+    scene.api.put("lameduck.dev/drainpolicies", "default", { metadata: { namespace: "shop" }, spec });
+  });
   await using _ = all;
-  assert.equal(await state(), "waiting kube-proxy/node2 (missing)");
+  assert.equal(await state(), "incomplete kube-proxy/node2 (missing)");
 });
 
 test("a token of no node reports for none, where the account is bound to kinds", async () => {

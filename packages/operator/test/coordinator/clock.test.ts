@@ -59,12 +59,15 @@ test("a record's moments and its hour are right, though the clock is set between
       scene.node("node1");
       scene.pod("web-1", "127.0.0.5");
     },
-    { listeners: [listener] },
+    { listeners: [listener], age: 0 },
   );
   setClock(t, -hour);
   all.scene.terminate("web-1");
   all.scene.withdraw("web-1");
-  await until(() => [...all.coordinator.terminations.values()].some((one) => one.number), "the withdrawal");
+  await until(
+    () => [...all.coordinator.terminations.values()].some((one) => one.withdrawnAt),
+    "the withdrawal",
+  );
   all.scene.gone("web-1");
   await until(() => seen !== undefined, "the end");
   const { moments, deletedAt } = describeTermination(seen!, followed.observe(seen!));

@@ -4,7 +4,8 @@ import { connectionTo } from "../../../kube/test/api-server.ts";
 import { FakeApi, type Answer, type Item } from "../../../kube/test/fake-api.ts";
 import { Coordinator } from "../../src/coordinator/coordinator.ts";
 import { parseCoordinatorFlags } from "../../src/coordinator/flags.ts";
-import type { TerminationListener } from "../../src/coordinator/termination.ts";
+import { addedWithin } from "../../src/coordinator/state/leads/last-times.ts";
+import { steadyNow, type TerminationListener } from "../../src/coordinator/termination.ts";
 import { until } from "../operator-api.ts";
 
 /** Who a token is of, as a TokenReview says. */
@@ -96,6 +97,11 @@ export class Scene {
     this.#slice();
   }
 
+  /** Writes the endpoints anew, so that watches give a sign of life. */
+  touch(): void {
+    this.#slice();
+  }
+
   #slice(): void {
     const fields = {
       metadata: { namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },
@@ -152,13 +158,17 @@ export async function coordinating(
   {
     flags = [],
     listeners = [],
-    now,
+    now = steadyNow,
+    age = addedWithin,
   }: {
     readonly flags?: readonly string[];
     readonly listeners?: readonly TerminationListener[];
     readonly now?: () => number;
+    /** Milliseconds that have passed since it has found the pods. */
+    readonly age?: number;
   } = {},
 ): Promise<Coordinating> {
+  let aged = 0;
   const logged: string[] = [];
   const api = await CoordinatorApi.start();
   const scene = new Scene(api);
@@ -174,12 +184,14 @@ export async function coordinating(
     connection: connectionTo(api.url),
     log: pino({ level: "warn" }, { write: (line: string) => void logged.push(line) }),
     listeners,
-    ...(now && { now }),
+    now: () => now() + aged,
     retryMs: 50,
     firstReportsTimeout: 0,
   });
   const ports = await coordinator.start();
   await until(() => coordinator.notReady() === undefined, "everything read");
+  aged = age;
+  scene.touch();
   const ask: Coordinating["ask"] = ({ method = "GET", path, from = "127.0.0.1", token, body }) =>
     new Promise((resolve, reject) => {
       const sent = request(

@@ -22,7 +22,7 @@ it("the times of consumers are those from a deletion: they are measured where it
 
 it("a pod that was not ready when it was deleted measures nothing", () => {
   const model = running();
-  model.publish("a", false, false);
+  model.publish("a", false, { isTerminating: false });
   model.pass(5_000);
   model.pod("a", true);
   assert.equal(model.record("a").isMeasured, false);
@@ -31,7 +31,7 @@ it("a pod that was not ready when it was deleted measures nothing", () => {
 it("a held deletion measures nothing: it is let through once consumers have let go", () => {
   const model = running();
   model.terminations.follow("a", model.now);
-  model.publish("a", false, false);
+  model.publish("a", false, { isTerminating: false });
   model.report("node1", 1);
   assert.equal(model.state("a"), "released");
   model.pass(2_000);

@@ -3,7 +3,12 @@ import { PolicySettings } from "../../src/coordinator/settings.ts";
 import type { Report } from "../../src/coordinator/state/consumer.ts";
 import { Consumers } from "../../src/coordinator/state/consumers.ts";
 import { Nodes } from "../../src/coordinator/state/nodes.ts";
-import { keepPod, type KeptPod, type KeptSlice } from "../../src/coordinator/state/objects.ts";
+import {
+  keepPod,
+  type KeptEndpoint,
+  type KeptPod,
+  type KeptSlice,
+} from "../../src/coordinator/state/objects.ts";
 import type { TerminationRecord } from "../../src/coordinator/state/record.ts";
 import { Routing } from "../../src/coordinator/state/leads/routing.ts";
 import type { KeptRoute, KeptService } from "../../src/coordinator/state/leads/routing-objects.ts";
@@ -13,9 +18,15 @@ import { Withdrawals } from "../../src/coordinator/state/withdrawals.ts";
 export const there = <T>(object: T): Change<T> => ({ type: "there", object, at: 0, live: true, since: 0 });
 export const gone = <T>(object: T): Change<T> => ({ type: "gone", object, at: 0, live: true, since: 0 });
 
-const serviceOf = (uid: string, isHeadless: boolean, balancers: readonly string[] = []): KeptService => ({
+const serviceOf = (
+  uid: string,
+  isHeadless: boolean,
+  balancers: readonly string[] = [],
+  isLocal = false,
+): KeptService => ({
   metadata: { name: "web", namespace: "shop", uid },
   isHeadless,
+  isLocal,
   balancers,
 });
 
@@ -55,7 +66,7 @@ export class Model {
       ended: ({ uid }) => this.happened.push(["ended", uid]),
     },
   });
-  readonly #published = new Map<string, { isReady: boolean; isTerminating: boolean }>();
+  readonly #published = new Map<string, Omit<KeptEndpoint, "pod">>();
 
   constructor(acknowledgements: object = {}) {
     this.policy("shop", acknowledgements);
@@ -68,8 +79,8 @@ export class Model {
     );
   }
 
-  service(isHeadless: boolean, balancers: readonly string[] = [], uid = "web"): void {
-    this.routing.service(there(serviceOf(uid, isHeadless, balancers)), this.now);
+  service(isHeadless: boolean, balancers: readonly string[] = [], uid = "web", isLocal = false): void {
+    this.routing.service(there(serviceOf(uid, isHeadless, balancers, isLocal)), this.now);
   }
 
   serviceGone(uid = "web"): void {
@@ -134,9 +145,13 @@ export class Model {
     this.#slice();
   }
 
-  publish(uid: string, isReady: boolean, isTerminating = !isReady): void {
-    this.#published.set(uid, { isReady, isTerminating });
-    this.#slice();
+  publish(
+    uid: string,
+    isReady: boolean,
+    { live, ...conditions }: Partial<Omit<KeptEndpoint, "pod">> & { readonly live?: boolean } = {},
+  ): void {
+    this.#published.set(uid, { isReady, isTerminating: !isReady, node: "node0", ...conditions });
+    this.#slice(live);
   }
 
   report(node: string, applied: number, more: Partial<Report> = {}): void {
@@ -167,12 +182,12 @@ export class Model {
     return this.record(uid).state;
   }
 
-  #slice(): void {
+  #slice(live = this.terminations.isSynced): void {
     const slice: KeptSlice = {
       metadata: { name: "web-1", uid: "web-1", namespace: "shop" },
       service: "shop/web",
       endpoints: Array.from(this.#published, ([pod, conditions]) => ({ pod, ...conditions })),
     };
-    this.terminations.slice(there(slice), this.now);
+    this.terminations.slice({ ...there(slice), live }, this.now);
   }
 }

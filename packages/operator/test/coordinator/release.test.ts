@@ -4,8 +4,13 @@ import { keepSlice } from "../../src/coordinator/state/objects.ts";
 import { Model, there } from "./model.ts";
 
 /** Two nodes that report, and one pod that is terminating and withdrawn. */
-function withdrawn(acknowledgements: object = {}, nodes: readonly string[] = ["node1", "node2"]): Model {
+function withdrawn(
+  acknowledgements: object = {},
+  nodes: readonly string[] = ["node1", "node2"],
+  prepare: (model: Model) => void = () => undefined,
+): Model {
   const model = new Model(acknowledgements);
+  prepare(model);
   for (const node of nodes) model.node(node);
   model.pod("a");
   model.publish("a", true);
@@ -25,7 +30,7 @@ describe("a withdrawal", () => {
     model.synced();
     model.pod("a", true);
     assert.equal(model.record("a").number, undefined);
-    model.publish("a", true, true);
+    model.publish("a", true, { isTerminating: true });
     assert.equal(model.state("a"), "incomplete", "it is published although it terminates");
     model.publish("a", false);
     assert.deepEqual([model.record("a").number, model.withdrawals.head], [1, 1]);
@@ -96,7 +101,8 @@ describe("a withdrawal", () => {
       model.report("node1", model.withdrawals.head);
     }
     assert.deepEqual([model.record("a").number, model.record("b").number], [1, 2]);
-    model.publish("c", false, false);
+    model.pass(100);
+    model.publish("c", false, { isTerminating: false });
     model.report("node2", 2);
     assert.equal(model.state("a"), "waiting", "what node1 has said is over");
     model.publish("c", true);
@@ -112,6 +118,28 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
   });
 
+  it("of the only pod of its Service costs no more where many others terminate", (t) => {
+    const model = new Model();
+    model.node("node1");
+    const pods = Array.from({ length: 1_000 }, (_, at) => `p${at}`);
+    const publish = (pod: string, isReady: boolean): void => {
+      const metadata = { name: pod, uid: pod, namespace: "shop" };
+      const endpoints = [{ pod, isReady, isTerminating: !isReady }];
+      model.terminations.slice(there({ metadata, service: `shop/${pod}`, endpoints }), model.now);
+    };
+    for (const pod of pods) {
+      model.pod(pod);
+      publish(pod, true);
+    }
+    model.synced();
+    for (const pod of pods) model.pod(pod, true);
+    const { mock } = t.mock.method(model.terminations.listings, "servicesOf");
+    for (const pod of pods) publish(pod, false);
+    model.terminations.decide(model.now);
+    assert.equal(model.withdrawals.head, 1_000);
+    assert.ok(mock.callCount() <= 2_000, `${mock.callCount()} look-ups`);
+  });
+
   it("found at the start counts, and nothing is numbered before everything was read", () => {
     const model = new Model();
     model.node("node1");
@@ -119,9 +147,9 @@ describe("a withdrawal", () => {
     model.publish("a", false);
     assert.equal(model.withdrawals.head, 0);
     model.terminations.synced(model.now);
-    assert.equal(model.record("a").number, 1);
-    assert.equal(model.state("a"), "waiting", "consumers may be late");
+    assert.equal(model.record("a").number, undefined, "it may have been published a moment ago");
     model.pass(10_000);
+    assert.equal(model.record("a").number, 1);
     assert.equal(model.state("a"), "incomplete", "and then they are missing");
     model.report("node1", 0);
     assert.equal(model.state("a"), "waiting");
@@ -181,7 +209,7 @@ describe("a withdrawal", () => {
     model.report("node1", 0);
     model.pod("a", false, { address: "" });
     model.synced();
-    model.publish("a", false);
+    model.publish("a", false, { isTerminating: false });
     model.terminations.follow("a", model.now);
     model.report("node1", 1);
     assert.equal(model.state("a"), "released");
@@ -279,8 +307,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "waiting", "a DNS server hears of it as late");
     model.pass(100);
     assert.equal(model.state("a"), "released");
-    const balanced = withdrawn();
-    balanced.service(false, ["load-balancer/aws/shop/web"]);
+    const balanced = withdrawn({}, undefined, (one) => one.service(false, ["load-balancer/aws/shop/web"]));
     for (const node of ["node1", "node2"]) balanced.report(node, 1);
     assert.equal(balanced.state("a"), "incomplete");
     const aws = { kind: "aws", node: undefined };
@@ -305,8 +332,7 @@ describe("who matters", () => {
   });
 
   it("an Ingress is served by its class, a declared consumer by its name", () => {
-    const model = withdrawn({ external: "http/cdn" });
-    model.ingress(["shop/web"]);
+    const model = withdrawn({ external: "http/cdn" }, undefined, (one) => one.ingress(["shop/web"]));
     for (const node of ["node1", "node2"]) model.report(node, 1);
     model.report("edge-1", 0, { kind: "nginx", node: undefined });
     assert.equal(model.state("a"), "incomplete");
@@ -320,8 +346,7 @@ describe("who matters", () => {
   });
 
   it("the proxy of a class says nothing for another whose name is alike", () => {
-    const model = withdrawn();
-    model.ingress(["shop/web"], "i", "nginx-public");
+    const model = withdrawn({}, undefined, (one) => one.ingress(["shop/web"], "i", "nginx-public"));
     for (const node of ["node1", "node2"]) model.report(node, 1);
     model.report("edge", 1, { kind: "nginx", node: undefined });
     assert.equal(model.state("a"), "incomplete");
@@ -438,9 +463,10 @@ describe("silence", () => {
   });
 
   it("a quorum of nodes says nothing for an ingress, nor for clients by name", () => {
-    const model = withdrawn({ quorum: "50%", dnsTtlSeconds: 5 });
-    model.service(true);
-    model.ingress(["shop/web"]);
+    const model = withdrawn({ quorum: "50%", dnsTtlSeconds: 5 }, undefined, (one) => {
+      one.service(true);
+      one.ingress(["shop/web"]);
+    });
     for (const node of ["node1", "node2"]) model.report(node, 1);
     model.report("edge", 0, { kind: "nginx", node: undefined });
     model.pass(6_000);
@@ -478,7 +504,7 @@ describe("a termination", () => {
   it("of a pod that somebody only asks for is nobody's news until it is deleted", () => {
     const model = withdrawn();
     model.pod("b");
-    model.publish("b", false);
+    model.publish("b", false, { isTerminating: false });
     const asked = model.terminations.follow("b", model.now);
     assert.equal(asked?.number, 2);
     for (const node of ["node1", "node2"]) model.report(node, 2);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../operator-api.ts";
 import { coordinating, fieldsOf } from "./fixture.ts";
+import { addedWithin } from "../../src/coordinator/state/leads/last-times.ts";
 import { steadyNow } from "../../src/coordinator/termination.ts";
 
 const slices = "discovery.k8s.io/endpointslices";
@@ -15,7 +16,7 @@ test("a replica that is cut off from the EndpointSlices says that it knows nothi
       uid = scene.pod("web-1", "127.0.0.5");
       scene.api.fault = ({ watch, resource }) => (watch && resource === slices ? { stallAt: 0 } : undefined);
     },
-    { now: () => steadyNow() + ahead },
+    { now: () => steadyNow() + ahead, age: 0 },
   );
   const { api, scene, coordinator, metricsPort } = all;
   const ask = async (query = ""): Promise<Readonly<Record<string, string>>> =>
@@ -39,6 +40,9 @@ test("a replica that is cut off from the EndpointSlices says that it knows nothi
   api.fault = () => undefined;
   api.cut();
   await until(() => coordinator.notReady() === undefined, "a sign of life");
+  // What has happened meanwhile nobody knows: consumers are asked later.
+  ahead += addedWithin;
+  await until(() => [...coordinator.terminations.values()][0]?.number !== undefined, "the number");
   await all.follow("node1");
   await until(() => [...coordinator.terminations.values()][0]?.state === "released", "the release");
 });

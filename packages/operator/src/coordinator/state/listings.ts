@@ -1,5 +1,6 @@
 import type { Change } from "@lameduck/kube";
 import type { KeptSlice } from "./objects.ts";
+import { type Emptied, ReadyEndpoints } from "./ready-endpoints.ts";
 
 /** What the EndpointSlices say of one pod. */
 interface Listing {
@@ -8,10 +9,18 @@ interface Listing {
   /** Slices among them that list it as ready although it terminates (`publishNotReadyAddresses`). */
   pinned: number;
   slices: number;
-  /** When it was published as ready, after it had not been. */
+  /** When a Service last began to publish it as one that proxies may choose. */
   publishedAt: number;
-  /** Services that list it or have listed it, as "NAMESPACE/NAME". */
-  readonly services: Set<string>;
+  /** Slices that publish it so, by the Services that list it or have listed it, as "NAMESPACE/NAME". */
+  readonly services: Map<string, number>;
+}
+
+/** What a change of a slice means. */
+export interface SliceEffect {
+  /** The uids and addresses for which it changes something, if the pods are of its namespace. */
+  readonly touched: ReadonlySet<string>;
+  /** Where its Service has no ready endpoint any more. */
+  readonly emptied: ReadonlySet<Emptied>;
 }
 
 /** A pod as a slice may list it: anybody may write the uid of another namespace's pod into a slice, and that says nothing. */
@@ -26,8 +35,7 @@ export class Listings {
   readonly #slices = new Map<string, KeptSlice>();
   /** By "NAMESPACE/UID" and "NAMESPACE/ADDRESS", the namespace being that of the slices. */
   readonly #pods = new Map<string, Listing>();
-  /** Ready endpoints by Service. */
-  readonly #ready = new Map<string, number>();
+  readonly #ready = new ReadyEndpoints();
   readonly #isThere: (namespace: string, pod: string) => boolean;
 
   /** @param isThere whether a pod with this uid or address exists. The Services of one that does not are dropped. */
@@ -35,29 +43,27 @@ export class Listings {
     this.#isThere = isThere;
   }
 
-  /**
-   * @param now milliseconds; -Infinity where what the slice says may have been so for long.
-   * @returns the uids and addresses for which the slice changes something, if the pods are of its namespace.
-   */
-  slice({ type, object }: Change<KeptSlice>, now: number): ReadonlySet<string> {
+  slice({ type, object }: Change<KeptSlice>, now: number): SliceEffect {
     const { uid, namespace = "" } = object.metadata;
     const before = this.#slices.get(uid);
     const touched = new Set<string>();
     // New entries first, so that a pod that moves between slices is listed all the time.
     if (type === "there") {
       this.#slices.set(uid, object);
+      this.#ready.add(object);
       this.#count(object, 1, touched, now);
     } else this.#slices.delete(uid);
+    const emptied = before ? this.#ready.remove(before) : new Set<Emptied>();
     if (before) this.#count(before, -1, touched, now);
     for (const pod of touched) this.#forgetIfGone(namespace, pod);
-    return touched;
+    return { touched, emptied };
   }
 
   isReady(pod: ListedPod): boolean {
     return this.#of(pod).some(({ ready }) => ready > 0);
   }
 
-  /** When it was published as ready for the last time, milliseconds; -Infinity where that may be long ago. */
+  /** When a Service last began to publish it as one that proxies may choose, milliseconds: one that is ready, or that terminates and serves. */
   publishedAt(pod: ListedPod): number {
     return Math.max(-Infinity, ...this.#of(pod).map(({ publishedAt }) => publishedAt));
   }
@@ -67,13 +73,8 @@ export class Listings {
     return this.#of(pod).some(({ pinned }) => pinned > 0);
   }
 
-  /** Whether the Service has a ready endpoint. Where it has none, proxies choose those that terminate. */
-  hasReady(service: string): boolean {
-    return this.#ready.has(service);
-  }
-
   servicesOf(pod: ListedPod): readonly string[] {
-    return this.#of(pod).flatMap(({ services }) => [...services]);
+    return this.#of(pod).flatMap(({ services }) => [...services.keys()]);
   }
 
   podGone({ namespace, uid, addresses }: ListedPod): void {
@@ -90,21 +91,20 @@ export class Listings {
   }
 
   #count({ metadata, endpoints, service }: KeptSlice, by: 1 | -1, touched: Set<string>, now: number): void {
-    const ready = (this.#ready.get(service) ?? 0) + by * endpoints.filter(({ isReady }) => isReady).length;
-    if (ready > 0) this.#ready.set(service, ready);
-    else this.#ready.delete(service);
-    for (const { pod, isReady, isTerminating } of endpoints) {
+    for (const { pod, isReady, isTerminating, isServing } of endpoints) {
       const key = `${metadata.namespace ?? ""}/${pod}`;
       let listing = this.#pods.get(key);
       if (!listing) {
-        listing = { ready: 0, pinned: 0, slices: 0, publishedAt: -Infinity, services: new Set() };
+        listing = { ready: 0, pinned: 0, slices: 0, publishedAt: -Infinity, services: new Map() };
         this.#pods.set(key, listing);
       }
       listing.slices += by;
-      if (isReady && listing.ready === 0) listing.publishedAt = now;
       if (isReady) listing.ready += by;
       if (isReady && isTerminating) listing.pinned += by;
-      if (by === 1) listing.services.add(service);
+      const chosenBy = listing.services.get(service) ?? 0;
+      const mayBeChosen = isReady || (isTerminating && isServing !== false);
+      if (mayBeChosen && chosenBy === 0) listing.publishedAt = now;
+      listing.services.set(service, mayBeChosen ? chosenBy + by : chosenBy);
       touched.add(pod);
     }
   }

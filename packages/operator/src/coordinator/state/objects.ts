@@ -30,6 +30,9 @@ export interface KeptEndpoint {
   readonly pod: string;
   readonly isReady: boolean;
   readonly isTerminating: boolean;
+  /** It passes its readiness probe, whether it terminates or not; undefined where it does, or where that is not known. */
+  readonly isServing?: boolean;
+  readonly node?: string;
 }
 
 export interface KeptSlice extends KubernetesObject {
@@ -119,7 +122,12 @@ interface SliceObject extends KubernetesObject {
   readonly endpoints?:
     | readonly {
         readonly addresses?: readonly string[];
-        readonly conditions?: { readonly ready?: boolean; readonly terminating?: boolean };
+        readonly nodeName?: string;
+        readonly conditions?: {
+          readonly ready?: boolean;
+          readonly serving?: boolean;
+          readonly terminating?: boolean;
+        };
         readonly targetRef?: { readonly kind?: string; readonly uid?: string };
       }[]
     | null;
@@ -129,13 +137,15 @@ export function keepSlice({ metadata, endpoints }: SliceObject): KeptSlice {
   return {
     metadata: slim(metadata),
     service: `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
-    endpoints: (endpoints ?? []).flatMap(({ addresses = [], targetRef, conditions }) => {
+    endpoints: (endpoints ?? []).flatMap(({ addresses = [], nodeName, targetRef, conditions }) => {
       const isNamed = targetRef?.kind === "Pod" && targetRef.uid !== undefined;
       const pods = isNamed ? [targetRef.uid ?? ""] : addresses.map((one) => canonicalAddress(one) ?? one);
       // Without the condition an endpoint is ready: consumers read it so.
       const isReady = conditions?.ready !== false;
       const isTerminating = conditions?.terminating === true;
-      return pods.map((pod) => ({ pod, isReady, isTerminating }));
+      const serving = conditions?.serving === false ? { isServing: false } : {};
+      const on = nodeName === undefined ? {} : { node: nodeName };
+      return pods.map((pod) => ({ pod, isReady, isTerminating, ...serving, ...on }));
     }),
   };
 }

@@ -21,6 +21,7 @@ const outdatedVersion = -1;
 
 interface Cached {
   readonly version: number;
+  readonly services: readonly string[];
   readonly routes: PodRoutes;
   readonly groups: readonly ConsumerGroup[];
 }
@@ -116,6 +117,12 @@ export class Releases {
     return this.#cached(record).routes;
   }
 
+  /** When proxies may have begun to choose it, or to choose it again, milliseconds; -Infinity where that is long ago. */
+  chosenSince(record: TerminationRecord): number {
+    const { node, withdrawnAt = Infinity } = record;
+    return this.#routing.chosenSince(this.#cached(record).services, node, withdrawnAt);
+  }
+
   /** Whether proxies lead to it: clients that know its address by DNS have no rules. */
   hasProxies(record: TerminationRecord, settings: AcknowledgementSettings): boolean {
     const { throughNodes, byName } = this.routesTo(record);
@@ -149,12 +156,12 @@ export class Releases {
     const known = this.#routes.get(record);
     const { version } = this.#routing;
     if (known?.version === version) return known;
-    const services = [...this.#listings.servicesOf(record)];
+    const services = this.#listings.servicesOf(record);
     // No slice lists a pod that is gone. Its record still names the consumers that mattered to it.
     if (known && services.length === 0) return known;
     const routes = this.#routing.of(services);
     const groups = routes.needs.map((need) => this.#groupStates.groupOfNeed(need));
-    const cached = { version, routes, groups };
+    const cached = { version, services, routes, groups };
     this.#routes.set(record, cached);
     return cached;
   }

@@ -73,9 +73,7 @@ export class Terminations {
     this.#groupStates = groupStates;
     this.releases = new Releases({ listings: this.listings, routing, nodes, groupStates });
     this.progress = new ConsumerProgress(this.releases, groupStates);
-    this.#numbering = new Numbering(withdrawals, this.listings, (record) =>
-      this.releases.hasProxies(record, settings.of(record.namespace)),
-    );
+    this.#numbering = new Numbering(withdrawals, this.listings, this.releases, settings);
     this.#consumersOf = (record) => this.progress.consumers(record, settings.of(record.namespace), this.#now);
   }
 
@@ -125,11 +123,11 @@ export class Terminations {
 
   slice(change: Change<KeptSlice>, now: number): void {
     this.#tick(now);
+    const { routing } = this.#options;
     const { service } = change.object;
-    const hadReady = this.listings.hasReady(service);
-    // How long a pod has been published that the first lists show is not known. It counts as added everywhere.
-    const touched = this.listings.slice(change, this.isSynced ? now : -Infinity);
-    if (hadReady && !this.listings.hasReady(service)) this.#chosenAgain(service, now);
+    const { touched, emptied } = this.listings.slice(change, now);
+    if (!change.live) routing.listedEndpoints(service, now);
+    for (const node of emptied) routing.emptied(service, node, now);
     for (const pod of touched) {
       const record = this.#records.get(this.pods.at(pod)?.metadata.uid ?? pod);
       if (!record) continue;
@@ -225,21 +223,12 @@ export class Terminations {
 
   /** Follows whether the pod is among the ready endpoints. */
   #number(record: TerminationRecord, now: number, isNews = true): void {
+    this.#numbering.listed(record);
     const isReady = this.listings.isReady(record);
     if (isReady === (record.withdrawnAt === undefined)) return;
     if (isReady) this.#takeBack(record);
     else this.#numbering.withdraw(record, now);
     if (isNews) this.#changed(record);
-  }
-
-  /** The Service has lost its last ready endpoint: proxies choose pods again that they had let go of. What is released stays so. */
-  #chosenAgain(service: string, now: number): void {
-    for (const record of this.#pending) {
-      if (record.withdrawnAt === undefined || !this.listings.servicesOf(record).includes(service)) continue;
-      this.#takeBack(record);
-      this.#numbering.chosenAgain(record, now);
-      this.#number(record, now);
-    }
   }
 
   #takeBack(record: TerminationRecord): void {

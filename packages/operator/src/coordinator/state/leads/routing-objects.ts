@@ -4,6 +4,8 @@ import { keepMetadata, keepRoute, type RouteObject, type ServiceObject } from ".
 
 export interface KeptService extends KubernetesObject {
   readonly isHeadless: boolean;
+  /** The proxy of a node chooses pods of this node only, for some of its senders. */
+  readonly isLocal: boolean;
   /** Load balancers that send to pods themselves: "load-balancer/aws/shop/web". */
   readonly balancers: readonly string[];
 }
@@ -36,6 +38,7 @@ export function keepRoutingService({ metadata, spec }: ServiceObject): KeptServi
   return {
     metadata: keepMetadata(metadata, nothing),
     isHeadless: spec?.clusterIP === "None",
+    isLocal: spec?.internalTrafficPolicy === "Local" || spec?.externalTrafficPolicy === "Local",
     balancers: balancers.map((kind) => `load-balancer/${kind}/${metadata.namespace}/${metadata.name}`),
   };
 }

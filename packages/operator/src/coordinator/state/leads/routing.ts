@@ -2,6 +2,7 @@ import type { Change } from "@lameduck/kube";
 import { Grants } from "../../../exposure/grants.ts";
 import type { GrantObject } from "../../../exposure/objects.ts";
 import { FormerLeads } from "./former-leads.ts";
+import { LastTimes } from "./last-times.ts";
 import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./routing-objects.ts";
 
 /** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "load-balancer/aws/shop/web". */
@@ -20,6 +21,7 @@ const noClass = "ingress-class/none";
 const classOf = "gateway-class/of ";
 /** What leads to a Service besides what serves a need: the proxies of nodes, and clients that know its pods by name. */
 const byNodes = "nodes";
+const byOwnNodes = "nodes, each to its own pods";
 const byNames = "names";
 
 /** Services and what leads to them: Ingresses, Gateways, load balancers. */
@@ -36,6 +38,10 @@ export class Routing {
   /** Routes of which not all is kept, by namespace. */
   readonly #cut = new Map<string, Set<string>>();
   readonly #former = new FormerLeads(leftOutNeed);
+  /** Something leads to the Service that did not, or may not have. */
+  readonly #led = new LastTimes();
+  /** The Service has lost its last ready endpoint. */
+  readonly #emptied = new LastTimes();
   #version = 0;
 
   /** Changes when an answer may. */
@@ -58,7 +64,7 @@ export class Routing {
     const { uid, namespace = "" } = object.metadata;
     const before = this.#served.get(uid) ?? [];
     const services = type === "gone" ? [] : object.services;
-    this.#changing(before, now, () => {
+    this.#changing(new Set([...before, ...services]), now, () => {
       this.#noteCut(namespace, uid, type === "there" && object.isCut);
       for (const service of before) {
         const routes = this.#routes.get(service);
@@ -83,6 +89,25 @@ export class Routing {
   /** Drops what has led somewhere for long enough ago. */
   forget(now: number): void {
     if (this.#former.forget(now)) this.#version++;
+    this.#led.forget(now);
+    this.#emptied.forget(now);
+  }
+
+  /** A list shows the Service's endpoints. They may be so since a moment, and may have been otherwise after what was known before. */
+  listedEndpoints(service: string, now: number): void {
+    this.#led.note(service, now);
+  }
+
+  /** The Service has no ready endpoint any more, or none on this node: where none is ready, proxies choose those that terminate. */
+  emptied(service: string, node: string | undefined, now: number): void {
+    if (node === undefined || this.#services.get(service)?.isLocal === true)
+      this.#emptied.note(service, now, node);
+  }
+
+  /** When proxies may have begun to choose a pod of this node that is behind these Services. A pod that they choose already is not chosen anew. */
+  chosenSince(services: readonly string[], node: string | undefined, withdrawnAt: number): number {
+    const emptied = this.#emptied.of(services, node);
+    return Math.max(this.#led.of(services, node), emptied > withdrawnAt ? emptied : -Infinity);
   }
 
   /** An object of this kind and namespace is not kept. */
@@ -135,7 +160,8 @@ export class Routing {
       for (const lead of this.#leadsTo(service)) leads.add(lead);
       for (const lead of this.#former.of(service)) leads.add(lead);
     }
-    const throughNodes = leads.delete(byNodes);
+    const throughOwnNodes = leads.delete(byOwnNodes);
+    const throughNodes = leads.delete(byNodes) || throughOwnNodes;
     const byName = leads.delete(byNames);
     return { throughNodes, byName, needs: [...leads] };
   }
@@ -146,23 +172,23 @@ export class Routing {
     );
   }
 
-  /** Applies a change. What led to these Services before, and no longer does, counts for some time. */
-  #changing(services: readonly string[], now: number, change: () => void): void {
-    const before = services.map((service) => ({ service, leads: this.#leadsTo(service) }));
+  /** Applies a change. What led to these Services before, and no longer does, counts for some time, and so does what is new. */
+  #changing(services: Iterable<string>, now: number, change: () => void): void {
+    const before = Array.from(services, (service) => ({ service, leads: this.#leadsTo(service) }));
     change();
     this.#version++;
     for (const { service, leads } of before) {
       const after = this.#leadsTo(service);
-      for (const lead of leads)
-        if (!after.has(lead) && lead !== noClass && !lead.startsWith(classOf))
-          this.#former.add(service, lead, now);
+      for (const lead of leads) if (!after.has(lead) && isLed(lead)) this.#former.add(service, lead, now);
+      const isNew = (lead: string): boolean => !leads.has(lead) && lead !== byNames && isLed(lead);
+      if ([...after].some(isNew)) this.#led.note(service, now);
     }
   }
 
   #leadsTo(service: string): Set<string> {
     const leads = new Set<string>();
     const known = this.#services.get(service);
-    if (known) leads.add(known.isHeadless ? byNames : byNodes);
+    if (known) leads.add(known.isHeadless ? byNames : known.isLocal ? byOwnNodes : byNodes);
     for (const balancer of known?.balancers ?? []) leads.add(balancer);
     const [namespace = "", name = ""] = service.split("/");
     for (const route of this.#routes.get(service)?.values() ?? [])
@@ -190,4 +216,9 @@ export class Routing {
     const classes = gateways.map((gateway) => this.#gateways.get(gateway)?.gatewayClass);
     return classes.map((name, at) => (name === undefined ? classOf + gateways[at] : `gateway-class/${name}`));
   }
+}
+
+/** Whether somebody may send by it. */
+function isLed(lead: string): boolean {
+  return lead !== noClass && !lead.startsWith(classOf);
 }
