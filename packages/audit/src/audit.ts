@@ -1,4 +1,4 @@
-import { ManifestError, readStream } from "@lameduck/manifests";
+import { ManifestError, readStream, type Stream } from "@lameduck/manifests";
 import { AuditError } from "./errors.ts";
 import type { Facts } from "./facts/facts.ts";
 import type { Finding, Severity } from "./finding.ts";
@@ -45,11 +45,25 @@ export interface Audit {
 
 /** All rules over all workloads of the files. */
 export function audit(files: readonly InputFile[], options: AuditOptions): Audit {
-  const streams = files.map(({ name, text, isFound }) => readStream(text, name, isAuditedKind, isFound));
+  const steps = auditInSteps(files, options);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same, one file or one workload a step: between them the caller may let others have their turn. */
+export function* auditInSteps(files: readonly InputFile[], options: AuditOptions): Generator<void, Audit> {
+  const streams: Stream[] = [];
+  for (const { name, text, isFound } of files) {
+    streams.push(readStream(text, name, isAuditedKind, isFound));
+    yield;
+  }
   const read = inventoryOf(
     streams.flatMap(({ objects }) => objects),
     options.images,
   );
+  yield;
   const skipped = new Map(read.skipped);
   for (const stream of streams)
     for (const [kind, count] of stream.skipped) skipped.set(kind, (skipped.get(kind) ?? 0) + count);
@@ -71,6 +85,7 @@ export function audit(files: readonly InputFile[], options: AuditOptions): Audit
         failures.push(error);
       }
     }
+    yield;
   }
   return {
     files,

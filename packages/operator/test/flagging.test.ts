@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { flagsIn } from "@lameduck/audit/flags";
 import { inject, defaultSettings } from "@lameduck/operator";
 import { ClusterView } from "../src/exposure/cluster-view.ts";
@@ -202,6 +203,33 @@ test("who may write one namespace does not keep the processor busy: what is too 
   client.close();
   assert.deepEqual(found.notRead, ["apps/Deployment"]);
   assert.deepEqual([found.flags.length, found.workloads], [40, 60]);
+});
+
+test("while a namespace is audited others get their turn", async () => {
+  await using api = await OperatorApi.start();
+  const env = Array.from({ length: 200 }, (_, at) => ({ name: `VARIABLE_${at}`, value: "x".repeat(50) }));
+  const [container] = losing.spec.containers;
+  const template = { ...losing, spec: { ...losing.spec, containers: [{ ...container, env }] } };
+  for (let index = 0; index < 20; index++)
+    api.put(deployments, `web-${index}`, { metadata: { namespace: "shop" }, spec: { template } });
+  const client = api.client();
+  const began = performance.now();
+  let [longest, last, isRunning] = [0, began, true];
+  const turns = async (): Promise<void> => {
+    while (isRunning) {
+      await setImmediate();
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }
+  };
+  const turning = turns();
+  const { flags } = await flagsIn(client, "shop", { types: flaggedTypes, kubernetes: 36 });
+  isRunning = false;
+  await turning;
+  client.close();
+  assert.equal(flags.length, 20);
+  const total = performance.now() - began;
+  assert.ok(longest < total / 2, `${longest} of ${total} ms in one turn`);
 });
 
 test("thousands of workloads of one namespace do not fill the Events of others", async () => {

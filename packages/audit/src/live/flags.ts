@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { KubernetesClient, Pod } from "@lameduck/kube";
-import { audit } from "../audit.ts";
+import { auditInSteps } from "../audit.ts";
 import { imagesOf } from "../model/images.ts";
 import { noConfig } from "../suppress/config.ts";
 import { nothingSuppressed } from "../suppress/suppress.ts";
@@ -34,8 +34,10 @@ export interface FlagOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Audited before others get their turn: some 60 ms. */
+/** Audited together: what is around the workloads is read once for all of them. */
 const atOnce = { workloads: 20, characters: 500_000 };
+/** Milliseconds after which others get their turn. */
+const longestTurn = 10;
 /** Who may write one namespace must not keep the processor busy. */
 const mostOfNamespace = 20_000_000;
 
@@ -60,15 +62,15 @@ export async function flagsIn(
       for (const one of batch) leftOut.add(typeOf(one));
       continue;
     }
-    await turn(undefined, { signal });
     const uids = new Map(batch.map(({ kind, metadata: { name, uid } }) => [`${kind}/${name}`, uid]));
-    const { findings } = audit([...batch.map(fileOf), ...surroundings], {
+    const steps = auditInSteps([...batch.map(fileOf), ...surroundings], {
       images: imagesOf([]),
       facts: noConfig.assume,
       kubernetes,
       notRead: new Set(notRead),
       suppressions: nothingSuppressed,
     });
+    const { findings } = await inTurns(steps, signal);
     for (const { severity, object, rule, message } of findings) {
       const { kind, name } = object;
       const uid = uids.get(`${kind}/${name}`);
@@ -76,6 +78,18 @@ export async function flagsIn(
     }
   }
   return { flags, workloads: workloads.length, notRead: [...new Set([...notRead, ...leftOut])] };
+}
+
+/** Whoever asks the webhook must not wait for it. */
+async function inTurns<T>(steps: Generator<void, T>, signal: AbortSignal | undefined): Promise<T> {
+  for (let began = -Infinity; ;) {
+    if (performance.now() - began > longestTurn) {
+      await turn(undefined, { signal });
+      began = performance.now();
+    }
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
 }
 
 /** "apps/Deployment" */

@@ -15,6 +15,8 @@ export interface LiveNamespace {
 /** Who may write one namespace must not fill the memory: characters of workloads and pods, and of all other objects. */
 const mostOfWorkloads = 8_000_000;
 const mostOfOthers = 500_000;
+/** One object is looked at at once: some 100 ms for so many characters. */
+const mostOfObject = 250_000;
 const pageSize = 100;
 
 /** @param types such as "apps/Deployment". */
@@ -41,7 +43,7 @@ export async function readNamespace(
       if (key !== undefined && !isYounger(object as LiveObject & Pod, pods.get(key))) return;
       const slim = asApplied(object);
       const { length } = JSON.stringify(slim);
-      if (length > left[kind]) {
+      if (length > Math.min(left[kind], mostOfObject)) {
         notRead.add(type);
         return;
       }
