@@ -258,6 +258,40 @@ test("a namespace that cannot be read keeps what was said of it, and the other t
   assert.equal(losesRequests(api)?.status, "True");
 });
 
+test("a namespace that can never be looked at is named, and what is known of others is said", async () => {
+  for (const [template, status] of [
+    [losing, "True"],
+    [sound, "Unknown"],
+  ] as const) {
+    await using all = await told((api) => {
+      shop(api, template);
+      api.put("namespaces", "broken", { metadata: { labels: { "lameduck.dev/inject": "enabled" } } });
+      policy(api, "lameduck-system");
+      api.fault = ({ url }) =>
+        url.pathname.includes("/namespaces/broken/deployments")
+          ? { status: 500, body: { message: "broken" } }
+          : undefined;
+    });
+    await until(() => losesRequests(all.api) !== undefined, "told");
+    assert.equal(losesRequests(all.api)?.status, status);
+    assert.match(losesRequests(all.api)?.message ?? "", /of 1 workloads.*; looking failed: broken$/);
+  }
+});
+
+test("a namespace that was sound and cannot be looked at any more is not called so for ever", async () => {
+  await using all = await told((api) => {
+    shop(api, sound);
+    policy(api, "shop");
+  });
+  const { api, problems } = all;
+  await until(() => losesRequests(api)?.status === "False", "told");
+  api.fault = ({ resource }) =>
+    resource === deployments ? { status: 500, body: { message: "broken" } } : undefined;
+  await until(() => problems.filter((one) => one.startsWith("flags: ")).length === 1, "a problem");
+  assert.equal(losesRequests(api)?.status, "False", "it may pass");
+  await until(() => losesRequests(api)?.status === "Unknown", "told");
+});
+
 test("switched off it lists nothing, writes no Event, and takes its condition away", async () => {
   await using all = await told(
     (api) => {

@@ -10,13 +10,18 @@ export interface LosesRequests {
   readonly message: string;
 }
 
-/** Workloads that the message names; the others are counted. */
+/** Workloads, and namespaces, that the message names; the others are counted. */
 const mostNamed = 5;
 const longestReason = 200;
 
-/** @param known what was found, by namespace. @returns none until each of the namespaces has been looked at. */
+/**
+ * @param known what was found, by namespace.
+ * @param failing namespaces that could not be looked at.
+ * @returns none until somebody has tried to look at each of the namespaces.
+ */
 export function losesRequests(
   known: ReadonlyMap<string, FlaggedWorkloads>,
+  failing: ReadonlySet<string>,
   namespaces: readonly string[],
 ): LosesRequests | undefined {
   const type = "LosesRequests";
@@ -24,7 +29,7 @@ export function losesRequests(
     const one = known.get(name);
     return one ? [{ name, ...one }] : [];
   });
-  if (found.length < namespaces.length) return undefined;
+  if (!namespaces.every((name) => known.has(name) || failing.has(name))) return undefined;
   const flagged = found.flatMap((one) =>
     Array.from(flaggedWorkloads(one), ([{ kind, name }, why]) => {
       const place = namespaces.length > 1 ? `${one.name}/` : "";
@@ -32,16 +37,22 @@ export function losesRequests(
     }),
   );
   const notRead = [...new Set(found.flatMap((one) => one.notRead))];
-  const unread =
-    notRead.length === 0 ? "" : `; not all looked at (no right, or too many): ${notRead.join(", ")}`;
+  const failed = namespaces.filter((name) => failing.has(name));
+  const unread = [
+    ...(notRead.length === 0 ? [] : [`; not all looked at (no right, or too many): ${notRead.join(", ")}`]),
+    ...(failed.length === 0 ? [] : [`; looking failed: ${firstOf(failed, ", ")}`]),
+  ].join("");
   const all = found.reduce((sum, { workloads }) => sum + workloads, 0);
   if (flagged.length > 0) {
-    const more = flagged.length > mostNamed ? `; and ${flagged.length - mostNamed} more` : "";
-    const named = flagged.slice(0, mostNamed).join("; ");
-    const message = `${flagged.length} of ${all} workloads: ${named}${more}${unread}`;
+    const message = `${flagged.length} of ${all} workloads: ${firstOf(flagged, "; ")}${unread}`;
     return { type, status: "True", reason: "AuditErrors", message };
   }
   if (unread !== "")
     return { type, status: "Unknown", reason: "NotRead", message: `0 of ${all} workloads${unread}` };
   return { type, status: "False", reason: "NoAuditErrors", message: `0 of ${all} workloads` };
+}
+
+function firstOf(all: readonly string[], between: string): string {
+  const more = all.length > mostNamed ? `${between}and ${all.length - mostNamed} more` : "";
+  return `${all.slice(0, mostNamed).join(between)}${more}`;
 }

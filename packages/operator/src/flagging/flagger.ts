@@ -42,6 +42,8 @@ export class Flagger {
   readonly #events: WorkloadEvents;
   readonly #known = new Map<string, FlaggedWorkloads>();
   readonly #lookedAt = new Map<string, number>();
+  /** Looks that have failed since the last one that did not, by namespace. */
+  readonly #failures = new Map<string, number>();
 
   constructor(options: FlaggerOptions) {
     this.#options = options;
@@ -51,6 +53,12 @@ export class Flagger {
   /** By namespace. A replica that has just begun to lead knows none. */
   get known(): ReadonlyMap<string, FlaggedWorkloads> {
     return this.#known;
+  }
+
+  /** Namespaces that could not be looked at. What is known of one counts for one failure longer: the API server may have been restarted. */
+  get failing(): ReadonlySet<string> {
+    const failing = [...this.#failures].filter(([name, times]) => times > (this.#known.has(name) ? 1 : 0));
+    return new Set(failing.map(([name]) => name));
   }
 
   /** How many workloads will lose requests. */
@@ -78,8 +86,7 @@ export class Flagger {
     if (!wanted) return undefined;
     for (const namespace of this.#lookedAt.keys())
       if (!wanted.has(namespace)) {
-        this.#lookedAt.delete(namespace);
-        this.#known.delete(namespace);
+        for (const one of [this.#lookedAt, this.#known, this.#failures]) one.delete(namespace);
       }
     const at = (namespace: string): number => this.#lookedAt.get(namespace) ?? -Infinity;
     let next: string | undefined;
@@ -89,8 +96,7 @@ export class Flagger {
 
   /** Another replica leads. */
   #forget(): undefined {
-    this.#lookedAt.clear();
-    this.#known.clear();
+    for (const one of [this.#lookedAt, this.#known, this.#failures]) one.clear();
   }
 
   /** What was known of the namespace stays where it cannot be read now. */
@@ -104,10 +110,13 @@ export class Flagger {
         signal,
       });
       this.#known.set(namespace, found);
+      this.#failures.delete(namespace);
       for (const [workload, message] of [...flaggedWorkloads(found)].slice(0, mostTold))
         this.#events.add(namespace, workload, { reason: "LosesRequests", message });
     } catch (error) {
-      if (!signal.aborted) onProblem(error);
+      if (signal.aborted) return;
+      this.#failures.set(namespace, (this.#failures.get(namespace) ?? 0) + 1);
+      onProblem(error);
     }
   }
 

@@ -123,6 +123,7 @@ export class LeaderTasks {
     if (!enabled) return "kept";
     const isOfCluster = namespace === this.#options.namespace;
     const applies = [...enabled].filter((one) => one === namespace || (isOfCluster && !view.policyOf(one)));
-    return applies.length === 0 ? undefined : (losesRequests(this.#flagger.known, applies) ?? "kept");
+    const { known, failing } = this.#flagger;
+    return applies.length === 0 ? undefined : (losesRequests(known, failing, applies) ?? "kept");
   }
 }
