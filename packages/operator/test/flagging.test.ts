@@ -214,9 +214,10 @@ test("while a namespace is audited others get their turn", async () => {
     api.put(deployments, `web-${index}`, { metadata: { namespace: "shop" }, spec: { template } });
   const client = api.client();
   const began = performance.now();
-  let [longest, last, isRunning] = [0, began, true];
+  const ending = new AbortController();
+  let [longest, last] = [0, began];
   const turns = async (): Promise<void> => {
-    while (isRunning) {
+    while (!ending.signal.aborted) {
       await setImmediate();
       longest = Math.max(longest, performance.now() - last);
       last = performance.now();
@@ -224,7 +225,7 @@ test("while a namespace is audited others get their turn", async () => {
   };
   const turning = turns();
   const { flags } = await flagsIn(client, "shop", { types: flaggedTypes, kubernetes: 36 });
-  isRunning = false;
+  ending.abort();
   await turning;
   client.close();
   assert.equal(flags.length, 20);

@@ -186,6 +186,33 @@ test("pods that ask by another major version are answered in ours, and named wit
   assert.equal(all.logged.filter((line) => line.includes("OTHER_VERSION")).length, 1);
 });
 
+test("nobody else can make a version known: not without a token, nor for others by one that is bound to a node", async () => {
+  const account = "lameduck-node/lameduck-watcher";
+  await using all = await coordinating((scene) => running(scene, "node1"), {
+    flags: [`--consumer-account=${account}=kube-proxy`],
+  });
+  const { ask, api, coordinator } = all;
+  const uid = await withdrawn(all);
+  api.tokens.set("stranger", { account: "shop:default" });
+  for (const [path, from] of [
+    [`/v2/pods/shop/web-1?uid=${uid}`, "127.0.0.9"],
+    ["/v2/pods/shop/web-1?uid=guessed", "127.0.0.1"],
+    ["/v2/consumers/kube-proxy%2Fnode1", "127.0.0.1"],
+    ["/v2/holds/shop/web-1", "127.0.0.1"],
+  ] as const)
+    for (const token of ["stranger", "unknown", undefined])
+      assert.equal((await ask({ path, from, ...(token && { token }) })).status, 404);
+  assert.deepEqual(coordinator.status().otherVersions, []);
+  const body = JSON.stringify({ version: 2 });
+  await ask({ method: "POST", path: "/v1/consumers/kube-proxy%2Fnode7", token: "token-node1", body });
+  assert.deepEqual(coordinator.status().otherVersions, [{ who: account, version: "2" }]);
+  await ask({ path: "/v2/consumers/kube-proxy%2Fnode1", token: "token-node1" });
+  assert.deepEqual(
+    coordinator.status().otherVersions?.map(({ who }) => who),
+    [account, "consumers"],
+  );
+});
+
 test("a pod of a newer minor version is understood: unknown fields of what it says are ignored", async () => {
   await using all = await coordinating((scene) => running(scene, "node1"));
   const uid = await withdrawn(all);

@@ -73,7 +73,7 @@ export class ConsumerRequests {
     }
     if ("version" in posted) {
       onReport("other-version");
-      onOtherVersion({ who: name.slice(0, longestName), version: posted.version });
+      onOtherVersion({ who: this.#nameOf(name, identity), version: posted.version });
       this.#refuse(response, 400, "version: only 1 is known");
       return;
     }
@@ -217,6 +217,15 @@ export class ConsumerRequests {
       if (!posted?.report.also.some(([from, to]) => number >= from && number <= to))
         for (const address of addresses) withdrawn.push([address, number]);
     return JSON.stringify({ version: 1, epoch, head: withdrawals.head, withdrawn });
+  }
+
+  /** An account that is bound to kinds can name nobody else. */
+  #nameOf(name: string, { account, podUid, node }: Identity): string {
+    const { kinds, pods } = this.#options;
+    const own = kinds?.get(account);
+    const boundTo = node ?? (podUid === undefined ? undefined : pods.get(podUid)?.node);
+    const isOwn = own === undefined || own.some((kind) => name === `${kind}/${boundTo}`);
+    return isOwn ? name.slice(0, longestName) : account;
   }
 
   #reasonToRefuse({ report }: PostedReport, { account, podUid, node }: Identity): string | undefined {

@@ -79,8 +79,7 @@ async function handle(
   }
   const query = new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
   const asked = parsePodPath(path, query);
-  const [, version, whose] = /^\/v([2-9]|\d\d)\/(consumers|pods|holds)\//.exec(path) ?? [];
-  if (version !== undefined && whose !== undefined) options.onOtherVersion({ who: whose, version });
+  await noteVersion(options, path, query.get("uid") ?? "", request);
   if (asked === undefined)
     sendText(response, 404, `${headLine}\nthere are ${consumers}, ${pods} and ${holds}\n`, true);
   else if (asked.resource === "holds" && method === "GET")
@@ -88,6 +87,27 @@ async function handle(
   else if (asked.resource === "pods" && (method === "GET" || method === "POST"))
     await answerPod(options, asked, request, response);
   else sendText(response, 405, "only GET and POST are answered\n", true);
+}
+
+/** Only of those who may say something here: anybody could name any version. */
+async function noteVersion(
+  { terminations, identifier, consumerAccounts, holdAccounts, onOtherVersion }: ProtocolOptions,
+  path: string,
+  uid: string,
+  request: IncomingMessage,
+): Promise<void> {
+  const [, version, who] = /^\/v([2-9]|\d\d)\/(consumers|pods|holds)\//.exec(path) ?? [];
+  if (version === undefined || who === undefined) return;
+  const pod = who === "pods" ? terminations.pods.get(uid) : undefined;
+  if (pod && isAddressOf(pod, peerOf(request))) {
+    onOtherVersion({ who, version });
+    return;
+  }
+  const identity = await identifier.identify(request).catch(() => undefined);
+  if (!identity) return;
+  const accounts = who === "consumers" ? consumerAccounts : holdAccounts;
+  const isKnown = who === "pods" ? pod && identity.podUid === uid : accounts.includes(identity.account);
+  if (isKnown) onOtherVersion({ who, version });
 }
 
 async function takeReport(
