@@ -9,7 +9,7 @@ export interface ClusterOptions {
   /** kube-proxy's minSyncPeriod per node, the last one for all nodes that follow; "1s" unless given. */
   readonly proxyLag?: readonly string[];
   readonly proxyMode?: ProxyMode;
-  /** A file to which the API server adds what service accounts ask for, but for those of kube-system. None unless given. */
+  /** A file to which the API server adds what service accounts ask for, but for those of kube-system; $E2E_AUDIT_LOG unless given. */
   readonly auditLog?: string;
   /** Says what is being done; stderr unless given. */
   readonly say?: (line: string) => void;
@@ -26,7 +26,8 @@ export interface Settings {
 }
 
 export function settle(options: ClusterOptions): Settings {
-  const { nodes = 5, proxyLag = ["1s"], proxyMode = "iptables", auditLog } = options;
+  const { nodes = 5, proxyLag = ["1s"], proxyMode = "iptables" } = options;
+  const { auditLog = process.env["E2E_AUDIT_LOG"] } = options;
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > maximumNodes)
     throw badOption("nodes", `${nodes} is not between 1 and ${maximumNodes}`);
   if (proxyMode !== "iptables" && proxyMode !== "nftables")

@@ -1,11 +1,11 @@
 /**
  * Which of its rights each account of the chart has used, by an audit log of the API server, and what it was refused:
  *
- *     npm run cluster:up -- --audit-log /tmp/audit.log
- *     npm run acknowledged -w e2e -- --attach ...
+ *     E2E_AUDIT_LOG=/tmp/audit.log npm run acknowledged -w e2e -- --ways library --rates 60 --times 1
+ *     E2E_AUDIT_LOG=/tmp/audit.log npm run test:cluster -- deletions
  *     npm run rights -w e2e -- /tmp/audit.log
  *
- * `E2E_AUDIT_LOG=FILE npm run test:cluster -- deletions` adds to the same file what a test has asked for. Ends with 1 where something was refused.
+ * Each run adds to the file. Ends with 1 where something was refused.
  */
 import { commandLine } from "../../scripts/command-line.ts";
 import { runMain } from "../program.ts";

@@ -22,7 +22,7 @@ import {
   spelt,
 } from "../rights/questions.ts";
 import { usedRights } from "../rights/used.ts";
-import { apply, quietCluster, rolledOut } from "./support.ts";
+import { apply, podNames, quietCluster, rolledOut } from "./support.ts";
 
 const reason = await whyNot();
 const { watcher } = operatorNames;
@@ -126,18 +126,21 @@ describe("the rights of the chart's accounts on a real API server", { skip: reas
     await apply(
       cluster,
       service("held"),
-      deployment({ ...software["nginx"].pod, name: "held", replicas: 1 }),
+      deployment({ ...software["nginx"].pod, name: "held", replicas: 2 }),
     );
     await rolledOut(cluster, "held");
     await deliverImage(cluster);
     const features = ["--acknowledgements", "--held-deletions", "--enable", "default"];
     await lameduckDoes(cluster, "install", "--yes", ...features);
-    const { pod } = remedyOf(library, coordinatorUrl);
-    await apply(cluster, service("web"), deployment({ ...pod, name: "web", replicas: 1 }));
+    const { pod: hold } = remedyOf(library, coordinatorUrl);
+    await apply(cluster, service("web"), deployment({ ...hold, name: "web", replicas: 1 }));
     await rolledOut(cluster, "web");
     await cluster.kubectl(["label", "namespace", "default", `${holdLabel}=enabled`]);
-    for (const app of ["held", "web"])
-      await cluster.kubectl(["delete", "pod", "-l", `app=${app}`, "--wait=false"]);
+    for (const app of ["held", "web"]) {
+      // The last endpoint of a Service is not held.
+      const [pod = ""] = await podNames(cluster, app);
+      await cluster.kubectl(["delete", "pod", pod, "--wait=false"]);
+    }
     const reports = "/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports";
     await until(async () => (await cluster.api.list(reports)).length > 1, { what: "reports of both pods" });
     for (const account of accounts) {

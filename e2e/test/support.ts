@@ -1,14 +1,9 @@
 import { Cluster, type ClusterOptions, type Manifest } from "../cluster/index.ts";
 import { podFields } from "../cluster/workload.ts";
 
-/** Progress only when asked for: E2E_VERBOSE=1. E2E_AUDIT_LOG names a file for what service accounts ask the API server for. */
+/** Progress only when asked for: E2E_VERBOSE=1. */
 export function quietCluster(options: ClusterOptions): Promise<Cluster> {
-  const { E2E_VERBOSE: verbose, E2E_AUDIT_LOG: auditLog } = process.env;
-  return Cluster.up({
-    ...(auditLog === undefined ? {} : { auditLog }),
-    ...(verbose === "1" ? {} : { say: () => undefined }),
-    ...options,
-  });
+  return Cluster.up(process.env["E2E_VERBOSE"] === "1" ? options : { ...options, say: () => undefined });
 }
 
 export async function apply(cluster: Cluster, ...objects: readonly Manifest[]): Promise<void> {
