@@ -141,25 +141,30 @@ async function soak(
   }
   await reported(60_000);
   await following.stop();
-  await inject(cluster, true);
-  const lessons = await taught(cluster, namespace, "cluster");
-  const known = await until(async () => (await told(cluster, "another")) || undefined, {
-    what: "a new pod that is told of them",
-    timeoutMs: 20_000,
-  }).catch(() => 0);
   const ended = pods.events.filter(({ type }) => type === "deleted").length;
   const requests = await load.end();
   const floor = await idleNode(chartEnvironment("watcher"));
   process.stdout.write(
     `${ended} terminations in ${lengthMs / 60_000} min, ${missed().length} missed, ${restarts} restarts of the API server; ` +
-      `the cluster has taught ${lessons} lessons, and a new pod of another workload is told of ${known}; ` +
       `${[requests, ...usages.map(({ most }) => most), floor].join("; ")}\n`,
   );
   // Nothing collects the reports of the pods that end now.
   const unreported = missed();
   for (const name of unreported) process.stdout.write(`missed: ${name}\n`);
+  say(await lessons(cluster).catch((error: unknown) => `what the cluster has taught: ${String(error)}`));
   await cluster.kubectl(["delete", `deployment/${app}`, `service/${app}`]);
   return unreported.length === 0 ? 0 : 1;
+}
+
+/** There is one a minute. From ten on new pods of other workloads are told of them. */
+async function lessons(cluster: Cluster): Promise<string> {
+  await inject(cluster, true);
+  const count = await taught(cluster, namespace, "cluster");
+  const known = await until(async () => (await told(cluster, "another")) || undefined, {
+    what: "a new pod that is told of them",
+    timeoutMs: 20_000,
+  }).catch(() => 0);
+  return `the cluster has taught ${count} lessons; a new pod of another workload is told of ${known}`;
 }
 
 await runMain(async () => {
