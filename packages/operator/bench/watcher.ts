@@ -9,8 +9,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { bundled } from "../image/built.ts";
 import { chartEnvironment } from "./chart-environment.ts";
+import { writeOperator } from "./operator-program.ts";
 import { CoordinatorStandIn } from "../test/watcher-coordinator.ts";
 import { asIptablesSave, asNftList, type Service } from "../test/watcher-rule-sets.ts";
 
@@ -18,8 +18,7 @@ const [seconds = "20", count = "5000"] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), "lameduck-bench-"));
 const tokenFile = join(directory, "token");
 writeFileSync(tokenFile, "token");
-const program = join(directory, "lameduck-operator.cjs");
-writeFileSync(program, await bundled("operator/dist/main.js"));
+const program = await writeOperator(directory);
 
 const services = (length: number): Service[] =>
   Array.from({ length }, (_, index) => ({

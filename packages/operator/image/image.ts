@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { carrierKeys, initFile, registerFile } from "@lameduck/operator";
-import { builtInit, bundled, type Processor } from "./built.ts";
+import { builtInit, bundled, operatorFile, operatorFiles, type Processor } from "./built.ts";
 import { librariesFor } from "./libraries.ts";
 import { nodeBinary } from "./node-binary.ts";
 import { programsFor } from "./programs.ts";
@@ -21,7 +21,7 @@ const processors: readonly Processor[] = ["x64", "arm64"];
  */
 export const places = {
   node: "/usr/local/bin/node",
-  operator: "/lameduck-operator.cjs",
+  operator: `/${operatorFile}`,
   init: `/${initFile}`,
   register: `/${registerFile}`,
   carrier: "/carrier",
@@ -102,7 +102,7 @@ async function ownFiles(): Promise<LayerFile[]> {
     { to: "/etc/passwd", mode, content: "lameduck:x:65532:65532::/:/sbin/nologin\n" },
     { to: "/etc/group", mode, content: "lameduck:x:65532:\n" },
     { to: "/LICENSE", mode, from: join(root, "LICENSE") },
-    { to: places.operator, mode, content: await bundled("operator/dist/main.js") },
+    ...Array.from(await operatorFiles(), ([name, content]) => ({ to: `/${name}`, mode, content })),
     { to: places.register, mode, content: register },
     { to: `${places.carrier}/${registerFile}`, mode, content: register },
     ...processors.map((processor) => ({

@@ -62,8 +62,9 @@ export class CoordinatorStandIn {
     return this;
   }
 
-  gone(number: number): void {
-    this.#withdrawn.delete(number);
+  /** @returns whether it was there. */
+  gone(number: number): boolean {
+    return this.#withdrawn.delete(number);
   }
 
   /** Another process at the same address, that knows nothing of the one before. */

@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { CoordinatorApi } from "../../test/coordinator/fixture.ts";
-import { bundled } from "../../image/built.ts";
 import { chartEnvironment } from "../chart-environment.ts";
+import { writeOperator } from "../operator-program.ts";
 import { SimulatedConsumer } from "./simulated-consumer.ts";
 
 const { values } = parseArgs({
@@ -95,9 +95,7 @@ await writeFile(
     clusters: [{ name: "c", cluster: { server: api.url } }],
   }),
 );
-// The file that the image has.
-const main = join(folder, "lameduck-operator.cjs");
-await writeFile(main, await bundled("operator/dist/main.js"));
+const main = await writeOperator(folder);
 const flags = ["--port=0", "--metrics-port=0", "--address=127.0.0.1", `--kubeconfig=${kubeconfig}`];
 const child = spawn(process.execPath, [main, "coordinator", ...flags], {
   stdio: ["ignore", "ignore", "pipe"],
