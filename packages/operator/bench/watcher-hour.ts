@@ -69,7 +69,12 @@ function read({ pid }: ChildProcess): Reading {
   const of = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1_000;
   const fields = (readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1] ?? "").split(" ").map(Number);
   const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15);
-  return { resident: of("VmRSS"), anonymous: of("RssAnon"), own: user + system, programs: childUser + childSystem };
+  return {
+    resident: of("VmRSS"),
+    anonymous: of("RssAnon"),
+    own: user + system,
+    programs: childUser + childSystem,
+  };
 }
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-bench-"));
@@ -107,7 +112,9 @@ try {
   const began = performance.now();
   let before = { at: began, reading: read(child) };
   const idle = before.reading;
-  process.stdout.write(`idle: ${idle.resident.toFixed(1)} MB, of it anonymous ${idle.anonymous.toFixed(1)}\n`);
+  process.stdout.write(
+    `idle: ${idle.resident.toFixed(1)} MB, of it anonymous ${idle.anonymous.toFixed(1)}\n`,
+  );
   const end = began + Number(values.minutes) * 60_000;
   for (let turn = 0, next = began; performance.now() < end; turn++) {
     const service = services[turn % size] as { endpoints: string[] } | undefined;

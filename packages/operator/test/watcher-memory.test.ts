@@ -59,7 +59,11 @@ describe("the watcher of the image", () => {
     writeFileSync(join(directory, "nft"), `#!/bin/sh\n${nft}\n`, { mode: 0o755 });
     const coordinator = await CoordinatorStandIn.start();
     try {
-      const args = [`--coordinator=${coordinator.url.href}`, `--token-file=${tokenFile}`, "--log-level=error"];
+      const args = [
+        `--coordinator=${coordinator.url.href}`,
+        `--token-file=${tokenFile}`,
+        "--log-level=error",
+      ];
       const consumer = ["--consumer=kube-proxy=nftables", "--node=node1"];
       await using watcher = new Started([program, "watcher", ...args, ...consumer]);
       coordinator.withdraw("10.0.0.1");
