@@ -12,7 +12,6 @@ import type { Consumer } from "../src/watcher/consumers/consumer.ts";
 import { envoy, hostsInUse } from "../src/watcher/consumers/envoy.ts";
 import { haproxy } from "../src/watcher/consumers/haproxy.ts";
 import { httpEndpoint } from "../src/watcher/consumers/http.ts";
-import { nginx } from "../src/watcher/consumers/nginx.ts";
 import { serversOf, traefik } from "../src/watcher/consumers/traefik.ts";
 import { eventually, freePort, programOf, running } from "./watcher-live.ts";
 
@@ -77,69 +76,6 @@ backend pods
       haproxy({ path: join(directory, "none.sock") }).stillUsed(pods, signal),
       /none\.sock/,
     );
-  });
-});
-
-describe("nginx, the real one", skipWithout("nginx"), () => {
-  const configure = (folder: string, servers: readonly string[]): void => {
-    const whole = `daemon off;
-pid ${folder}/nginx.pid;
-error_log ${folder}/error.log;
-worker_processes 2;
-events {}
-http {
-  access_log off;
-  client_body_temp_path ${folder}; proxy_temp_path ${folder}; fastcgi_temp_path ${folder}; uwsgi_temp_path ${folder}; scgi_temp_path ${folder};
-  include upstreams/*.conf;
-  server { listen unix:${folder}/nginx.sock; location / { proxy_pass http://pods; } }
-}
-`;
-    writeFileSync(join(folder, "nginx.conf"), whole);
-    replace(folder, servers);
-  };
-  const replace = (folder: string, servers: readonly string[]): void => {
-    const list = servers.map((server) => `server ${server};`).join(" ");
-    writeFileSync(join(folder, "new"), `upstream pods { ${list} }\n`);
-    renameSync(join(folder, "new"), join(folder, "upstreams", "pods.conf"));
-  };
-
-  it("lets go of an address when workers run that have never read it, not when the file changes", async () => {
-    const folder = join(directory, "nginx");
-    mkdirSync(join(folder, "upstreams"), { recursive: true });
-    configure(folder, ["127.0.0.5:80", "127.0.0.6:80", "[::1]:80"]);
-    const file = join(folder, "nginx.conf");
-    await using started = running(programOf("nginx") ?? "", ["-c", file, "-e", join(folder, "error.log")]);
-    const seen = nginx(file, join(folder, "nginx.pid"));
-    await eventually(uses(seen), are("127.0.0.5", "127.0.0.6", "::1"));
-    replace(folder, ["127.0.0.6:80"]);
-    // No file names two of them any more, and the workers still have them.
-    const untilReload = Date.now() + 1_500;
-    while (Date.now() < untilReload)
-      assert.equal(await uses(seen)(), "127.0.0.5 127.0.0.6 ::1", "the workers are older than the file");
-    started.process.kill("SIGHUP");
-    await eventually(uses(seen), are("127.0.0.6"));
-    // A change that does not concern an address does not bring it back.
-    replace(folder, ["127.0.0.6:80", "127.0.0.7:80"]);
-    assert.equal(await uses(seen)(), "127.0.0.6 127.0.0.7");
-    await assert.rejects(nginx(file, join(folder, "other.pid")).stillUsed(pods, signal), /no process id/);
-  });
-
-  it("does not count workers that are shutting down", async () => {
-    const folder = join(directory, "nginx-old");
-    mkdirSync(join(folder, "upstreams"), { recursive: true });
-    configure(folder, ["127.0.0.5:80"]);
-    const file = join(folder, "nginx.conf");
-    await using started = running(programOf("nginx") ?? "", ["-c", file, "-e", join(folder, "error.log")]);
-    const seen = nginx(file, join(folder, "nginx.pid"));
-    await eventually(uses(seen), are("127.0.0.5"));
-    // A request under way keeps its worker until it is over.
-    const client = connect(join(folder, "nginx.sock"));
-    await once(client, "connect");
-    client.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab");
-    replace(folder, ["127.0.0.6:80"]);
-    started.process.kill("SIGHUP");
-    await eventually(uses(seen), are("127.0.0.6"));
-    client.destroy();
   });
 });
 

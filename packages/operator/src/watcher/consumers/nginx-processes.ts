@@ -1,43 +1,98 @@
-import { readdir, readFile } from "node:fs/promises";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { uptime } from "node:os";
+import { messageOf } from "@lameduck/drain/common";
 import { unreadable } from "./consumer.ts";
 
 /** Linux tells times of processes in hundredths of a second, on every architecture. */
-const ticksPerSecond = 100;
+const millisecondsPerTick = 10;
 
-/** When the workers of an nginx started that accept connections, milliseconds since 1970. @throws {OperatorError} where there are none. */
-export async function workerStarts(pidFile: string): Promise<readonly number[]> {
-  const master = Number((await readFile(pidFile, "latin1").catch(() => "")).trim());
-  if (!Number.isInteger(master) || master <= 0) throw unreadable(pidFile, "it holds no process id");
-  const [uptime = NaN] = (await readFile("/proc/uptime", "latin1")).split(" ").map(Number);
-  const booted = Date.now() - uptime * 1_000;
-  const starts: number[] = [];
-  for (const name of await childrenOf(master)) {
-    const own = await processOf(name);
-    // A worker that is shutting down accepts no connection. The cache manager is no worker.
-    if (own === undefined || own.parent !== master || own.title !== "nginx: worker process") continue;
-    starts.push(booted + (own.startedAt / ticksPerSecond) * 1_000);
+export interface Worker {
+  readonly pid: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+}
+
+export interface Workers {
+  readonly master: string;
+  readonly accepting: readonly Worker[];
+  /** They accept nothing, and finish what they have accepted. */
+  readonly leaving: readonly Worker[];
+}
+
+/** The master and its children at a moment at which it read no configuration. */
+export interface Rest {
+  readonly master: string;
+  readonly children: ReadonlySet<string>;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** @throws {OperatorError} where no worker accepts connections, or more do than those of one master. */
+export function workersOf(pidFile: string): Workers {
+  const master = masterOf(pidFile);
+  // While the binary is replaced, the workers of both masters accept.
+  if (existsSync(`${pidFile}.oldbin`)) throw unreadable(pidFile, "nginx's binary is being replaced");
+  const booted = Date.now() - uptime() * 1_000;
+  const accepting: Worker[] = [];
+  const leaving: Worker[] = [];
+  for (const pid of childrenOf(master)) {
+    const own = processOf(pid);
+    if (own?.parent !== master) continue;
+    const worker = { pid, startedAt: booted + own.startedAt * millisecondsPerTick };
+    // The cache manager is no worker.
+    if (own.title === "nginx: worker process") accepting.push(worker);
+    else if (own.title === "nginx: worker process is shutting down") leaving.push(worker);
   }
-  if (starts.length === 0)
-    throw unreadable(pidFile, `process ${master} has no worker here; the watcher must see nginx's processes`);
-  return starts;
+  if (accepting.length > 0) return { master, accepting, leaving };
+  throw unreadable(pidFile, `process ${master} has no worker here; the watcher must see nginx's processes`);
+}
+
+/**
+ * The children of a master that rests now. A worker that is none of them comes from a reload that begins later. While the master reloads it blocks its
+ * signals; it waits for them with none blocked. Everybody may read that. @returns undefined where it does not rest, or is not there.
+ */
+export function restOf(pidFile: string): Rest | undefined {
+  try {
+    const master = masterOf(pidFile);
+    if (!/^SigBlk:\s+0+$/m.test(readFileSync(`/proc/${master}/status`, "latin1"))) return undefined;
+    const children = new Set(childrenOf(master));
+    return { master, children, at: performance.timeOrigin + performance.now() };
+  } catch {
+    return undefined;
+  }
+}
+
+function masterOf(pidFile: string): string {
+  const text = contentOf(pidFile).trim();
+  if (/^[1-9]\d*$/.test(text)) return text;
+  throw unreadable(pidFile, "it holds no process id");
 }
 
 /** The children that the kernel lists, or all processes where it lists none. */
-async function childrenOf(pid: number): Promise<readonly string[]> {
-  const listed = await readFile(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => undefined);
-  if (listed !== undefined) return listed.split(" ").filter((one) => one !== "");
-  return (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+function childrenOf(pid: string): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean);
+  } catch (error) {
+    if (!existsSync(`/proc/${pid}`)) throw unreadable(`/proc/${pid}`, messageOf(error), { cause: error });
+    return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  }
 }
 
-async function processOf(
-  pid: string,
-): Promise<{ parent: number; startedAt: number; title: string } | undefined> {
-  const read = (file: string): Promise<string> => readFile(`/proc/${pid}/${file}`, "latin1").catch(() => "");
-  const stat = await read("stat");
+function processOf(pid: string): { parent: string; startedAt: number; title: string } | undefined {
+  const stat = contentOf(`/proc/${pid}/stat`);
   // The name in parentheses may hold anything, parentheses too.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [, parent = ""] = fields;
   if (parent === "" || !stat.includes("(nginx)")) return undefined;
-  const title = (await read("cmdline")).replaceAll("\0", " ").trim();
-  return { parent: Number(parent), startedAt: Number(fields[19]), title };
+  const title = contentOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
+  return { parent, startedAt: Number(fields[19]), title };
+}
+
+/** Empty for what is not there: a process may end at any time. */
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
 }
