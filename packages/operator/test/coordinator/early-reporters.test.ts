@@ -94,7 +94,7 @@ describe("a consumer that reported too early is named", () => {
     }
     await until(() => coordinator.status().released === 1, "the release");
     for (const at of [1, 1, 0, 0]) await blame(at);
-    assert.deepEqual(await counted(), ["unknown 1", "kube-proxy/node1 1"]);
+    assert.deepEqual(await counted(), ["kube-proxy/node1 1"]);
   });
 
   it("and nobody, where the address belongs to nobody in the cluster", async () => {

@@ -48,3 +48,23 @@ test("a pod is released when every node has reported its withdrawal, and not bef
   assert.equal((await ask({ path: `/v1/pods/shop/web-1?uid=${uid}`, from: "127.0.0.5" })).status, 404);
   assert.deepEqual((await report("node1", { epoch, applied: 1, known: 1 })).withdrawn, []);
 });
+
+test("a pod that no Service lists decides by itself with consistency, too", async () => {
+  const uids: string[] = [];
+  await using all = await coordinating((scene) => {
+    scene.node("node1");
+    const spec = { acknowledgements: { mode: "consistency" } };
+    scene.api.put("lameduck.dev/drainpolicies", "default", { metadata: { namespace: "shop" }, spec });
+    uids.push(scene.pod("web-1", "127.0.0.5"));
+    const { metadata } = scene.api.put("pods", "worker-1", {
+      metadata: { namespace: "shop" },
+      spec: { nodeName: "node1", containers: [{ name: "app" }] },
+      status: { phase: "Running", podIPs: [{ ip: "127.0.0.6" }] },
+    });
+    uids.push(metadata.uid);
+  });
+  const modeOf = async (name: string, uid = "", from = ""): Promise<unknown> =>
+    fieldsOf((await all.ask({ path: `/v1/pods/shop/${name}?uid=${uid}`, from })).text)["mode"];
+  assert.equal(await modeOf("web-1", uids[0], "127.0.0.5"), "consistency");
+  assert.equal(await modeOf("worker-1", uids[1], "127.0.0.6"), "availability");
+});

@@ -241,6 +241,22 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "incomplete");
   });
 
+  it("of a pod that no Service lists nobody ever says so, except who is declared", () => {
+    const isUnlisted = (acknowledgements: object, isListed: boolean, hostPort?: number): boolean => {
+      const model = new Model({ mode: "consistency", ...acknowledgements });
+      model.synced(5_000);
+      model.pod("a", true, { ...(hostPort && { hostPort }) });
+      if (isListed) model.publish("a", false);
+      assert.equal(model.terminations.isUnlisted(model.record("a"), model.now), false, "it may just be gone");
+      model.pass(6_000);
+      return model.terminations.isUnlisted(model.record("a"), model.now);
+    };
+    assert.equal(isUnlisted({}, false), true);
+    assert.equal(isUnlisted({}, true), false);
+    assert.equal(isUnlisted({}, false, 80), false);
+    assert.equal(isUnlisted({ external: "http/cdn" }, false), false);
+  });
+
   it("a node that only its proxy has told of counts, until it must have been listed", () => {
     const model = withdrawn();
     model.report("node3", 0);

@@ -100,7 +100,7 @@ export class PodRequests {
     terminations.report(record, fields, now());
     if (isPassedOn) return;
     onPodReport(record, text);
-    if (isNew) onOverruled(record, overruled);
+    if (isNew && record.releasedAt !== undefined) onOverruled(record, overruled);
   }
 
   /** Answers the pod's long polls, because its state has changed. */
@@ -145,7 +145,8 @@ export class PodRequests {
       behind: named.length === 0 ? undefined : [...named, ...more].join(", "),
       last: state === "released" ? progress.last(record, rules) : undefined,
       basis: progress.basis(record, rules),
-      mode: rules.mode,
+      // Nobody will ever release it.
+      mode: terminations.isUnlisted(record, at) ? "availability" : rules.mode,
     });
   }
 }

@@ -123,6 +123,11 @@ export class Releases {
     return this.#routing.chosenSince(this.#cached(record).services, node, withdrawnAt);
   }
 
+  /** Whether a Service lists it, or has listed it. */
+  hasServices(record: TerminationRecord): boolean {
+    return this.#cached(record).services.length > 0;
+  }
+
   /** Whether proxies lead to it: clients that know its address by DNS have no rules. */
   hasProxies(record: TerminationRecord, settings: AcknowledgementSettings): boolean {
     const { throughNodes, byName } = this.routesTo(record);

@@ -9,6 +9,7 @@ import type { KeptPod, KeptSlice } from "./objects.ts";
 import { Pods } from "./pods.ts";
 import { TerminationRecord } from "./record.ts";
 import { Releases } from "./releases.ts";
+import { addedWithin } from "./leads/last-times.ts";
 import type { Routing } from "./leads/routing.ts";
 import { GroupStates } from "./consumer-groups.ts";
 import type { Withdrawals } from "./withdrawals.ts";
@@ -146,6 +147,15 @@ export class Terminations {
     this.releases.begin(now);
     if (this.#pending.has(record)) this.#decide(record, now);
     return record;
+  }
+
+  /** Whether no Service lists it, nor has listed it for so long that proxies have applied that, and nobody else is known who might send to it. */
+  isUnlisted(record: TerminationRecord, now: number): boolean {
+    const { isHostNetwork, hasHostPort, namespace } = record;
+    const isKnown = this.#syncedAt !== undefined && now - this.#syncedAt > addedWithin;
+    const { external } = this.#options.settings.of(namespace);
+    if (!isKnown || isHostNetwork || hasHostPort || external !== undefined) return false;
+    return !this.releases.hasServices(record);
   }
 
   /** Takes a report of the pod. Later values replace earlier ones. */
