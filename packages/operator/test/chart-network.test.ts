@@ -131,11 +131,13 @@ describe("the chart's NetworkPolicies", () => {
     assert.ok(!reaches(collecting, operatorNames.ports.webhook, webhook));
   });
 
-  it("let names be looked up", () => {
+  it("let names be looked up, also where DNS listens on another port than its Service", () => {
     for (const pod of [webhook, collecting]) {
       const ports = policiesOf(pod).flatMap(({ egress }) => egress.flatMap((rule) => rule.ports));
-      const dns = ports.filter(({ port }) => port === 53).map(({ protocol = "TCP" }) => protocol);
-      assert.deepEqual(dns.sort(), ["TCP", "UDP"]);
+      for (const number of [53, 5353, 8053]) {
+        const dns = ports.filter(({ port }) => port === number).map(({ protocol = "TCP" }) => protocol);
+        assert.deepEqual(dns.sort(), ["TCP", "UDP"]);
+      }
     }
   });
 
