@@ -6,6 +6,7 @@ import { clientOf, isReady } from "./client.ts";
 import { lastWords, start, stateOf, type ComponentPlan, type RunningComponent } from "./component.ts";
 import { controllers, domainNameServer, etcdAndApiServer, issueCredentials } from "./control-plane.ts";
 import { publishDomainNames } from "./network/domain-names.ts";
+import { isEnforcing, policyEnforcers } from "./network/policies.ts";
 import { ClusterError } from "./errors.ts";
 import { createNodeCgroup } from "./host/cgroups.ts";
 import { connect } from "./host/network.ts";
@@ -16,7 +17,7 @@ import { until } from "./host/until.ts";
 import { giveStore, waitForContainerd } from "./images/store.ts";
 import { nodeRoot, planNode } from "./node.ts";
 import type { Settings } from "./options.ts";
-import { prepare } from "./prepare.ts";
+import { prepare, prepareKubeRouter } from "./prepare.ts";
 import { writeState, type ClusterState } from "./state.ts";
 import { identify } from "./host/processes.ts";
 
@@ -38,6 +39,7 @@ export async function bringUp({
 }: BringUp): Promise<ClusterState> {
   const { programs, store } = await prepare(say);
   const runc = await requireProgram("runc");
+  const kubeRouter = settings.networkPolicies ? await prepareKubeRouter(say) : undefined;
   signal.throwIfAborted();
 
   const begun = performance.now();
@@ -95,6 +97,12 @@ export async function bringUp({
       what: `${settings.nodes} nodes Ready`,
     });
     progress(`${numbers.map(nodeName).join(", ")} Ready`);
+    if (kubeRouter !== undefined) {
+      const enforcers = { state: directory, kubeRouter, authority: credentials.authority, numbers };
+      for (const plan of await policyEnforcers(api, enforcers)) await launch(plan);
+      await until(() => allEnforcing(nodes, components), { ...waiting, what: "NetworkPolicies enforced" });
+      progress("NetworkPolicies enforced");
+    }
   } finally {
     api.close();
   }
@@ -154,6 +162,14 @@ async function allUsable(
   if (usable.length < count) return false;
   await api.get("/api/v1/namespaces/default/serviceaccounts/default");
   return true;
+}
+
+async function allEnforcing(
+  nodes: readonly Sandbox[],
+  components: readonly RunningComponent[],
+): Promise<boolean> {
+  await allAlive(components);
+  return (await Promise.all(nodes.map(isEnforcing))).every(Boolean);
 }
 
 async function allAlive(components: readonly RunningComponent[]): Promise<void> {

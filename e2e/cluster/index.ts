@@ -19,6 +19,6 @@ export {
 } from "./images/catalogue.ts";
 export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions } from "./options.ts";
-export { prepare, prepareHelm } from "./prepare.ts";
+export { prepare, prepareHelm, prepareKubeRouter } from "./prepare.ts";
 export { leftovers, tearDown } from "./teardown.ts";
 export type { Manifest } from "./workload.ts";

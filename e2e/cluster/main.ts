@@ -6,7 +6,8 @@ import { interruption, runMain } from "../program.ts";
 const usage = `usage: npm run cluster -- COMMAND
 
   up [--nodes 5] [--proxy-lag 1s,1s,2s,5s,10s] [--proxy-mode iptables|nftables]
-     [--audit-log FILE]  bring up a Kubernetes of several nodes in namespaces of this machine
+     [--network-policies] [--audit-log FILE]
+                         bring up a Kubernetes of several nodes in namespaces of this machine
   down                   end it, and remove everything that it left
   status [--json]        show the components, their state and memory
   kubectl -- ARGS        run kubectl on it
@@ -26,6 +27,7 @@ async function up(args: readonly string[]): Promise<number> {
       nodes: { type: "string", default: "5" },
       "proxy-lag": { type: "string", default: "1s" },
       "proxy-mode": { type: "string", default: "iptables" },
+      "network-policies": { type: "boolean", default: false },
       "audit-log": { type: "string" },
     },
   });
@@ -33,6 +35,7 @@ async function up(args: readonly string[]): Promise<number> {
     nodes: Number(values.nodes),
     proxyLag: values["proxy-lag"].split(","),
     proxyMode: values["proxy-mode"] as ProxyMode,
+    networkPolicies: values["network-policies"],
     ...(values["audit-log"] === undefined ? {} : { auditLog: values["audit-log"] }),
     detached: true,
     signal: interruption(),

@@ -9,6 +9,8 @@ export interface ClusterOptions {
   /** kube-proxy's minSyncPeriod per node, the last one for all nodes that follow; "1s" unless given. */
   readonly proxyLag?: readonly string[];
   readonly proxyMode?: ProxyMode;
+  /** NetworkPolicies are enforced on each node, by kube-router; false unless given. */
+  readonly networkPolicies?: boolean;
   /** A file to which the API server adds what service accounts ask for, but for those of kube-system; $E2E_AUDIT_LOG unless given. */
   readonly auditLog?: string;
   /** Says what is being done; stderr unless given. */
@@ -22,11 +24,12 @@ export interface Settings {
   readonly nodes: number;
   readonly proxyLag: readonly string[];
   readonly proxyMode: ProxyMode;
+  readonly networkPolicies: boolean;
   readonly auditLog?: string;
 }
 
 export function settle(options: ClusterOptions): Settings {
-  const { nodes = 5, proxyLag = ["1s"], proxyMode = "iptables" } = options;
+  const { nodes = 5, proxyLag = ["1s"], proxyMode = "iptables", networkPolicies = false } = options;
   const { auditLog = process.env["E2E_AUDIT_LOG"] } = options;
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > maximumNodes)
     throw badOption("nodes", `${nodes} is not between 1 and ${maximumNodes}`);
@@ -40,5 +43,5 @@ export function settle(options: ClusterOptions): Settings {
     if (!/^(\d+(\.\d+)?(ms|s|m))+$/.test(lag))
       throw badOption("proxy lag", `"${lag}" is not a Go duration such as "500ms" or "10s"`);
   const audited = auditLog === undefined ? {} : { auditLog: resolve(auditLog) };
-  return { nodes, proxyLag: lags, proxyMode, ...audited };
+  return { nodes, proxyLag: lags, proxyMode, networkPolicies, ...audited };
 }

@@ -1,6 +1,6 @@
 import { cacheDirectory } from "./host/paths.ts";
-import { buildHelm, buildPrograms, type Programs } from "./host/programs.ts";
-import { requireHost } from "./host/requirements.ts";
+import { buildHelm, buildKubeRouter, buildPrograms, type Programs } from "./host/programs.ts";
+import { requireHost, requireProgram } from "./host/requirements.ts";
 import { catalogue } from "./images/catalogue.ts";
 import { prepareStore } from "./images/store.ts";
 
@@ -22,4 +22,10 @@ export async function prepare(say: (line: string) => void): Promise<Prepared> {
 /** The same for Helm, which no cluster needs to run. */
 export async function prepareHelm(say: (line: string) => void): Promise<void> {
   await buildHelm(cacheDirectory(), say);
+}
+
+/** The same for what enforces NetworkPolicies. @returns the path of kube-router, which calls ipset. */
+export async function prepareKubeRouter(say: (line: string) => void): Promise<string> {
+  await requireProgram("ipset");
+  return buildKubeRouter(cacheDirectory(), say);
 }

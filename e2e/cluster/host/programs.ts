@@ -61,7 +61,7 @@ async function linkerFlags(module: Module, go: string): Promise<string> {
 }
 
 const modules = ["runtime", "kubernetes", "coredns"] as const;
-type Module = (typeof modules)[number] | "helm";
+type Module = (typeof modules)[number] | "helm" | "kube-router";
 
 async function directoryOf(module: Module, cache: string): Promise<string> {
   const source = join(sources, module);
@@ -127,6 +127,11 @@ export async function compile(name: string, cache: string): Promise<string> {
 /** Helm, which no cluster needs to run: only the tests of our chart ask for it. @returns its path. */
 export async function buildHelm(cache: string, say: (line: string) => void): Promise<string> {
   return join(await buildModule("helm", cache, say), "helm");
+}
+
+/** kube-router, which only a cluster that enforces NetworkPolicies runs. @returns its path. */
+export async function buildKubeRouter(cache: string, say: (line: string) => void): Promise<string> {
+  return join(await buildModule("kube-router", cache, say), "kube-router");
 }
 
 /** Every program of the cluster, built at most once per content of go.mod and go.sum. */
