@@ -11,9 +11,11 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
   ClusterError,
+  findProgram,
   leftovers,
   prepare,
   prepareHelm,
+  prepareKubeRouter,
   refuseIfInUse,
   requireHost,
   stateDirectory,
@@ -90,7 +92,10 @@ async function main(): Promise<number> {
   await requireHost(say);
   if (!(await build())) return 1;
   await prepare(say);
-  if (files.some((file) => file.endsWith("install.test.ts"))) await prepareHelm(say);
+  const runs = (name: string): boolean => files.some((file) => file.endsWith(`/${name}.test.ts`));
+  if (runs("install")) await prepareHelm(say);
+  // The test itself says that it does nothing without ipset.
+  if (runs("network-policy") && (await findProgram("ipset")) !== undefined) await prepareKubeRouter(say);
   stop.signal.throwIfAborted();
   // One file at a time: there is one cluster.
   const options = ["--test", "--test-concurrency=1", `--test-timeout=${limits.fileMs}`];
