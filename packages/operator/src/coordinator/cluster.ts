@@ -1,4 +1,4 @@
-import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
+import type { Change, KubernetesClient, KubernetesObject, QuotaOptions, Source } from "@lameduck/kube";
 import { BoundedCache } from "../exposure/bounded-cache.ts";
 import { gatewayRoutes, type GrantObject, inVersion, keepPolicy } from "../exposure/objects.ts";
 import { type Reading, sourcesOf, type SourcesOptions } from "../exposure/sources.ts";
@@ -9,7 +9,7 @@ import {
   keepRoutingService,
 } from "./state/leads/routing-objects.ts";
 import type { Nodes } from "./state/nodes.ts";
-import { keepNode, keepPod, keepSlice } from "./state/objects.ts";
+import { keepNode, keepPod, keepSlice, sizeOfSlice } from "./state/objects.ts";
 import type { Routing } from "./state/leads/routing.ts";
 import type { Terminations } from "./state/terminations.ts";
 import type { PolicySettings } from "./settings.ts";
@@ -26,6 +26,8 @@ export interface ClusterOptions extends SourcesOptions {
 
 /** Seconds after which the watch of EndpointSlices is renewed: it gives a sign of life each time, also where nothing changes. */
 const slicesRenewal = 5;
+/** What is kept of the EndpointSlices of one namespace: bytes, for some 100,000 endpoints. */
+const slicesQuota = 32 * 1024 * 1024;
 /** Milliseconds without such a sign, after which nobody knows here which pods are published. */
 const longestUnheard = 15_000;
 
@@ -58,19 +60,18 @@ export class Cluster {
       };
       return read(name, path, keep, changed, reading);
     };
+    const quotaOf = <Kept extends KubernetesObject>(name: string): QuotaOptions<Kept> =>
+      keeping.quota(name, (full) => {
+        routing.listed(name, full);
+        onChange();
+      });
     /** What whoever may write into a namespace may make any number of. */
     const bounded = <Kept extends KubernetesObject>(
       name: string,
       path: string,
       keep: (object: never) => Kept,
       take: (change: Change<Kept>) => void,
-    ): Source<Kept> => {
-      const listed = (full: ReadonlySet<string>): void => {
-        routing.listed(name, full);
-        onChange();
-      };
-      return source(name, path, keep, take, { quota: keeping.quota(name, listed) });
-    };
+    ): Source<Kept> => source(name, path, keep, take, { quota: quotaOf(name) });
     this.#essential = [
       source("pods", "/api/v1/pods", keepPod, (change) => terminations.pod(change, now())),
       source(
@@ -78,7 +79,11 @@ export class Cluster {
         "/apis/discovery.k8s.io/v1/endpointslices",
         keepSlice,
         (change) => terminations.slice(change, now()),
-        { renewal: slicesRenewal, onHeard: () => (this.#slicesHeardAt = now()) },
+        {
+          quota: { ...quotaOf("endpointslices"), sizeOf: sizeOfSlice, most: slicesQuota },
+          renewal: slicesRenewal,
+          onHeard: () => (this.#slicesHeardAt = now()),
+        },
       ),
       source("nodes", "/api/v1/nodes", keepNode, (change) => nodes.take(change, now())),
       bounded("services", "/api/v1/services", keepRoutingService, (change) => routing.service(change, now())),

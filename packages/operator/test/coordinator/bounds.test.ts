@@ -110,6 +110,22 @@ test("of a namespace's routes so much is kept, and where one is left out no pod 
   assert.ok(Number(kept) < 60, `${kept} of 60 are kept`);
 });
 
+test("of a namespace's EndpointSlices so much is kept, and where one is left out no pod of it is released", async () => {
+  const slice = "discovery.k8s.io/endpointslices";
+  const { all, state } = await withdrawn(({ api }) => {
+    const labels = { "kubernetes.io/service-name": "own" };
+    for (let at = 0; at < 34; at++) {
+      const targetRef = { kind: "Pod", uid: `${at}`.padEnd(1_000_000, "x") };
+      const endpoints = [{ addresses: ["10.0.0.1"], targetRef }];
+      api.put(slice, `own-${at}`, { metadata: { namespace: "shop", labels }, endpoints });
+    }
+  });
+  await using _ = all;
+  assert.equal(await state(), "incomplete objects-left-out (missing)");
+  const text = await (await fetch(`http://127.0.0.1:${all.metricsPort}/metrics`)).text();
+  assert.match(text, /^lameduck_known_objects\{kind="endpointslices"\} 34$/m, "of 35");
+});
+
 test("routes of a namespace that are left out count for nothing once all of them fit again", () => {
   const routing = new Routing();
   const needs = (): readonly string[] => routing.of(["shop/web"]).needs;
