@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
 import { ipvsRules } from "../src/watcher/kube-proxy/ipvs.ts";
 import {
   emptyRules,
@@ -49,6 +52,37 @@ describe("kube-proxy in a cluster of two address families", () => {
     await assert.rejects(hidden.stillUsed(["10.244.1.5"], signal), /IPVS/);
     const seen = new KubeProxy([left, marks, place("ipvs", { used: new Set(["10.244.1.5"]) })]);
     assert.deepEqual(await seen.stillUsed(["10.244.1.5"], signal), new Set(["10.244.1.5"]));
+  });
+});
+
+describe("changes of kube-proxy's rules", () => {
+  const told = async (context: TestContext, monitored: readonly AddressFamily[]): Promise<boolean> => {
+    const folder = mkdtempSync(join(tmpdir(), "lameduck-families-"));
+    writeFileSync(join(folder, "nft"), "#!/bin/sh\nexec sleep 60\n", { mode: 0o755 });
+    const own = process.env["PATH"];
+    process.env["PATH"] = `${folder}:${own}`;
+    const place = (of: AddressFamily) => ({
+      mode: of,
+      isMonitored: monitored.includes(of),
+      used: (family: AddressFamily) =>
+        Promise.resolve(family === of ? { used: new Set<string>() } : undefined),
+    });
+    const seen = new KubeProxy([place("ip"), place("ip6")]);
+    context.after(() => {
+      process.env["PATH"] = own;
+      rmSync(folder, { recursive: true });
+    });
+    await seen.stillUsed(both, signal);
+    const end = AbortSignal.timeout(1_000);
+    await seen.changed(performance.now(), end);
+    seen.rest();
+    return end.aborted;
+  };
+
+  it("are waited for only where the rules of each family tell of them", async (context) => {
+    assert.equal(await told(context, ["ip", "ip6"]), true, "both are waited for");
+    assert.equal(await told(context, ["ip6"]), false);
+    assert.equal(await told(context, ["ip"]), false);
   });
 });
 

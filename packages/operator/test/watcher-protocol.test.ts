@@ -213,6 +213,7 @@ describe("the watcher and a coordinator", () => {
       for (let count = 0; count < 5; count++) coordinator.withdraw(`10.0.1.${count}`);
       await until("applied", () => coordinator.progress().applied === 5);
       consumer.used.add("10.0.0.9");
+      await until("parked", () => coordinator.parked === 1);
       await coordinator.restart();
       coordinator.withdraw("10.0.0.9");
       await until("it is back", () => coordinator.reports.some(({ report }) => report.known === 1));
@@ -264,5 +265,17 @@ describe("the watcher and a coordinator", () => {
       assert.equal(failures.length, 1, "it is told once");
       coordinator.isMany = false;
       await until("applied", () => coordinator.progress().applied === 1);
+    }));
+
+  it("does not ask without a pause where nobody holds its questions back", () =>
+    watching(async ({ coordinators: [coordinator], failures }) => {
+      assert.ok(coordinator);
+      coordinator.isHasty = true;
+      await until("asked", () => coordinator.reports.length > 0);
+      const from = coordinator.reports.length;
+      await delay(1_000);
+      const asked = coordinator.reports.length - from;
+      assert.ok(asked <= 25, `asked ${asked} times in a second`);
+      assert.deepEqual(failures, []);
     }));
 });

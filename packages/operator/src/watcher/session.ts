@@ -9,6 +9,8 @@ import { Watermark } from "./watermark.ts";
 /** Milliseconds of a long poll while everything is applied, and between heartbeats while something is not. */
 const idleWait = 30_000;
 const heartbeat = 1_000;
+/** Milliseconds between two questions at least: a coordinator that holds none back would be asked a thousand times a second. */
+const leastInterval = 50;
 /** Milliseconds of the first and of the longest pause after a failure. */
 const firstPause = 250;
 const longestPause = 5_000;
@@ -84,10 +86,12 @@ export class Session implements Subscriber {
     while (!signal.aborted)
       try {
         const wait = this.#watermark.isBehind ? heartbeat : idleWait;
-        const answer = await this.#post(this.#epoch === null ? 0 : wait);
-        this.#receive(answer);
+        const next = delay(leastInterval, undefined, { signal });
+        next.catch(() => undefined);
+        this.#receive(await this.#post(this.#epoch === null ? 0 : wait));
         this.#failures = 0;
         this.#problem = undefined;
+        await next;
       } catch (error) {
         if (signal.aborted) return;
         this.#failures++;

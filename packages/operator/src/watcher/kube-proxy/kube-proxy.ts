@@ -48,6 +48,7 @@ export class KubeProxy implements Consumer {
   readonly runsPrograms = true;
   readonly #places: readonly KubeProxyRules[];
   readonly #changes = new RuleChanges();
+  /** All rules that the last look has found, of both families. */
   #isMonitored = false;
 
   constructor(places: readonly KubeProxyRules[]) {
@@ -55,6 +56,7 @@ export class KubeProxy implements Consumer {
   }
 
   async stillUsed(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+    this.#isMonitored = true;
     const six = addresses.filter((address) => isIPv6(address));
     const four = addresses.filter((address) => !isIPv6(address));
     const used = new Set<string>();
@@ -98,7 +100,6 @@ export class KubeProxy implements Consumer {
     signal: AbortSignal,
   ): Promise<{ used: Set<string>; hasRules: boolean; needsIpvs: boolean; hasIpvs: boolean }> {
     const all = { used: new Set<string>(), hasRules: false, needsIpvs: false, hasIpvs: false };
-    this.#isMonitored = true;
     for (const place of this.#places) {
       const found = await place.used(family, addresses, signal);
       if (found === undefined || found.isEmpty === true) continue;

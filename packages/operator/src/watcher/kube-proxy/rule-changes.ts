@@ -46,19 +46,29 @@ export class RuleChanges {
     const now = performance.now();
     if (this.#monitor !== undefined || now - this.#startedAt < retryAfter) return;
     this.#startedAt = now;
-    const child = spawn("nft", monitor, { stdio: ["ignore", "pipe", "ignore"] });
-    this.#monitor = child;
-    child.stdout.on("data", () => this.#changed());
+    const child = started();
+    // Without a free file descriptor it has no output, and fails later.
+    child?.stdout?.on("data", () => this.#changed());
+    if (child?.stdout) this.#monitor = child;
     const ended = (): void => {
       if (this.#monitor !== child) return;
       this.#monitor = undefined;
       this.#tell();
     };
-    child.once("error", ended).once("exit", ended);
+    child?.once("error", ended).once("exit", ended);
   }
 
   #changed(): void {
     this.#changedAt = performance.now();
     this.#tell();
+  }
+}
+
+/** @returns none where the machine has no memory or no process left for it. */
+function started(): ChildProcess | undefined {
+  try {
+    return spawn("nft", monitor, { stdio: ["ignore", "pipe", "ignore"] });
+  } catch {
+    return undefined;
   }
 }
