@@ -184,25 +184,45 @@ describe("the metrics of a real kube-proxy", () => {
   it("are evidence when two syncs have succeeded since it was asked, or when it had just done one and has nothing to do", () => {
     const idle = { finished: 4, lastFinished: 100, lastQueued: 99, pending: 0 };
     const asked = { succeeded: 0, at: 101 };
+    assert.equal(mayBePending({ ...asked, succeeded: 2 }, { ...idle, pending: 3 }, 0.1), false, "two syncs");
     assert.equal(
-      mayBePending({ ...asked, succeeded: 2 }, { ...idle, pending: 3 }, 101.1),
-      false,
-      "two syncs",
-    );
-    assert.equal(
-      mayBePending({ ...asked, succeeded: 1 }, { ...idle, pending: 1 }, 109),
+      mayBePending({ ...asked, succeeded: 1 }, { ...idle, pending: 1 }, 8),
       true,
       "one may have begun before",
     );
-    assert.equal(mayBePending(asked, idle, 102), true, "its watch may be later than the coordinator's");
-    assert.equal(mayBePending(asked, idle, 103.1), false, "it had applied it before we heard of it");
-    assert.equal(mayBePending(asked, { ...idle, lastQueued: 101 }, 200), true, "something is queued");
-    assert.equal(mayBePending(asked, { ...idle, pending: 1 }, 200), true, "something is pending");
+    assert.equal(mayBePending(asked, idle, 1), true, "its watch may be later than the coordinator's");
+    assert.equal(mayBePending(asked, idle, 2.1), false, "it had applied it before we heard of it");
+    assert.equal(mayBePending(asked, { ...idle, lastQueued: 101 }, 99), true, "something is queued");
+    assert.equal(mayBePending(asked, { ...idle, pending: 1 }, 99), true, "something is pending");
     assert.equal(
-      mayBePending(asked, { ...idle, lastFinished: 80 }, 200),
+      mayBePending(asked, { ...idle, lastFinished: 80 }, 99),
       true,
       "it has not heard of the change at all",
     );
+    assert.equal(
+      mayBePending(asked, { ...idle, lastFinished: 120 }, 9),
+      true,
+      "the clock was set back since that sync",
+    );
+  });
+
+  it("do not end the wait sooner when the node's clock is set forward", async (context) => {
+    const now = Date.now();
+    const text = Object.entries({
+      duration_seconds_count: 4,
+      last_timestamp_seconds: now / 1_000,
+      last_queued_timestamp_seconds: now / 1_000 - 1,
+      endpoint_changes_pending: 0,
+    }).map(([name, value]) => `kubeproxy_sync_proxy_rules_${name} ${value}\n`);
+    const server = createServer((_request, response) => response.end(text.join("")));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    context.after(() => server.close());
+    const proxy = syncMetrics(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+    const look = async (): Promise<number> =>
+      (await proxy.stillUsed(["10.244.1.5"], new AbortController().signal)).size;
+    assert.equal(await look(), 1);
+    context.mock.timers.enable({ apis: ["Date"], now: now + 60_000 });
+    assert.equal(await look(), 1);
   });
 
   it("count a sync that failed as finished, and it is no evidence", async () => {

@@ -47,8 +47,10 @@ export function readSyncs(text: string, family: "IPv4" | "IPv6", place: string):
 
 /** What has happened since an address was asked about first. */
 interface Asked {
-  /** Seconds. */
+  /** Seconds since 1970. */
   readonly at: number;
+  /** Seconds, by a clock that nobody sets. */
+  readonly clock: number;
   /** As of the last look. */
   readonly finished: number;
   readonly lastFinished: number;
@@ -65,25 +67,31 @@ const mayHaveAppliedBefore = 10;
 
 /**
  * Whether kube-proxy may still not have applied a change. It has applied it when two syncs have succeeded since we learnt of it. It has also when it
- * synced at about that time, has no pending change, and has had the time to see this one.
+ * synced at about that time, has no pending change, and has had the time to see this one. A sync of the future says that the node's clock was set.
+ * @param waited seconds since then.
  */
 export function mayBePending(
   { succeeded, at }: Pick<Asked, "succeeded" | "at">,
   syncs: Syncs,
-  now: number,
+  waited: number,
 ): boolean {
   if (succeeded >= syncsAfter) return false;
   const isIdle = syncs.pending === 0 && syncs.lastQueued <= syncs.lastFinished;
-  return !(isIdle && now - at >= watchDelay && syncs.lastFinished >= at - mayHaveAppliedBefore);
+  const isRecent = syncs.lastFinished >= at - mayHaveAppliedBefore && syncs.lastFinished <= at + waited;
+  return !(isIdle && waited >= watchDelay && isRecent);
 }
 
 /** A sync that fails is counted as finished, too. Only one that succeeds changes the time of the last. */
-function lookedAgain(before: Asked | undefined, { finished, lastFinished }: Syncs, now: number): Asked {
+function lookedAgain(
+  before: Asked | undefined,
+  { finished, lastFinished }: Syncs,
+  now: Pick<Asked, "at" | "clock">,
+): Asked {
   // A count that falls belongs to a restarted process.
   if (before === undefined || finished < before.finished)
-    return { at: now, finished, lastFinished, succeeded: 0 };
+    return { ...now, finished, lastFinished, succeeded: 0 };
   const succeeded = before.succeeded + (lastFinished === before.lastFinished ? 0 : 1);
-  return { at: before.at, finished, lastFinished, succeeded };
+  return { ...before, finished, lastFinished, succeeded };
 }
 
 /** kube-proxy, by its metrics. They are evidence, not proof: they do not say which changes its watch has delivered. */
@@ -95,14 +103,14 @@ export function syncMetrics(metrics: URL): Consumer {
     basis: "syncs",
     stillUsed: async (addresses, signal) => {
       const { text } = await askHttp(url, signal);
-      const now = Date.now() / 1_000;
+      const now = { at: Date.now() / 1_000, clock: performance.now() / 1_000 };
       const used = new Set<string>();
       const next = new Map<string, Asked>();
       for (const address of addresses.length === 0 ? ["0.0.0.0"] : addresses) {
         const syncs = readSyncs(text, isIPv6(address) ? "IPv6" : "IPv4", url.href);
         const asked = lookedAgain(known.get(address), syncs, now);
         next.set(address, asked);
-        if (mayBePending(asked, syncs, now)) used.add(address);
+        if (mayBePending(asked, syncs, now.clock - asked.clock)) used.add(address);
       }
       known = next;
       return used;
