@@ -1,5 +1,4 @@
 import { request as requestHttp, type IncomingMessage, type RequestOptions } from "node:http";
-import { request as requestHttps } from "node:https";
 import { connect } from "node:net";
 import { unreadable } from "./consumer.ts";
 
@@ -60,7 +59,7 @@ export interface Answer {
 }
 
 /** Returns the body of an answer with status 200. @throws {OperatorError} for any other answer. */
-export function askHttp(url: URL, signal: AbortSignal, question: Question = {}): Promise<Answer> {
+export async function askHttp(url: URL, signal: AbortSignal, question: Question = {}): Promise<Answer> {
   const { method = "GET", body, headers = {}, socketPath } = question;
   const place = `${method} ${url.href}`;
   const options: RequestOptions = {
@@ -69,9 +68,11 @@ export function askHttp(url: URL, signal: AbortSignal, question: Question = {}):
     signal: AbortSignal.any([signal, AbortSignal.timeout(longest)]),
     ...(socketPath === undefined ? {} : { socketPath }),
   };
+  // TLS takes 3 MB, which a watcher of kube-proxy need not have.
+  const request = url.protocol === "https:" ? (await import("node:https")).request : requestHttp;
   return new Promise((resolve, reject) => {
     const failed = (error: Error): void => reject(unreadable(place, error.message, { cause: error }));
-    const sent = (url.protocol === "https:" ? requestHttps : requestHttp)(url, options, (response) => {
+    const sent = request(url, options, (response) => {
       bodyOf(response, mostBytes).then((text) => {
         if (response.statusCode === 200) resolve({ text, headers: response.headers });
         else failed(new Error(`status ${response.statusCode}: ${text.slice(0, 200)}`));
