@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { priorHypotheses } from "../src/belief/hypotheses.ts";
 import { measuredLesson, type MeasuredSender } from "../src/belief/measured.ts";
 import { learn, type Learnt } from "../src/belief/learning.ts";
 import { parseConfig } from "../src/config.ts";
@@ -59,4 +60,22 @@ test("a lesson is a belief, whatever was measured, also of thousands", () => {
     }),
     { numRuns: 50 },
   );
+});
+
+test("of thousands the slowest, and how many were quicker, teach what all of them teach", () => {
+  const all = Array.from({ length: 5_000 }, (_, at) => 200 - 800 * Math.log((at + 0.5) / 5_000));
+  const slowest = letGo(...all.slice(0, 100));
+  /** The mean time until a sender lets go. */
+  const expected = (lesson: readonly number[]): number =>
+    priorHypotheses().reduce(
+      (sum, { delay, mean }, at) => sum + (lesson[at] ?? 0) * (delay + mean) * 4_000,
+      0,
+    );
+  const [whole, told, alone] = [
+    expected(measuredLesson(letGo(...all), 4_000)),
+    expected(measuredLesson(slowest, 4_000, 4_900)),
+    expected(measuredLesson(slowest, 4_000)),
+  ];
+  assert.ok(Math.abs(told - whole) < whole / 10, `${told} and ${whole}`);
+  assert.ok(alone > 2 * whole, `without them it looks slow: ${alone}`);
 });

@@ -1,13 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { learn, learntText, lessonText, measuredLesson, parseLearnt, priorHypotheses } from "@lameduck/drain";
+import {
+  learn,
+  learnText,
+  learntText,
+  lessonText,
+  measuredLesson,
+  parseLearnt,
+  priorHypotheses,
+} from "@lameduck/drain";
 import { Registry } from "@prometheus-io/client";
 import type { Termination } from "../src/coordinator/termination.ts";
 import { inject } from "../src/inject/inject.ts";
 import { defaultSettings } from "../src/policy/settings.ts";
 import { ClusterLessons, fewestLessons } from "../src/records/learning/cluster-lessons.ts";
 import { LearntView } from "../src/records/learning/learnt-view.ts";
-import { learntIn } from "../src/records/learning/lessons.ts";
 import { Records } from "../src/records/records.ts";
 import { describeTermination } from "../src/records/report/describe.ts";
 import { OperatorApi, until } from "./operator-api.ts";
@@ -102,7 +109,8 @@ test("what the cluster has taught is written beside the operator, of measured te
     records.ended(termination);
   };
   ended(released({ uid: "a", name: "a", isMeasured: false }));
-  ended(released({ uid: "b", name: "b" }));
+  const consumers = Object.assign(new Map(released().consumers), { quicker: 50 });
+  ended(released({ uid: "b", name: "b", consumers }));
   await until(() => api.items("lameduck.dev/drainreports").length === 2, "both records");
   const entry = (): string | undefined =>
     (api.get("configmaps", "lameduck-learnt")?.["data"] as Record<string, string> | undefined)?.["cluster"];
@@ -111,7 +119,9 @@ test("what the cluster has taught is written beside the operator, of measured te
     return entry() !== undefined;
   }, "what was learnt");
   assert.equal(api.get("configmaps", "lameduck-learnt")?.metadata["namespace"], "lameduck-system");
-  assert.equal(learntIn(entry())?.terminations, 1);
+  const senders = [5_050, 2_950, 1_950, 1_050, 950].map((at) => ({ at, hasLetGo: true }));
+  const lesson = learnText(undefined, lessonText(measuredLesson(senders, 4_000, 50)));
+  assert.equal(entry()?.split(" ")[1], lesson && learntText(lesson));
   assert.deepEqual(problems, []);
   await records.stop();
   client.close();

@@ -14,6 +14,12 @@ export interface TerminationConsumer {
   readonly isSilent: boolean;
 }
 
+/** By "KIND/NAME", the slowest first, and at most `mostNamed` of them. */
+export interface NamedConsumers extends ReadonlyMap<string, TerminationConsumer> {
+  /** How many let go before all of these, as far as is known. */
+  readonly quicker?: number;
+}
+
 /** How a container ended. */
 export interface ContainerExit {
   readonly container: string;
@@ -49,11 +55,8 @@ export interface Termination {
   /** It was published when it was deleted, and consumers were asked when it was withdrawn: their times tell how fast they are. */
   readonly isMeasured: boolean;
   readonly releasedAt: number | undefined;
-  /**
-   * By "KIND/NAME", the slowest first, and at most `mostNamed` of them: made when it is asked for, so ask once. Complete in clusters
-   * with fewer consumers.
-   */
-  readonly consumers: ReadonlyMap<string, TerminationConsumer>;
+  /** Made when it is asked for, so ask once. */
+  readonly consumers: NamedConsumers;
   /** What the pod reported last, by the keys of the protocol: "phase", "held-ms". */
   readonly reported: Readonly<Record<string, string>>;
   /** The address from which a new connection came after the release, as the pod says. */

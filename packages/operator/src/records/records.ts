@@ -103,9 +103,9 @@ export class Records implements TerminationListener {
     return this.#lessons.pass(signal);
   }
 
-  #publish({ report, workload, lesson, isMeasured }: Ended): void {
+  #publish({ report, workload, lesson, isMeasured, quicker }: Ended): void {
     this.#metrics.recorded(report, isMeasured);
-    if (isMeasured) this.#clusterLessons.add(report, this.#now());
+    if (isMeasured) this.#clusterLessons.add(report, this.#now(), quicker);
     const { namespace } = report.metadata;
     const { name, uid } = report.pod;
     for (const one of eventOf(report)) {

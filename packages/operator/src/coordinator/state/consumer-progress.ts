@@ -1,5 +1,5 @@
 import type { AcknowledgementSettings } from "../../policy/acknowledgements.ts";
-import { mostNamed, type Basis, type TerminationConsumer } from "../termination.ts";
+import { mostNamed, type Basis, type NamedConsumers } from "../termination.ts";
 import type { TerminationRecord } from "./record.ts";
 import type { Consumer } from "./consumer.ts";
 import type { Releases } from "./releases.ts";
@@ -80,11 +80,7 @@ export class ConsumerProgress {
   }
 
   /** The slowest consumers first. */
-  consumers(
-    record: TerminationRecord,
-    settings: AcknowledgementSettings,
-    now: number,
-  ): ReadonlyMap<string, TerminationConsumer> {
+  consumers(record: TerminationRecord, settings: AcknowledgementSettings, now: number): NamedConsumers {
     const query = queryOf(record, settings, now);
     const slowest = new SlowestConsumers(mostNamed);
     for (const group of this.#releases.groups(record, settings)) {

@@ -1,5 +1,5 @@
 import type { KeptPod } from "./objects.ts";
-import type { ContainerExit, Termination, TerminationConsumer, WorkloadName } from "../termination.ts";
+import type { ContainerExit, NamedConsumers, Termination, WorkloadName } from "../termination.ts";
 
 /** The state that a terminating pod is answered. */
 export type ReleaseState = "waiting" | "released" | "incomplete" | "unknown";
@@ -39,13 +39,9 @@ export class TerminationRecord implements Termination {
   cursor = 0;
   /** Version of the nodes' order that the cursor belongs to. */
   cursorVersion = -1;
-  readonly #consumersOf: (record: TerminationRecord) => ReadonlyMap<string, TerminationConsumer>;
+  readonly #consumersOf: (record: TerminationRecord) => NamedConsumers;
 
-  constructor(
-    pod: KeptPod,
-    consumersOf: (record: TerminationRecord) => ReadonlyMap<string, TerminationConsumer>,
-    now: number,
-  ) {
+  constructor(pod: KeptPod, consumersOf: (record: TerminationRecord) => NamedConsumers, now: number) {
     const { metadata, node, addresses, workload, graceSeconds, deletedAt, exits, hostAddress, hasHostPort } =
       pod;
     this.uid = metadata.uid;
@@ -70,7 +66,7 @@ export class TerminationRecord implements Termination {
     this.seenNodes = this.seesOutside ? undefined : new Set([...(this.seenNodes ?? []), ...found]);
   }
 
-  get consumers(): ReadonlyMap<string, TerminationConsumer> {
+  get consumers(): NamedConsumers {
     return this.#consumersOf(this);
   }
 }

@@ -1,4 +1,4 @@
-import type { TerminationConsumer } from "../termination.ts";
+import type { NamedConsumers, TerminationConsumer } from "../termination.ts";
 
 type Make = () => readonly [string, TerminationConsumer];
 
@@ -9,6 +9,7 @@ export class SlowestConsumers {
   /** A consumer that let go before this is not among them. */
   #from = -Infinity;
   #behind = 0;
+  #offered = 0;
 
   constructor(most: number) {
     this.#most = most;
@@ -20,6 +21,7 @@ export class SlowestConsumers {
   }
 
   offer(appliedAt: number | undefined, make: Make): void {
+    this.#offered++;
     const at = appliedAt ?? Infinity;
     if (at <= this.#from) return;
     if (at === Infinity) this.#behind++;
@@ -28,9 +30,11 @@ export class SlowestConsumers {
   }
 
   /** The slowest first; equal ones in the order in which they were offered. */
-  get named(): ReadonlyMap<string, TerminationConsumer> {
+  get named(): NamedConsumers {
     this.#trim();
-    return new Map(this.#kept.map(({ make }) => make()));
+    const named = new Map(this.#kept.map(({ make }) => make()));
+    // Where it is final, not all were offered.
+    return Object.assign(named, { quicker: this.isFinal ? 0 : this.#offered - named.size });
   }
 
   #trim(): void {

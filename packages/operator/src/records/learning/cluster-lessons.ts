@@ -25,6 +25,7 @@ const period = 60_000;
 
 interface Slowest {
   readonly senders: readonly MeasuredSender[];
+  readonly quicker: number;
   readonly last: number;
 }
 
@@ -46,15 +47,18 @@ export class ClusterLessons {
   #from = 0;
   readonly #slowest = new Map<string, Slowest>();
 
-  /** @param now milliseconds. */
-  add(report: NewReport, now: number): void {
+  /**
+   * @param now milliseconds.
+   * @param quicker how many consumers let go before all that the report names.
+   */
+  add(report: NewReport, now: number, quicker = 0): void {
     const senders = sendersOf(report);
     if (senders.length === 0) return;
     if (this.#slowest.size === 0) this.#from = now;
     const { namespace } = report.metadata;
     const last = Math.max(...senders.map(({ at }) => at));
     const known = this.#slowest.get(namespace);
-    if (known === undefined || last > known.last) this.#slowest.set(namespace, { senders, last });
+    if (known === undefined || last > known.last) this.#slowest.set(namespace, { senders, quicker, last });
   }
 
   /** @returns the lesson of a minute that is over, once. */
@@ -64,7 +68,7 @@ export class ClusterLessons {
     const median = votes[Math.floor(votes.length / 2)];
     if (median === undefined || now - this.#from < period) return undefined;
     this.#slowest.clear();
-    return lessonText(measuredLesson(median.senders, drainDefaults.convergence));
+    return lessonText(measuredLesson(median.senders, drainDefaults.convergence, median.quicker));
   }
 }
 

@@ -89,7 +89,8 @@ export class Recorder implements TerminationListener {
     const report = describeTermination(termination, followed);
     const { uid, workload, reported } = termination;
     const isMeasured = followed.isWhole && termination.isMeasured;
-    this.#ended.add({ uid, report, workload, lesson: reported["lesson"], isMeasured });
+    const quicker = followed.consumers?.quicker ?? 0;
+    this.#ended.add({ uid, report, workload, lesson: reported["lesson"], isMeasured, quicker });
     this.#wake();
   }
 
