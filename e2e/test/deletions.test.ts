@@ -58,7 +58,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
   const isTold = async (): Promise<boolean> => {
     const { webhooks } = await cluster.api.get<Configuration>(configurationPath);
     return webhooks.every(
-      ({ clientConfig: { url, caBundle } }) => caBundle !== undefined && /\/hold\/[\w-]{43}$/.test(url),
+      ({ clientConfig: { url, caBundle } }) => caBundle !== undefined && /\/hold\/[0-9a-f]{64}$/.test(url),
     );
   };
   const hold = (isOn: boolean): Promise<string> =>

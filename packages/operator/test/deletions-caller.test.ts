@@ -37,7 +37,8 @@ describe("the path that only the API server knows", () => {
       one.start();
       one.deriveFrom("key of the authority");
     }
-    const isTold = (): boolean => paths(api).every((path) => /^\/hold\/[\w-]{43}$/.test(path));
+    // The API server takes a Service's path only if each part of it is a name of DNS: lower case, without underscores.
+    const isTold = (): boolean => paths(api).every((path) => /^\/hold\/[0-9a-f]{64}$/.test(path));
     await until(isTold, "told");
     const [path = ""] = paths(api);
     assert.ok(replicas.every((one) => one.matches(path)));

@@ -1,3 +1,4 @@
+import { messageOf } from "@lameduck/drain/common";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { hasStatus, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
 import { keepMetadata } from "../../exposure/objects.ts";
@@ -10,6 +11,10 @@ interface ClientConfig {
 interface Configuration extends KubernetesObject {
   readonly webhooks?: readonly { readonly clientConfig?: ClientConfig }[];
 }
+
+/** It has changed since it was read, and is looked at again. A path that the API server does not take is 422, too. */
+const hasChanged = (error: unknown): boolean =>
+  hasStatus(error, 404, 409) || (hasStatus(error, 422) && !messageOf(error).includes(" is invalid: "));
 
 const group = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
@@ -49,7 +54,8 @@ export class SecretPath {
 
   /** @param authorityKey PEM; the same for all replicas, and for years. */
   deriveFrom(authorityKey: string): void {
-    const secret = createHmac("sha256", authorityKey).update("held deletions").digest("base64url");
+    // The path of a Service is lower case: the API server wants each part of it to be a name of DNS.
+    const secret = createHmac("sha256", authorityKey).update("held deletions").digest("hex");
     const path = `${operatorNames.paths.hold}/${secret}`;
     if (path === this.#path) return;
     this.#path = path;
@@ -64,8 +70,7 @@ export class SecretPath {
   #updateAll(): void {
     for (const one of this.#source.objects)
       this.#update(one).catch((error: unknown) => {
-        // It has changed since, and is looked at again.
-        if (!hasStatus(error, 404, 409, 422)) this.#onProblem("deletions", error);
+        if (!hasChanged(error)) this.#onProblem("deletions", error);
       });
   }
 
