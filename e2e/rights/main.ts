@@ -5,7 +5,8 @@
  *     E2E_AUDIT_LOG=/tmp/audit.log npm run test:cluster -- deletions
  *     npm run rights -w e2e -- /tmp/audit.log
  *
- * Each run adds to the file. Ends with 1 where something was refused.
+ * Each run adds to the file. Ends with 1 where something was refused that the account's roles do not allow. What they allow is refused
+ * for a moment by an API server that has just started.
  */
 import { commandLine } from "../../scripts/command-line.ts";
 import { runMain } from "../program.ts";
@@ -23,12 +24,20 @@ await runMain(async () => {
   }
   let refused = 0;
   for (const account of accounts) {
-    const { account: name, requests, used, unused, forbidden } = await usedRights(file, account);
+    const {
+      account: name,
+      requests,
+      used,
+      unused,
+      forbidden,
+      refusedEarly,
+    } = await usedRights(file, account);
     const count = Object.keys(used).length;
     print(`${name}: ${requests} requests, ${count} of ${count + unused.length} rights used`);
     for (const [right, times] of Object.entries(used).sort(([a], [b]) => a.localeCompare(b)))
       print(`  ${right} (${times})`);
     for (const right of unused) print(`  not used: ${right}`);
+    for (const question of refusedEarly) print(`  refused, although it is allowed: ${question}`);
     for (const question of forbidden) print(`  refused: ${question}`);
     refused += forbidden.length;
   }

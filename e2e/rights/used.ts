@@ -5,6 +5,7 @@ import { isGranted, spelt, type Question } from "./questions.ts";
 
 /** A line of the API server's audit log, as far as it is read here. */
 interface AuditEvent {
+  readonly auditID: string;
   readonly verb: string;
   readonly user: { readonly username: string; readonly extra?: Readonly<Record<string, readonly string[]>> };
   readonly objectRef?: {
@@ -31,8 +32,10 @@ export interface UsedRights {
   /** Each with how often. */
   readonly used: Readonly<Record<string, number>>;
   readonly unused: readonly string[];
-  /** What was refused (403). */
+  /** What was refused (403), and its roles do not allow. */
   readonly forbidden: readonly string[];
+  /** What was refused although its roles allow it: an API server that has just started has not read them yet. */
+  readonly refusedEarly: readonly string[];
 }
 
 /** @param podsOnly leaves out what was asked with tokens that belong to no pod. */
@@ -47,16 +50,20 @@ export async function usedRights(file: string, account: Account, podsOnly = fals
     if (count > 0) used[name] = (used[name] ?? 0) + count;
     else unused.push(name);
   }
-  const refused = uses.filter(({ code }) => code === 403).map(({ question }) => spelt(question));
+  const refused = uses.filter(({ code }) => code === 403).map(({ question }) => question);
+  const { yes = [], no = [] } = Object.groupBy(refused, (one) => (isGranted(one, account) ? "yes" : "no"));
   return {
     account: `${account.namespace}/${account.name}`,
     requests: uses.length,
     used,
     // Two rules may name the same, one of them in the account's own namespace only.
     unused: [...new Set(unused)].filter((name) => !(name in used)).sort(),
-    forbidden: [...new Set(refused)].sort(),
+    forbidden: namesOf(no),
+    refusedEarly: namesOf(yes),
   };
 }
+
+const namesOf = (questions: readonly Question[]): string[] => [...new Set(questions.map(spelt))].sort();
 
 interface Right {
   readonly name: string;
@@ -85,11 +92,12 @@ function rightsOf({ namespace, everywhere, own }: Account): Right[] {
 
 async function usesIn(file: string, { namespace, name }: Account): Promise<Use[]> {
   const user = `system:serviceaccount:${namespace}:${name}`;
-  const lines = (await readFile(file, "utf8")).split("\n");
-  return lines.flatMap((line): Use[] => {
-    // The last line may be unfinished.
-    if (!line.endsWith("}")) return [];
-    const event = JSON.parse(line) as AuditEvent;
+  // The last line may be unfinished.
+  const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line.endsWith("}"));
+  const events = lines.map((line) => JSON.parse(line) as AuditEvent);
+  // A watch has a line when it begins, and one when it ends.
+  const requests = new Map(events.map((event) => [event.auditID, event]));
+  return [...requests.values()].flatMap((event): Use[] => {
     const { resource, apiGroup: group = "", ...ref } = event.objectRef ?? {};
     // Anybody may ask what the API server serves.
     if (event.user.username !== user || resource === undefined) return [];

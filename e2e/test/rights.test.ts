@@ -25,7 +25,7 @@ import { usedRights } from "../rights/used.ts";
 import { apply, podNames, quietCluster, rolledOut } from "./support.ts";
 
 const reason = await whyNot();
-const { watcher } = operatorNames;
+const { watcher, workload } = operatorNames;
 const manifests = join(
   import.meta.dirname,
   "..",
@@ -129,13 +129,13 @@ describe("the rights of the chart's accounts on a real API server", { skip: reas
       deployment({ ...software["nginx"].pod, name: "held", replicas: 2 }),
     );
     await rolledOut(cluster, "held");
+    await cluster.kubectl(["label", "namespace", "default", `${holdLabel}=enabled`]);
     await deliverImage(cluster);
     const features = ["--acknowledgements", "--held-deletions", "--enable", "default"];
     await lameduckDoes(cluster, "install", "--yes", ...features);
     const { pod: hold } = remedyOf(library, coordinatorUrl);
     await apply(cluster, service("web"), deployment({ ...hold, name: "web", replicas: 1 }));
     await rolledOut(cluster, "web");
-    await cluster.kubectl(["label", "namespace", "default", `${holdLabel}=enabled`]);
     for (const app of ["held", "web"]) {
       // The last endpoint of a Service is not held.
       const [pod = ""] = await podNames(cluster, app);
@@ -154,6 +154,7 @@ describe("the rights of the chart's accounts on a real API server", { skip: reas
         `${account.name}: ${requests} requests, ${count} rights used; not used: ${unused.join(", ")}`,
       );
       assert.deepEqual(forbidden, [], account.name);
+      assert.ok(account.name !== workload || "patch pods" in used, "a deletion was held");
       assert.ok(count >= unused.length, `${account.name} has not used ${unused.join(", ")}`);
     }
   });
