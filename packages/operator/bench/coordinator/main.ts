@@ -153,7 +153,8 @@ let next = 0;
 while (Date.now() - start < seconds * 1_000) {
   const due = Math.floor(((Date.now() - start) / 60_000) * perMinute);
   for (; next < due && next < pods; next++) {
-    const at = next;
+    // Of one Service after the other: where all pods of one terminate, proxies choose them again.
+    const at = (next * (sliceSize + 1)) % pods;
     api.change("pods", `pod-${at}`, pod(at, true));
     state.set(at, { ready: false, terminating: true });
     writeSlice(Math.floor(at / sliceSize));
