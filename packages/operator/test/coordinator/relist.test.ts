@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { until } from "../operator-api.ts";
+import { coordinating, type Coordinating } from "./fixture.ts";
+
+const slices = "discovery.k8s.io/endpointslices";
+
+/** The watches have lost their place, and everything is listed again. What `meanwhile` changes, only the lists show. */
+async function relist({ api }: Coordinating, meanwhile: () => void = () => undefined): Promise<void> {
+  const lists = (): number =>
+    api.asked.filter(({ resource, watch }) => resource === slices && !watch).length;
+  const before = lists();
+  api.expire();
+  meanwhile();
+  await until(() => lists() > before, "listed again");
+  const watches = api.asked.length;
+  await until(
+    () => api.asked.slice(watches).some(({ resource, watch }) => resource === slices && watch),
+    "watched again",
+  );
+}
+
+it("a watch that loses its place again and again makes no pod young whose Service has not changed meanwhile", async () => {
+  await using running = await coordinating((scene) => {
+    scene.node("node1");
+    scene.pod("web-1");
+    scene.pod("web-2", "127.0.0.2");
+  });
+  const { api, scene, coordinator, follow } = running;
+  const record = (name: string) => [...coordinator.terminations.values()].find((one) => one.name === name);
+  const other = { metadata: { namespace: "shop", labels: { "kubernetes.io/service-name": "api" } } };
+  api.put(slices, "api-1", { ...other, endpoints: [] });
+  await follow("node1");
+  for (let times = 1; times <= 2; times++)
+    await relist(running, () => api.change(slices, "api-1", { endpoints: [], times }));
+  scene.terminate("web-1");
+  scene.withdraw("web-1");
+  await until(() => record("web-1")?.withdrawnAt !== undefined, "withdrawn");
+  assert.notEqual(record("web-1")?.number, undefined, "consumers are asked at once");
+  await follow("node1");
+  await until(() => record("web-1")?.state === "released", "released");
+  scene.terminate("web-2");
+  await relist(running, () => scene.withdraw("web-2"));
+  await until(() => record("web-2")?.withdrawnAt !== undefined, "withdrawn");
+  assert.equal(record("web-2")?.number, undefined, "a list does not show what its Service was meanwhile");
+  assert.equal(record("web-1")?.state, "released", "what is released stays so");
+});
