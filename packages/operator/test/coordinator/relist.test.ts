@@ -7,8 +7,7 @@ const slices = "discovery.k8s.io/endpointslices";
 
 /** The watches have lost their place, and everything is listed again. What `meanwhile` changes, only the lists show. */
 async function relist({ api }: Coordinating, meanwhile: () => void = () => undefined): Promise<void> {
-  const lists = (): number =>
-    api.asked.filter(({ resource, watch }) => resource === slices && !watch).length;
+  const lists = (): number => api.asked.filter(({ resource, watch }) => resource === slices && !watch).length;
   const before = lists();
   api.expire();
   meanwhile();

@@ -1,6 +1,6 @@
 import type { Change } from "@lameduck/kube";
 import type { KeptSlice } from "./objects.ts";
-import { type Emptied, ReadyEndpoints } from "./ready-endpoints.ts";
+import { type ReadinessEffect, ReadyEndpoints } from "./ready-endpoints.ts";
 
 /** What the EndpointSlices say of one pod. */
 interface Listing {
@@ -13,14 +13,14 @@ interface Listing {
   publishedAt: number;
   /** Slices that publish it so, by the Services that list it or have listed it, as "NAMESPACE/NAME". */
   readonly services: Map<string, number>;
+  /** Slices that reserve it for a zone or node, by "NAMESPACE/SERVICE PLACE". */
+  reserved?: Map<string, number>;
 }
 
 /** What a change of a slice means. */
-export interface SliceEffect {
+export interface SliceEffect extends ReadinessEffect {
   /** The uids and addresses for which it changes something, if the pods are of its namespace. */
   readonly touched: ReadonlySet<string>;
-  /** Where its Service has no ready endpoint any more. */
-  readonly emptied: ReadonlySet<Emptied>;
 }
 
 /** A pod as a slice may list it: anybody may write the uid of another namespace's pod into a slice, and that says nothing. */
@@ -50,13 +50,12 @@ export class Listings {
     // New entries first, so that a pod that moves between slices is listed all the time.
     if (type === "there") {
       this.#slices.set(uid, object);
-      this.#ready.add(object);
       this.#count(object, 1, touched, now);
     } else this.#slices.delete(uid);
-    const emptied = before ? this.#ready.remove(before) : new Set<Emptied>();
+    const readiness = this.#ready.replace(before, type === "there" ? object : undefined);
     if (before) this.#count(before, -1, touched, now);
     for (const pod of touched) this.#forgetIfGone(namespace, pod);
-    return { touched, emptied };
+    return { touched, ...readiness };
   }
 
   isReady(pod: ListedPod): boolean {
@@ -91,7 +90,7 @@ export class Listings {
   }
 
   #count({ metadata, endpoints, service }: KeptSlice, by: 1 | -1, touched: Set<string>, now: number): void {
-    for (const { pod, isReady, isTerminating, isServing } of endpoints) {
+    for (const { pod, isReady, isTerminating, isServing, reservedFor } of endpoints) {
       const key = `${metadata.namespace ?? ""}/${pod}`;
       let listing = this.#pods.get(key);
       if (!listing) {
@@ -105,6 +104,14 @@ export class Listings {
       const mayBeChosen = isReady || (isTerminating && isServing !== false);
       if (mayBeChosen && chosenBy === 0) listing.publishedAt = now;
       listing.services.set(service, mayBeChosen ? chosenBy + by : chosenBy);
+      for (const place of isReady ? (reservedFor ?? []) : []) {
+        const reserved = (listing.reserved ??= new Map<string, number>());
+        const where = `${service} ${place}`;
+        const count = reserved.get(where) ?? 0;
+        if (count === 0) listing.publishedAt = now;
+        if (count + by > 0) reserved.set(where, count + by);
+        else reserved.delete(where);
+      }
       touched.add(pod);
     }
   }

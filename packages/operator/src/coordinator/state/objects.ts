@@ -33,6 +33,8 @@ export interface KeptEndpoint {
   /** It passes its readiness probe, whether it terminates or not; undefined where it does, or where that is not known. */
   readonly isServing?: boolean;
   readonly node?: string;
+  /** Hints: only the proxies of these zones and nodes choose it, as "zone/ZONE" and "node/NODE". */
+  readonly reservedFor?: readonly string[];
 }
 
 export interface KeptSlice extends KubernetesObject {
@@ -129,6 +131,10 @@ interface SliceObject extends KubernetesObject {
           readonly terminating?: boolean;
         };
         readonly targetRef?: { readonly kind?: string; readonly uid?: string };
+        readonly hints?: {
+          readonly forZones?: readonly { readonly name: string }[];
+          readonly forNodes?: readonly { readonly name: string }[];
+        };
       }[]
     | null;
 }
@@ -137,7 +143,7 @@ export function keepSlice({ metadata, endpoints }: SliceObject): KeptSlice {
   return {
     metadata: slim(metadata),
     service: `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
-    endpoints: (endpoints ?? []).flatMap(({ addresses = [], nodeName, targetRef, conditions }) => {
+    endpoints: (endpoints ?? []).flatMap(({ addresses = [], nodeName, targetRef, conditions, hints }) => {
       const isNamed = targetRef?.kind === "Pod" && targetRef.uid !== undefined;
       const pods = isNamed ? [targetRef.uid ?? ""] : addresses.map((one) => canonicalAddress(one) ?? one);
       // Without the condition an endpoint is ready: consumers read it so.
@@ -145,17 +151,32 @@ export function keepSlice({ metadata, endpoints }: SliceObject): KeptSlice {
       const isTerminating = conditions?.terminating === true;
       const serving = conditions?.serving === false ? { isServing: false } : {};
       const on = nodeName === undefined ? {} : { node: nodeName };
-      return pods.map((pod) => ({ pod, isReady, isTerminating, ...serving, ...on }));
+      const { forZones = [], forNodes = [] } = hints ?? {};
+      const places = [
+        ...forZones.map(({ name }) => `zone/${name}`),
+        ...forNodes.map(({ name }) => `node/${name}`),
+      ];
+      const reserved = places.length === 0 ? {} : { reservedFor: places };
+      return pods.map((pod) => ({ pod, isReady, isTerminating, ...serving, ...on, ...reserved }));
     }),
   };
 }
 
 /** Bytes that an endpoint takes here, beside the characters of its uid. */
 const perEndpoint = 300;
+/** And a place that it is reserved for, which is counted, too. */
+const perPlace = 100;
 
 /** Bytes, as far as they can be told without looking into the heap. */
 export function sizeOfSlice({ endpoints }: KeptSlice): number {
-  return endpoints.reduce((size, { pod }) => size + perEndpoint + pod.length, perEndpoint);
+  return endpoints.reduce(
+    (size, { pod, reservedFor = [] }) =>
+      size +
+      perEndpoint +
+      pod.length +
+      2 * reservedFor.reduce((sum, { length }) => sum + perPlace + length, 0),
+    perEndpoint,
+  );
 }
 
 interface NodeObject extends KubernetesObject {

@@ -3,30 +3,56 @@ import type { KeptSlice } from "./objects.ts";
 /** Where a Service has lost its last ready endpoint: on a node, or in the whole cluster (undefined). */
 export type Emptied = string | undefined;
 
-/** How many ready endpoints each Service has, in the cluster and on each node. */
+/** What a change of a slice means for its Service. */
+export interface ReadinessEffect {
+  /** Where it has no ready endpoint any more. */
+  readonly emptied: ReadonlySet<Emptied>;
+  /** Proxies choose ready endpoints that were reserved for others: their own are gone, or one is reserved for nobody, so that no reservation counts. */
+  readonly isWidened: boolean;
+}
+
+/** No node or place is called so. */
+const anyReserved = "reserved/";
+
+/** How many ready endpoints each Service has, in the cluster, on each node, and reserved for each zone or node. */
 export class ReadyEndpoints {
-  /** By "SERVICE" and "SERVICE NODE". */
+  /** By "SERVICE", "SERVICE NODE" and "SERVICE zone/ZONE". */
   readonly #counts = new Map<string, number>();
 
-  add(slice: KeptSlice): void {
-    this.#count(slice, 1);
+  /** Counts the new state of a slice in place of the former one. */
+  replace(before: KeptSlice | undefined, after: KeptSlice | undefined): ReadinessEffect {
+    const { service = "" } = after ?? before ?? {};
+    const wasReserved = this.#isReserved(service);
+    // New entries first: what moves within a slice empties nothing.
+    if (after) this.#count(after, 1);
+    const isForAll = !this.#isReserved(service);
+    const gone = before ? this.#count(before, -1) : [];
+    const isLeft = gone.some((place) => place?.includes("/") === true && place !== anyReserved);
+    return {
+      emptied: new Set(gone.filter((place) => place?.includes("/") !== true)),
+      isWidened: wasReserved && (isForAll || isLeft),
+    };
   }
 
-  remove(slice: KeptSlice): ReadonlySet<Emptied> {
-    return this.#count(slice, -1);
+  #isReserved(service: string): boolean {
+    const reserved = this.#counts.get(`${service} ${anyReserved}`);
+    return reserved !== undefined && reserved === this.#counts.get(service);
   }
 
-  #count({ service, endpoints }: KeptSlice, by: 1 | -1): ReadonlySet<Emptied> {
-    const emptied = new Set<Emptied>();
-    for (const { isReady, node } of endpoints) {
+  /** @returns the places without a ready endpoint now. */
+  #count({ service, endpoints }: KeptSlice, by: 1 | -1): readonly Emptied[] {
+    const emptied: Emptied[] = [];
+    for (const { isReady, node, reservedFor } of endpoints) {
       if (!isReady) continue;
-      for (const place of node === undefined ? [undefined] : [undefined, node]) {
+      const places: Emptied[] = node === undefined ? [undefined] : [undefined, node];
+      if (reservedFor) places.push(anyReserved, ...reservedFor);
+      for (const place of places) {
         const key = place === undefined ? service : `${service} ${place}`;
         const count = (this.#counts.get(key) ?? 0) + by;
         if (count > 0) this.#counts.set(key, count);
         else {
           this.#counts.delete(key);
-          emptied.add(place);
+          emptied.push(place);
         }
       }
     }

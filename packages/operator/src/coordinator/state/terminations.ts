@@ -124,9 +124,8 @@ export class Terminations {
 
   slice(change: Change<KeptSlice>, now: number): void {
     this.#tick(now);
-    const { routing } = this.#options;
-    const { service } = change.object;
-    const { touched, emptied } = this.listings.slice(change, now);
+    const [{ routing }, { service }] = [this.#options, change.object];
+    const { touched, emptied, isWidened } = this.listings.slice(change, now);
     if (!change.live) routing.listedEndpoints(service, now);
     for (const node of emptied) routing.emptied(service, node, now);
     for (const pod of touched) {
@@ -135,6 +134,8 @@ export class Terminations {
       this.releases.forgetRoutes(record);
       this.#number(record, now);
     }
+    // What it withdraws was chosen because of earlier changes only.
+    if (isWidened) routing.widened(service, now);
   }
 
   /** Follows a pod as if it were being deleted: somebody asks whether it could be. */

@@ -42,6 +42,8 @@ export class Routing {
   readonly #led = new LastTimes();
   /** The Service has lost its last ready endpoint. */
   readonly #emptied = new LastTimes();
+  /** Proxies choose endpoints of the Service that were reserved for others. */
+  readonly #widened = new LastTimes();
   #version = 0;
 
   /** Changes when an answer may. */
@@ -91,6 +93,7 @@ export class Routing {
     if (this.#former.forget(now)) this.#version++;
     this.#led.forget(now);
     this.#emptied.forget(now);
+    this.#widened.forget(now);
   }
 
   /** A list shows the Service's endpoints. They may be so since a moment, and may have been otherwise after what was known before. */
@@ -104,10 +107,23 @@ export class Routing {
       this.#emptied.note(service, now, node);
   }
 
-  /** When proxies may have begun to choose a pod of this node that is behind these Services. A pod that they choose already is not chosen anew. */
+  /** Proxies choose ready endpoints of the Service that were reserved for other zones or nodes. */
+  widened(service: string, now: number): void {
+    this.#widened.note(service, now);
+  }
+
+  /**
+   * When proxies may have begun to choose a pod of this node that is behind these Services. One that was not ready any more is chosen only where no
+   * other is; one that was, and is chosen already, is not chosen anew.
+   */
   chosenSince(services: readonly string[], node: string | undefined, withdrawnAt: number): number {
     const emptied = this.#emptied.of(services, node);
-    return Math.max(this.#led.of(services, node), emptied > withdrawnAt ? emptied : -Infinity);
+    const widened = this.#widened.of(services, node);
+    return Math.max(
+      this.#led.of(services, node),
+      emptied > withdrawnAt ? emptied : -Infinity,
+      widened < withdrawnAt ? widened : -Infinity,
+    );
   }
 
   /** An object of this kind and namespace is not kept. */
