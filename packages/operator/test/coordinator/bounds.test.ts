@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Listings } from "../../src/coordinator/state/listings.ts";
 import { keepRoutingRoute } from "../../src/coordinator/state/leads/routing-objects.ts";
 import { Routing } from "../../src/coordinator/state/leads/routing.ts";
 import { gatewayRoutes, inVersion } from "../../src/exposure/objects.ts";
 import { until } from "../operator-api.ts";
 import { coordinating, fieldsOf, type Coordinating, type Scene } from "./fixture.ts";
+import { there } from "./model.ts";
 
 const account = "lameduck-node/lameduck-watcher";
 
@@ -192,4 +194,24 @@ test("a token of no node reports for none, where the account is bound to kinds",
   all.api.tokens.set("of-a-pod", { account: "lameduck-node:lameduck-watcher", podUid: "unheard-of" });
   for (const token of ["unbound", "of-a-pod"])
     await assert.rejects(all.report("node1", {}, token), /^Error: 403.*no node that is known/);
+});
+
+test("Services that a pod has left are kept so many, and where the pod is not there none", () => {
+  for (const [isThere, kept] of [
+    [true, 102],
+    [false, 2],
+  ] as const) {
+    const listings = new Listings(() => isThere);
+    const list = (slice: string, service: string): void => {
+      const metadata = { name: slice, uid: slice, namespace: "shop" };
+      const endpoints = [{ pod: "a", isReady: true, isTerminating: false }];
+      listings.slice(there({ metadata, service, endpoints }), 0);
+    };
+    list("one", "shop/one");
+    for (let at = 0; at < 1_000; at++) list("two", `shop/${at}`);
+    const services = listings.servicesOf({ namespace: "shop", uid: "a", addresses: [] });
+    assert.equal(services.length, kept);
+    assert.ok(["shop/one", "shop/999"].every((one) => services.includes(one)));
+    assert.equal(services.includes("shop/998"), isThere);
+  }
 });

@@ -2,6 +2,16 @@ import type { Change } from "@lameduck/kube";
 import type { KeptSlice } from "./objects.ts";
 import { type ReadinessEffect, ReadyEndpoints } from "./ready-endpoints.ts";
 
+/** Slices of one Service that list a pod. None where they did before: proxies may still send to it. */
+interface Listed {
+  slices: number;
+  /** Those by which proxies may choose it. */
+  chosen: number;
+}
+
+/** Services that have listed a pod and do so no more: those that did last are kept. Labels may be changed without end. */
+const mostFormer = 100;
+
 /** What the EndpointSlices say of one pod. */
 interface Listing {
   /** Slices that publish it as ready. */
@@ -11,8 +21,8 @@ interface Listing {
   slices: number;
   /** When a Service last began to publish it as one that proxies may choose. */
   publishedAt: number;
-  /** Slices that publish it so, by the Services that list it or have listed it, as "NAMESPACE/NAME". */
-  readonly services: Map<string, number>;
+  /** By Service, as "NAMESPACE/NAME". */
+  readonly services: Map<string, Listed>;
   /** Slices that reserve it for a zone or node, by "NAMESPACE/SERVICE PLACE". */
   reserved?: Map<string, number>;
 }
@@ -89,6 +99,16 @@ export class Listings {
     if (this.#pods.get(key)?.slices === 0 && !this.#isThere(namespace, pod)) this.#pods.delete(key);
   }
 
+  /** The Service lists it no more. */
+  #left({ services }: Listing, service: string, namespace: string, pod: string): void {
+    const listed = services.get(service);
+    services.delete(service);
+    if (!listed || !this.#isThere(namespace, pod)) return;
+    services.set(service, listed);
+    const former = [...services].filter(([, { slices }]) => slices === 0);
+    for (const [name] of former.slice(0, -mostFormer)) services.delete(name);
+  }
+
   #count({ metadata, endpoints, service }: KeptSlice, by: 1 | -1, touched: Set<string>, now: number): void {
     for (const { pod, isReady, isTerminating, isServing, reservedFor } of endpoints) {
       const key = `${metadata.namespace ?? ""}/${pod}`;
@@ -100,10 +120,13 @@ export class Listings {
       listing.slices += by;
       if (isReady) listing.ready += by;
       if (isReady && isTerminating) listing.pinned += by;
-      const chosenBy = listing.services.get(service) ?? 0;
+      const listed = listing.services.get(service) ?? { slices: 0, chosen: 0 };
       const mayBeChosen = isReady || (isTerminating && isServing !== false);
-      if (mayBeChosen && chosenBy === 0) listing.publishedAt = now;
-      listing.services.set(service, mayBeChosen ? chosenBy + by : chosenBy);
+      if (mayBeChosen && listed.chosen === 0) listing.publishedAt = now;
+      if (mayBeChosen) listed.chosen += by;
+      listed.slices += by;
+      listing.services.set(service, listed);
+      if (listed.slices === 0) this.#left(listing, service, metadata.namespace ?? "", pod);
       for (const place of isReady ? (reservedFor ?? []) : []) {
         const reserved = (listing.reserved ??= new Map<string, number>());
         const where = `${service} ${place}`;
