@@ -113,6 +113,17 @@ describe("a pod that is reserved for some zones or nodes", () => {
     assert.ok(model.isAsked("two"), "they did not count before");
   });
 
+  it("is young where all zones lose theirs at once: each proxy chooses those of all that terminate", () => {
+    const model = new Reserving({ one: a, two: b });
+    model.withdraw("one", "two");
+    assert.ok(!model.isAsked("one"));
+    model.pass(10_000);
+    assert.ok(model.isAsked("one"));
+    const single = new Reserving({ one: a, two: a });
+    single.withdraw("one", "two");
+    assert.ok(single.isAsked("one"), "they were chosen by all");
+  });
+
   it("is young once the slice of another zone is gone", () => {
     const model = new Reserving({ one: a });
     const labels = { "kubernetes.io/service-name": "web" };

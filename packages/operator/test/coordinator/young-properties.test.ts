@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import fc from "fast-check";
+import type { KeptEndpoint } from "../../src/coordinator/state/objects.ts";
 import { Model, there } from "./model.ts";
 
 /** What the API server says at some time of pod a, and of another pod behind the same Services. */
@@ -10,6 +11,10 @@ interface Published {
   readonly isServing: boolean;
   readonly isTerminating: boolean;
   readonly otherIsReady: boolean;
+  /** While it is ready it is reserved for zone a, and else for b. */
+  readonly isForA: boolean;
+  /** It is reserved for zone b. */
+  readonly otherHasHint: boolean;
   /** Service shop/api selects the pod, too. */
   readonly isInApi: boolean;
   /** An Ingress leads to Service shop/api. */
@@ -46,8 +51,16 @@ interface Proxy {
   chooses(this: void, now: number): { readonly isChosen: boolean; readonly published: number };
 }
 
-/** As kube-proxy: where no endpoint of a Service is ready, those that terminate are chosen. */
-function nodeProxy(name: string, states: readonly Published[], lags: readonly number[]): Proxy {
+const hintsOf = (state: Published) => ({
+  own: state.isForA ? "zone/a" : "zone/b",
+  other: state.otherHasHint ? "zone/b" : undefined,
+});
+
+/**
+ * As kube-proxy: hints count where each ready endpoint has one, and one is for the proxy's zone. Where no endpoint of a Service is ready, those that
+ * terminate are chosen.
+ */
+function nodeProxy(name: string, zone: string, states: readonly Published[], lags: readonly number[]): Proxy {
   const endpoints = new Lagging(states, lags);
   return {
     name,
@@ -55,7 +68,11 @@ function nodeProxy(name: string, states: readonly Published[], lags: readonly nu
     chooses(now) {
       const state = endpoints.at(now);
       const { isTerminating, isServing, otherIsReady } = state;
-      const isChosen = isReady(state) || (isTerminating && isServing && !otherIsReady);
+      const { own, other } = hintsOf(state);
+      const ready = [...(isReady(state) ? [own] : []), ...(otherIsReady ? [other] : [])];
+      const isByHints = ready.includes(zone) && !ready.includes(undefined);
+      const isChosen =
+        (isReady(state) && (!isByHints || own === zone)) || (isTerminating && isServing && !otherIsReady);
       return { isChosen, published: state.at };
     },
   };
@@ -84,6 +101,8 @@ const first: Published = {
   isServing: false,
   isTerminating: false,
   otherIsReady: true,
+  isForA: true,
+  otherHasHint: true,
   isInApi: false,
   isRouted: false,
 };
@@ -92,6 +111,8 @@ const togglings = {
   pod: ["isServing"],
   other: ["otherIsReady"],
   both: ["isServing", "otherIsReady"],
+  zone: ["isForA"],
+  hint: ["otherHasHint"],
   selector: ["isInApi"],
   route: ["isRouted"],
 } as const;
@@ -139,12 +160,26 @@ class Replica {
     model.pod("a", isTerminating);
     if (isRouted) model.ingress(["shop/api"]);
     else model.ingressGone();
-    model.publish("other", otherIsReady, { isTerminating: false });
-    model.publish("a", isReady(state), { isTerminating, isServing });
-    const endpoints = isInApi ? [{ pod: "a", isReady: isReady(state), isTerminating, isServing }] : [];
-    const metadata = { name: "api", uid: "api", namespace: "shop" };
+    const { own, other } = hintsOf(state);
+    const reserved = (one: string | undefined) => (one === undefined ? {} : { reservedFor: [one] });
+    const pod = { pod: "a", isReady: isReady(state), isTerminating, isServing };
+    this.#slice("web", [
+      { pod: "other", isReady: otherIsReady, isTerminating: false, node: "node0", ...reserved(other) },
+      { ...pod, node: "node0", ...reserved(own) },
+    ]);
+    this.#slice("api", isInApi ? [pod] : []);
+  }
+
+  #slice(service: string, endpoints: readonly KeptEndpoint[]): void {
+    const { model } = this;
+    // One slice after the other, as a watch tells.
+    model.now += 0.01;
+    const metadata = { name: service, uid: service, namespace: "shop" };
     const live = model.terminations.isSynced;
-    model.terminations.slice({ ...there({ metadata, service: "shop/api", endpoints }), live }, model.now);
+    model.terminations.slice(
+      { ...there({ metadata, service: `shop/${service}`, endpoints }), live },
+      model.now,
+    );
   }
 
   /** As watchers do: what is not in the rules is reported, and stays so. */
@@ -176,8 +211,8 @@ it("no pod is released that a proxy chooses, or will choose because of what was 
       fc.option(fc.nat({ max: 240 }).map((count) => count * tick)),
       (states, [lags1 = [], lags2 = [], ...lagsOfEdge], restartsAt) => {
         const proxies = [
-          nodeProxy("node1", states, lags1),
-          nodeProxy("node2", states, lags2),
+          nodeProxy("node1", "zone/a", states, lags1),
+          nodeProxy("node2", "zone/b", states, lags2),
           ingressProxy(states, lagsOfEdge),
         ];
         const left = states.slice(1);

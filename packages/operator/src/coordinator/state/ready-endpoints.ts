@@ -9,6 +9,8 @@ export interface ReadinessEffect {
   readonly emptied: ReadonlySet<Emptied>;
   /** Proxies choose ready endpoints that were reserved for others: their own are gone, or one is reserved for nobody, so that no reservation counts. */
   readonly isWidened: boolean;
+  /** Several zones or nodes have lost their own at once, and no other is ready: their proxies choose those that terminate, of all. */
+  readonly isOpened: boolean;
 }
 
 /** No node or place is called so. */
@@ -27,10 +29,12 @@ export class ReadyEndpoints {
     if (after) this.#count(after, 1);
     const isForAll = !this.#isReserved(service);
     const gone = before ? this.#count(before, -1) : [];
-    const isLeft = gone.some((place) => place?.includes("/") === true && place !== anyReserved);
+    const left = gone.filter((place) => place?.includes("/") === true && place !== anyReserved);
+    const emptied = new Set(gone.filter((place) => place?.includes("/") !== true));
     return {
-      emptied: new Set(gone.filter((place) => place?.includes("/") !== true)),
-      isWidened: wasReserved && (isForAll || isLeft),
+      emptied,
+      isWidened: wasReserved && (isForAll || left.length > 0),
+      isOpened: wasReserved && emptied.has(undefined) && left.length > 1,
     };
   }
 

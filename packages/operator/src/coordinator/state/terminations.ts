@@ -125,8 +125,9 @@ export class Terminations {
   slice(change: Change<KeptSlice>, now: number): void {
     this.#tick(now);
     const [{ routing }, { service }] = [this.#options, change.object];
-    const { touched, emptied, isWidened } = this.listings.slice(change, now);
-    if (!change.live) routing.listedEndpoints(service, now);
+    const { touched, emptied, isWidened, isOpened } = this.listings.slice(change, now);
+    // A list does not show what its endpoints were meanwhile.
+    if (!change.live || isOpened) routing.mayBeChosen(service, now);
     for (const node of emptied) routing.emptied(service, node, now);
     for (const pod of touched) {
       const record = this.#records.get(this.pods.at(pod)?.metadata.uid ?? pod);

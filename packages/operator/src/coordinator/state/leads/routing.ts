@@ -96,8 +96,8 @@ export class Routing {
     this.#widened.forget(now);
   }
 
-  /** A list shows the Service's endpoints. They may be so since a moment, and may have been otherwise after what was known before. */
-  listedEndpoints(service: string, now: number): void {
+  /** Proxies may choose pods of the Service that they did not choose before, also such as are withdrawn already. */
+  mayBeChosen(service: string, now: number): void {
     this.#led.note(service, now);
   }
 
