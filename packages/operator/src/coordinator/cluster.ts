@@ -26,7 +26,7 @@ export interface ClusterOptions extends SourcesOptions {
 
 /** Seconds after which the watch of EndpointSlices is renewed: it gives a sign of life each time, also where nothing changes. */
 const slicesRenewal = 5;
-/** What is kept of the EndpointSlices of one namespace: bytes, for some 100,000 endpoints. */
+/** What is kept of the EndpointSlices of one namespace: bytes, for some 100,000 endpoints, or 60,000 that are reserved for a zone. */
 const slicesQuota = 32 * 1024 * 1024;
 /** Milliseconds without such a sign, after which nobody knows here which pods are published. */
 const longestUnheard = 15_000;
