@@ -156,6 +156,39 @@ describe("a young pod", () => {
     }
   });
 
+  it("is one to whose Service a second Gateway leads since a moment: it may have proxies of its own", () => {
+    for (const [gateways, isAsked] of [
+      [["shop/one"], true],
+      [["shop/one", "shop/two"], false],
+      [["shop/one", "shop/none"], true],
+    ] as const) {
+      const model = running();
+      const route = (name: string, to: readonly string[]): void => {
+        const metadata = { name, uid: name, namespace: "shop" };
+        const leads = {
+          kind: "HTTPRoute",
+          ingressClassName: undefined,
+          services: ["shop/web"],
+          isCut: false,
+        };
+        model.routing.route(there({ ...leads, metadata, gateways: to }), model.now);
+      };
+      for (const name of ["one", "two"])
+        model.routing.gateway(
+          there({ metadata: { name, uid: name, namespace: "shop" }, gatewayClass: "envoy" }),
+          model.now,
+        );
+      route("first", ["shop/one"]);
+      model.pod("a");
+      model.publish("a", true);
+      model.pass(60_000);
+      route("second", gateways);
+      model.pass(1_000);
+      deleted(model, "a");
+      assert.equal(model.record("a").number !== undefined, isAsked, gateways.join());
+    }
+  });
+
   it("is one that the proxy of its node may choose again, because no other is ready there", () => {
     for (const [isLocal, number] of [
       [false, 1],

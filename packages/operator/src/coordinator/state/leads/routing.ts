@@ -190,14 +190,19 @@ export class Routing {
 
   /** Applies a change. What led to these Services before, and no longer does, counts for some time, and so does what is new. */
   #changing(services: Iterable<string>, now: number, change: () => void): void {
-    const before = Array.from(services, (service) => ({ service, leads: this.#leadsTo(service) }));
+    const before = Array.from(services, (service) => ({
+      service,
+      leads: this.#leadsTo(service),
+      gateways: this.#gatewaysTo(service),
+    }));
     change();
     this.#version++;
-    for (const { service, leads } of before) {
+    for (const { service, leads, gateways } of before) {
       const after = this.#leadsTo(service);
       for (const lead of leads) if (!after.has(lead) && isLed(lead)) this.#former.add(service, lead, now);
       const isNew = (lead: string): boolean => !leads.has(lead) && lead !== byNames && isLed(lead);
-      if ([...after].some(isNew)) this.#led.note(service, now);
+      const isNewGateway = [...this.#gatewaysTo(service)].some((gateway) => !gateways.has(gateway));
+      if (isNewGateway || [...after].some(isNew)) this.#led.note(service, now);
     }
   }
 
@@ -206,11 +211,27 @@ export class Routing {
     const known = this.#services.get(service);
     if (known) leads.add(known.isHeadless ? byNames : known.isLocal ? byOwnNodes : byNodes);
     for (const balancer of known?.balancers ?? []) leads.add(balancer);
-    const [namespace = "", name = ""] = service.split("/");
-    for (const route of this.#routes.get(service)?.values() ?? [])
-      if (this.#grants.allows({ kind: route.kind, from: route.metadata.namespace }, namespace, name))
-        for (const need of this.#needsOf(route)) leads.add(need);
+    for (const route of this.#routesTo(service)) for (const need of this.#needsOf(route)) leads.add(need);
     return leads;
+  }
+
+  /** Gateways of one class may have proxies of their own. One that is new to the Service does not know its pods yet. */
+  #gatewaysTo(service: string): ReadonlySet<string> {
+    const all = this.#routesTo(service).flatMap(({ gateways }) => gateways);
+    return new Set(
+      all.flatMap((one) => {
+        const gateway = this.#gateways.get(one);
+        return gateway ? [`${one} ${gateway.gatewayClass}`] : [];
+      }),
+    );
+  }
+
+  /** The routes that are let in. */
+  #routesTo(service: string): readonly KeptRoute[] {
+    const [namespace = "", name = ""] = service.split("/");
+    return [...(this.#routes.get(service)?.values() ?? [])].filter(({ kind, metadata }) =>
+      this.#grants.allows({ kind, from: metadata.namespace }, namespace, name),
+    );
   }
 
   #isFull(namespace: string): boolean {
