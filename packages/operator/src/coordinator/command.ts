@@ -1,6 +1,5 @@
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { lameduck } from "@lameduck/node";
-import { collectBeforeGrowing } from "../small-heap.ts";
 import { processLog, ownEnvironment, subcommand } from "../process/subcommand.ts";
 import { RecordKeeping } from "../records/record-keeping.ts";
 import { Coordinator } from "./coordinator.ts";
@@ -10,7 +9,6 @@ import type { TerminationListener } from "./termination.ts";
 export const coordinator = subcommand(helpText, parseCoordinatorFlags, serve);
 
 async function serve(flags: CoordinatorFlags): Promise<void> {
-  collectBeforeGrowing();
   const log = processLog(flags);
   const connection = clusterConnection(
     flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig },

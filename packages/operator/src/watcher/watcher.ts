@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { type WatcherFlags, parseWatcherFlags, watcherHelp } from "./flags.ts";
 import { Poller } from "./poller.ts";
 import { Replicas } from "./replicas.ts";
-import { interpretOnly } from "../small-heap.ts";
+import { keepHeapSmall } from "./small-heap.ts";
 import { once } from "node:events";
 import { processLog, subcommand } from "../process/subcommand.ts";
 
@@ -59,7 +59,7 @@ export class Watcher {
 export const watcher = subcommand(watcherHelp, parseWatcherFlags, watch);
 
 async function watch(flags: WatcherFlags): Promise<void> {
-  interpretOnly();
+  keepHeapSmall();
   const ended = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
   const watching = new Watcher(flags, processLog(flags));
   await watching.start();
