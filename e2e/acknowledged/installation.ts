@@ -31,9 +31,15 @@ export async function installAcknowledging(cluster: Cluster, image?: string): Pr
   await lameduckDoes(cluster, "install", "--yes", "--acknowledgements", ...account, ...other);
 }
 
-export async function coordinatorReady(cluster: Cluster): Promise<void> {
-  const target = `deployment/${coordinator.workload}`;
+export async function coordinatorReady(cluster: Cluster, name: string = coordinator.workload): Promise<void> {
+  const target = `deployment/${name}`;
   await cluster.kubectl(["rollout", "status", target, "-n", namespace, "--timeout=120s"]);
+}
+
+export async function scaleCoordinator(cluster: Cluster, replicas: number): Promise<void> {
+  const target = `deployment/${coordinator.workload}`;
+  await cluster.kubectl(["scale", target, "-n", namespace, `--replicas=${replicas}`]);
+  await coordinatorReady(cluster);
 }
 
 export async function watchersReady(cluster: Cluster): Promise<void> {

@@ -2,7 +2,13 @@ import type { KubernetesObject } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/operator";
 import { until, type Cluster } from "../../cluster/index.ts";
 import { apply } from "../../test/support.ts";
-import { coordinatorPods, coordinatorReady, watcherOn, watchersReady } from "../installation.ts";
+import {
+  coordinatorPods,
+  coordinatorReady,
+  scaleCoordinator,
+  watcherOn,
+  watchersReady,
+} from "../installation.ts";
 
 const { namespace, coordinator, watcher } = operatorNames;
 const deploymentPath = `/apis/apps/v1/namespaces/${namespace}/deployments/${coordinator.workload}`;
@@ -73,10 +79,10 @@ async function changeOneCoordinator(cluster: Cluster, change: Change): Promise<(
     spec: { ...spec, replicas: 1, template: changed(spec.template, change) },
   };
   await apply(cluster, second);
-  await rolledOut(cluster, name);
-  await scale(cluster, 1);
+  await coordinatorReady(cluster, name);
+  await scaleCoordinator(cluster, 1);
   return async () => {
-    await scale(cluster, 2);
+    await scaleCoordinator(cluster, 2);
     await cluster.kubectl(["delete", `deployment/${name}`, "-n", namespace, "--wait=true"]);
     await until(async () => (await coordinatorPods(cluster)).length === 2, { what: "two coordinators" });
     await coordinatorReady(cluster);
@@ -128,14 +134,4 @@ async function watchersThere(cluster: Cluster): Promise<void> {
     );
   };
   await until(ready, { what: `watchers of ${wanted} nodes` });
-}
-
-async function scale(cluster: Cluster, replicas: number): Promise<void> {
-  const target = `deployment/${coordinator.workload}`;
-  await cluster.kubectl(["scale", target, "-n", namespace, `--replicas=${replicas}`]);
-  await coordinatorReady(cluster);
-}
-
-async function rolledOut(cluster: Cluster, name: string): Promise<void> {
-  await cluster.kubectl(["rollout", "status", `deployment/${name}`, "-n", namespace, "--timeout=120s"]);
 }

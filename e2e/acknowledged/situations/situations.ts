@@ -5,7 +5,13 @@ import { apiPort } from "../../cluster/network/addresses.ts";
 import { during, scenarios, type Scenario } from "../../matrix/scenarios.ts";
 import { around } from "./around.ts";
 import { clocks } from "./clocks.ts";
-import { coordinatorPods, coordinatorReady, watcherOn, watchersReady } from "../installation.ts";
+import {
+  coordinatorPods,
+  coordinatorReady,
+  scaleCoordinator,
+  watcherOn,
+  watchersReady,
+} from "../installation.ts";
 import { reportFalsely } from "./false-reports.ts";
 import { versions } from "./versions.ts";
 
@@ -77,8 +83,8 @@ const faults: readonly Scenario[] = [
     },
   ),
   around("coordinator-down", "no replica of the coordinator", async ({ cluster }) => {
-    await scaled(cluster, 0);
-    return () => scaled(cluster, 2);
+    await scaleCoordinator(cluster, 0);
+    return () => scaleCoordinator(cluster, 2);
   }),
   during("apiserver-stopped", "rollout restart; API server stopped for 10 s", async ({ cluster }) => {
     await cluster.pause("apiserver");
@@ -115,15 +121,4 @@ async function dropping(
 async function untilReady(cluster: Cluster, pod: string, isReady: boolean): Promise<void> {
   const condition = `--for=condition=Ready=${isReady}`;
   await cluster.kubectl(["wait", condition, `pod/${pod}`, "-n", namespace, "--timeout=90s"]);
-}
-
-async function scaled(cluster: Cluster, replicas: number): Promise<void> {
-  await cluster.kubectl([
-    "scale",
-    `deployment/${coordinator.workload}`,
-    "-n",
-    namespace,
-    `--replicas=${replicas}`,
-  ]);
-  await coordinatorReady(cluster);
 }

@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/operator";
-import { defaultRepository, operatorImage, places, writeArchive } from "@lameduck/operator/image";
+import {
+  defaultRepository,
+  operatorImage,
+  places,
+  type PlatformImage,
+  writeArchive,
+} from "@lameduck/operator/image";
 import type { Cluster } from "../../cluster/index.ts";
 import { during, type Scenario } from "../../matrix/scenarios.ts";
 import { around } from "./around.ts";
@@ -15,6 +21,9 @@ const { namespace, watcher } = operatorNames;
 const next = "0.2.0";
 const root = join(import.meta.dirname, "..", "..", "..");
 const nextImage = `${defaultRepository}:${next}`;
+
+/** The operator's program in the image: what is started, and its parts. */
+const program = places.operator.replace(/\.cjs$/, "");
 
 /**
  * What a later minor version of the protocol may say, put into the built program: no other release exists. Each text is there once.
@@ -34,12 +43,7 @@ const edits = (version: string): readonly (readonly [string, string])[] => [
 async function deliverNext(cluster: Cluster): Promise<void> {
   const image = await operatorImage(process.arch === "arm64" ? "arm64" : "x64");
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
-  const layers = image.layers.map(({ files, ...layer }) => ({
-    ...layer,
-    files: files.map((file) =>
-      file.to === places.operator ? { ...file, content: edited(String(file.content), version) } : file,
-    ),
-  }));
+  const layers = edited(image.layers, version);
   const directory = await mkdtemp(join(tmpdir(), "lameduck-next-"));
   try {
     const file = join(directory, "next.tar");
@@ -50,14 +54,25 @@ async function deliverNext(cluster: Cluster): Promise<void> {
   }
 }
 
-function edited(program: string, version: string): string {
-  let text = program;
-  for (const [from, to] of edits(version)) {
-    const count = text.split(from).length - 1;
-    if (count !== 1) throw new Error(`${from} is ${count} times in the built program`);
-    text = text.replace(from, () => to);
-  }
-  return text;
+function edited(layers: PlatformImage["layers"], version: string): PlatformImage["layers"] {
+  const left = new Map(edits(version));
+  const edit = (text: string): string => {
+    for (const [from, to] of edits(version)) {
+      const count = text.split(from).length - 1;
+      if (count === 0) continue;
+      if (count > 1 || !left.delete(from)) throw new Error(`${from} is there more than once`);
+      text = text.replace(from, () => to);
+    }
+    return text;
+  };
+  const next = layers.map(({ files, ...layer }) => ({
+    ...layer,
+    files: files.map((file) =>
+      file.to.startsWith(program) ? { ...file, content: edit(String(file.content)) } : file,
+    ),
+  }));
+  if (left.size > 0) throw new Error(`the built program does not have ${[...left.keys()].join(" and ")}`);
+  return next;
 }
 
 const upgraded = during(

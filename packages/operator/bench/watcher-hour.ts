@@ -1,8 +1,11 @@
 /**
- * `unshare --net node packages/operator/bench/watcher-hour.ts [--minutes 10] [--services 50] [--mode nftables]` as root: memory and processor time of a watcher
- * of kube-proxy's rules while rollouts never end. Pods are withdrawn all the time, and the rules let go of each a moment later, so that it looks as often as it
- * ever does. An hour of rollouts every two minutes has some 2,000 looks; here they take ten minutes. The environment is the chart's; --env NAME=VALUE changes it.
- * Ends with 1 where the memory is above the bound.
+ * Memory and processor time of a watcher of kube-proxy's rules while rollouts never end, as root:
+ *
+ *     unshare --net node packages/operator/bench/watcher-hour.ts [--minutes 10] [--services 50] [--mode nftables]
+ *
+ * Pods are withdrawn all the time. The rules drop each of them a moment later. So the watcher looks as often as it ever does: in ten minutes some
+ * 2,000 times, as in an hour of rollouts every two minutes. The environment is the chart's; --env NAME=VALUE changes it. Ends with 1 where
+ * the memory is above the bound.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

@@ -19,7 +19,10 @@ export async function bundled(input: string): Promise<string> {
   return code;
 }
 
-/** The operator's files by name. Each command loads its own part: a watcher would otherwise have 14 MB of the webhook's on every node. @throws {ImageError} */
+/**
+ * The operator's files by name. Each command loads its own part. In one file the webhook's code would cost each watcher 14 MB.
+ * @throws {ImageError} where nothing is built.
+ */
 export function operatorFiles(): Promise<ReadonlyMap<string, string>> {
   const chunkFileNames = "lameduck-operator/[name].cjs";
   return bundle("operator/dist/main.js", { entryFileNames: operatorFile, chunkFileNames });

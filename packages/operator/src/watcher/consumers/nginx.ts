@@ -5,8 +5,8 @@ import { FileChanges, readConfiguration } from "./nginx-files.ts";
 import { restOf, workersOf, type Rest, type Worker, type Workers } from "./nginx-processes.ts";
 
 /**
- * Milliseconds. Whoever changes the files has told the master by then to read them. And workers that have been replaced have begun by then to send what they
- * had accepted: those that still run mostly have connections that stay open for hours.
+ * Milliseconds. After so long a master has been told of changed files. A replaced worker has sent by then what it had accepted. If it
+ * still runs, it mostly has connections that stay open for hours.
  */
 const patience = 5_000;
 
@@ -22,8 +22,8 @@ interface Absent {
 }
 
 /**
- * nginx, by its configuration and its workers. An address is let go of when no file names it, and every worker that accepts connections comes from a reload
- * that began after it disappeared from the files.
+ * nginx, by its configuration and its workers. It has let go of an address on two conditions. No file names the address. All workers that accept
+ * connections come from a reload that began after the files dropped it.
  */
 export function nginx(file: string, pidFile: string): Consumer {
   let known = new Map<string, Absent>();
