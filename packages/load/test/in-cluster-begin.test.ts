@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
 import { runClock } from "@lameduck/accounting";
+import type { ContainerStatus } from "@lameduck/kube";
 
 import { LoadJob } from "../src/in-cluster/job.ts";
 import { LoadPods } from "../src/in-cluster/load-pods.ts";
@@ -27,13 +28,42 @@ describe("a pod of the load that has ended before it is first seen", () => {
   });
 });
 
+describe("a pod of the load that does not begin", () => {
+  const waiting = { name: "load", state: { waiting: { reason: "ContainerCreating" } } };
+
+  it("is named with what it waits for and the last warning about it", async () => {
+    const pods = podsIn(waiting, [], 'configmap "load" not found');
+    assert.equal(
+      await pods.standing(AbortSignal.timeout(5_000)),
+      'pod load-0: ContainerCreating (configmap "load" not found)',
+    );
+  });
+
+  it("is told apart from one that runs in silence", async () => {
+    const pods = podsIn({ name: "load", state: { running: {} } });
+    assert.equal(
+      await pods.standing(AbortSignal.timeout(5_000)),
+      "pod load-0: runs, and its log says nothing yet",
+    );
+  });
+});
+
 /** One pod whose container ended with exit code 1 after these messages. */
 function podsOf(...messages: PodMessage[]): LoadPods {
-  const ended = { name: "load", state: { terminated: { exitCode: 1, reason: "Error" } } };
-  const pod = { metadata: { name: "load-0", uid: "1" }, status: { containerStatuses: [ended] } };
+  return podsIn({ name: "load", state: { terminated: { exitCode: 1, reason: "Error" } } }, messages);
+}
+
+/** One pod with this container, which wrote these messages. */
+function podsIn(
+  container: ContainerStatus,
+  messages: readonly PodMessage[] = [],
+  warning?: string,
+): LoadPods {
+  const pod = { metadata: { name: "load-0", uid: "1" }, status: { containerStatuses: [container] } };
+  const events = warning === undefined ? [] : [{ type: "Warning", message: warning }];
   const unused = (): Promise<never> => Promise.reject(new Error("not part of this test"));
   const kube: Kube = {
-    get: <T>() => Promise.resolve({ items: [pod] } as T),
+    get: <T>(path: string) => Promise.resolve({ items: path.includes("/events?") ? events : [pod] } as T),
     stream: () => {
       const log = new PassThrough();
       log.end(messages.map((message, sequence) => writeLine(sequence, message)).join(""));

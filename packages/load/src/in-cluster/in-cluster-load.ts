@@ -146,8 +146,9 @@ export class InClusterLoad implements LoadSource {
       if (failure) throw failure;
       const waited = Date.now() - began;
       await this.#pods.find(waited, this.#over.signal);
-      if (waited > longestStart)
-        throw this.#notStarted(`not all of its pods run after ${longestStart / 1_000} s`);
+      if (waited <= longestStart) continue;
+      const standing = await this.#pods.standing(this.#over.signal);
+      throw this.#notStarted(`not all of its pods have begun after ${longestStart / 1_000} s: ${standing}`);
     }
   }
 

@@ -8,7 +8,7 @@ import type { LoadJob } from "./job.ts";
 import { LoadPod } from "./load-pod.ts";
 import { notesOf } from "./notes.ts";
 import type { InClusterOptions } from "./options.ts";
-import { loadContainer, whyNotBegun } from "./start.ts";
+import { loadContainer, standingOf, whyNotBegun } from "./start.ts";
 
 /** Time for the log of a container that has ended to say why, milliseconds. */
 const lastWords = 10_000;
@@ -72,6 +72,15 @@ export class LoadPods {
         );
       if (problem) throw problem;
     }
+  }
+
+  /** How far those have come that have not begun. */
+  async standing(signal: AbortSignal): Promise<string> {
+    const { kube, namespace } = this.#options;
+    const waiting = (await this.#job.pods(signal)).filter(
+      ({ metadata }) => !this.#pods.get(metadata.uid)?.hello,
+    );
+    return (await Promise.all(waiting.map((pod) => standingOf(kube, namespace, pod)))).join("; ");
   }
 
   /** Of containers that have ended the log is read once more, and no longer. */

@@ -51,7 +51,7 @@ export function whyNotBegun({ metadata, status }: Pod, waited: number): InCluste
   return undefined;
 }
 
-interface JobEvent {
+interface WarningEvent {
   readonly reason?: string;
   readonly message?: string;
   readonly type?: string;
@@ -65,11 +65,31 @@ export function isRefusal(warning: string): boolean {
   return refusal.test(warning);
 }
 
-/** Why there are no pods: quotas and admission report it in the Job's events. Undefined without the right to read those. */
-export async function jobWarnings(kube: Kube, namespace: string, job: string): Promise<string> {
-  const selector = encodeURIComponent(`involvedObject.kind=Job,involvedObject.name=${job}`);
+/** Why there are no pods: quotas and admission report it in the Job's events. Empty without the right to read those. */
+export function jobWarnings(kube: Kube, namespace: string, job: string): Promise<string> {
+  return lastWarning(kube, namespace, { kind: "Job", name: job });
+}
+
+/** How far a pod has come that has not begun: what its status says, and the last warning about it. */
+export async function standingOf(kube: Kube, namespace: string, { metadata, status }: Pod): Promise<string> {
+  const waiting = (status?.initContainerStatuses ?? [])
+    .concat(loadContainer(status) ?? [])
+    .map(({ state }) => state?.waiting?.reason)
+    .find((reason) => reason !== undefined);
+  const isRunning = loadContainer(status)?.state?.running !== undefined;
+  const stands = isRunning ? "runs, and its log says nothing yet" : (waiting ?? status?.phase ?? "unknown");
+  const warning = await lastWarning(kube, namespace, { kind: "Pod", name: metadata.name });
+  return `pod ${metadata.name}: ${stands}${warning === "" ? "" : ` (${warning})`}`;
+}
+
+async function lastWarning(
+  kube: Kube,
+  namespace: string,
+  { kind, name }: { readonly kind: string; readonly name: string },
+): Promise<string> {
+  const selector = encodeURIComponent(`involvedObject.kind=${kind},involvedObject.name=${name}`);
   try {
-    const { items } = await kube.get<{ items: JobEvent[] }>(
+    const { items } = await kube.get<{ items: WarningEvent[] }>(
       `/api/v1/namespaces/${namespace}/events?fieldSelector=${selector}`,
     );
     return items.findLast(({ type }) => type === "Warning")?.message ?? "";
