@@ -107,7 +107,11 @@ export class Follower<T extends KubernetesObject> {
     return [...this.#known.values()];
   }
 
-  /** Resolves after the first list. @throws {KubernetesError} when that fails. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Resolves after the first list. After a failure it may be started again. @throws {KubernetesError} when the list fails. */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++)
       try {
@@ -118,12 +122,19 @@ export class Follower<T extends KubernetesObject> {
         await delay(firstPause, undefined, { signal: this.#stop.signal });
       }
     this.#counts.lists = 0;
+    this.#silent = 0;
+    this.#refusedFrom = undefined;
     this.#following = this.#follow();
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#following;
+  }
+
+  /** The collection does not exist any more. */
+  forgetAll(): void {
+    this.#adopt([], this.#lastHeard);
   }
 
   async #follow(): Promise<void> {

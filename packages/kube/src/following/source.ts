@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient } from "../client.ts";
 import { orAborted } from "@lameduck/drain/common";
-import { type Change, Follower, type FollowerOptions } from "./follower.ts";
+import { Follower, type FollowerOptions } from "./follower.ts";
 import type { KubernetesObject } from "../objects.ts";
 import { hasStatus } from "../retry.ts";
 
 /** `absent`: the cluster has no such resource, and so no such objects. `refused`: they may not be read. */
 export type SourceState = "waiting" | "synced" | "absent" | "refused";
 
-export interface SourceOptions<T> extends Omit<FollowerOptions<T>, "onFailure" | "refusal"> {
+export interface SourceOptions<T> extends Omit<FollowerOptions<T>, "onFailure"> {
   /** "services": for the log and the metrics. */
   readonly name: string;
   readonly onProblem: (name: string, error: unknown) => void;
@@ -18,19 +18,19 @@ export interface SourceOptions<T> extends Omit<FollowerOptions<T>, "onFailure" |
 
 /** Follows a collection for as long as the process runs, whatever happens to the API server, to rights and to the resource. */
 export class Source<T extends KubernetesObject> {
-  readonly #client: KubernetesClient;
   readonly #options: SourceOptions<T>;
   readonly #stopping = new AbortController();
-  /** What has been reported and is still there: a new follower does not know of it. */
-  readonly #reported = new Map<string, T>();
+  /** The same after a failure: what it has reported it does not report again. */
+  readonly #follower: Follower<T>;
+  #onFailure: (error: Error) => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
   readonly #settled = Promise.withResolvers<void>();
   #state: SourceState = "waiting";
   #isStarted = false;
 
   constructor(client: KubernetesClient, options: SourceOptions<T>) {
-    this.#client = client;
     this.#options = options;
+    this.#follower = new Follower<T>(client, { ...options, onFailure: (error) => this.#onFailure(error) });
   }
 
   get name(): string {
@@ -42,11 +42,11 @@ export class Source<T extends KubernetesObject> {
   }
 
   get objects(): readonly T[] {
-    return [...this.#reported.values()];
+    return this.#follower.objects;
   }
 
   get size(): number {
-    return this.#reported.size;
+    return this.#follower.size;
   }
 
   /** Once, however often it is asked for. */
@@ -64,7 +64,7 @@ export class Source<T extends KubernetesObject> {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#settled.resolve();
-    await this.#running;
+    await Promise.all([this.#follower.stop(), this.#running]);
   }
 
   async #run(): Promise<void> {
@@ -73,7 +73,7 @@ export class Source<T extends KubernetesObject> {
       await this.#follow().catch((error: unknown) => {
         if (signal.aborted) return;
         // Known objects are kept, since old knowledge is better than none. For a resource type that is gone they are dropped.
-        if (hasStatus(error, 404)) this.#forgetAllBut(new Set());
+        if (hasStatus(error, 404)) this.#follower.forgetAll();
         this.#state = hasStatus(error, 404) ? "absent" : hasStatus(error, 401, 403) ? "refused" : this.#state;
         if (this.#state !== "waiting") this.#settled.resolve();
         if (this.#state !== "absent") this.#options.onProblem(this.name, error);
@@ -86,32 +86,10 @@ export class Source<T extends KubernetesObject> {
   /** @throws when it cannot go on. */
   async #follow(): Promise<void> {
     const failed = Promise.withResolvers<never>();
-    const follower = new Follower<T>(this.#client, {
-      ...this.#options,
-      onChange: (change) => this.#report(change),
-      onFailure: failed.reject,
-    });
-    try {
-      await follower.start();
-      this.#forgetAllBut(new Set(follower.objects.map(({ metadata }) => metadata.uid)));
-      this.#state = "synced";
-      this.#settled.resolve();
-      await orAborted(failed.promise, this.#stopping.signal);
-    } finally {
-      await follower.stop();
-    }
-  }
-
-  #report(change: Change<T>): void {
-    const { uid } = change.object.metadata;
-    if (change.type === "gone") this.#reported.delete(uid);
-    else this.#reported.set(uid, change.object);
-    this.#options.onChange(change);
-  }
-
-  #forgetAllBut(there: ReadonlySet<string>): void {
-    const at = Date.now();
-    for (const [uid, object] of this.#reported)
-      if (!there.has(uid)) this.#report({ type: "gone", object, at, live: false, since: at });
+    this.#onFailure = failed.reject;
+    await this.#follower.start();
+    this.#state = "synced";
+    this.#settled.resolve();
+    await orAborted(failed.promise, this.#stopping.signal);
   }
 }

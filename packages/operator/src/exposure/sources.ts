@@ -34,6 +34,6 @@ export function sourcesOf(
       onChange: take,
       onProblem,
       ...reading,
-      ...(retryMs === undefined ? {} : { retryMs }),
+      ...(retryMs === undefined ? {} : { again: retryMs }),
     });
 }
