@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Listings } from "../../src/coordinator/state/listings.ts";
+import { Listings } from "../../src/coordinator/state/endpoints/listings.ts";
 import { keepRoutingRoute } from "../../src/coordinator/state/leads/routing-objects.ts";
 import { Routing } from "../../src/coordinator/state/leads/routing.ts";
 import { gatewayRoutes, inVersion } from "../../src/exposure/objects.ts";

@@ -51,6 +51,7 @@ const slices = "discovery.k8s.io/endpointslices";
 export class Scene {
   readonly api: CoordinatorApi;
   readonly #endpoints = new Map<string, { ready: boolean; terminating: boolean }>();
+  #generation = 0;
 
   constructor(api: CoordinatorApi) {
     this.api = api;
@@ -103,8 +104,9 @@ export class Scene {
   }
 
   #slice(): void {
+    const labels = { "kubernetes.io/service-name": "web" };
     const fields = {
-      metadata: { namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },
+      metadata: { namespace: "shop", labels, generation: ++this.#generation },
       endpoints: Array.from(this.#endpoints, ([name, conditions]) => ({
         conditions,
         targetRef: { kind: "Pod", name, uid: this.api.get("pods", name)?.metadata.uid },

@@ -24,6 +24,7 @@ it("a watch that loses its place again and again makes no pod young whose Servic
     scene.node("node1");
     scene.pod("web-1");
     scene.pod("web-2", "127.0.0.2");
+    scene.pod("web-3", "127.0.0.3");
   });
   const { api, scene, coordinator, follow } = running;
   const record = (name: string) => [...coordinator.terminations.values()].find((one) => one.name === name);
@@ -41,6 +42,14 @@ it("a watch that loses its place again and again makes no pod young whose Servic
   scene.terminate("web-2");
   await relist(running, () => scene.withdraw("web-2"));
   await until(() => record("web-2")?.withdrawnAt !== undefined, "withdrawn");
-  assert.equal(record("web-2")?.number, undefined, "a list does not show what its Service was meanwhile");
+  assert.notEqual(record("web-2")?.number, undefined, "its Service was nothing else meanwhile");
+  assert.equal(record("web-2")?.isMeasured, false, "when it was withdrawn the list does not show");
+  scene.terminate("web-3");
+  await relist(running, () => {
+    scene.touch();
+    scene.withdraw("web-3");
+  });
+  await until(() => record("web-3")?.withdrawnAt !== undefined, "withdrawn");
+  assert.equal(record("web-3")?.number, undefined, "a list does not show what its Service was meanwhile");
   assert.equal(record("web-1")?.state, "released", "what is released stays so");
 });

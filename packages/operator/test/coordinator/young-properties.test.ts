@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import type { KeptEndpoint } from "../../src/coordinator/state/objects.ts";
+import type { KeptEndpoint, KeptSlice } from "../../src/coordinator/state/objects.ts";
 import { Model, there } from "./model.ts";
 
 /** What the API server says at some time of pod a, and of another pod behind the same Services. */
@@ -143,6 +144,10 @@ const lags = fc.array(fc.nat({ max: longestLag }), { minLength: 10, maxLength: 1
 /** One replica, which is told what is published. */
 class Replica {
   readonly model = new Model();
+  /** What it knows of the slices is of this time. */
+  heardAt = -Infinity;
+  readonly #slices = new Map<string, KeptSlice>();
+  readonly #heard = new Map<string, KeptSlice>();
   readonly #applied = new Map<string, Set<number>>();
 
   constructor(now: number, state: Published) {
@@ -151,6 +156,7 @@ class Replica {
     for (const node of ["node1", "node2"]) model.node(node);
     model.pod("other");
     this.tell(state);
+    this.hearOfSlices(false);
     model.terminations.synced(now);
   }
 
@@ -163,23 +169,34 @@ class Replica {
     const { own, other } = hintsOf(state);
     const reserved = (one: string | undefined) => (one === undefined ? {} : { reservedFor: [one] });
     const pod = { pod: "a", isReady: isReady(state), isTerminating, isServing };
-    this.#slice("web", [
+    this.#write("web", [
       { pod: "other", isReady: otherIsReady, isTerminating: false, node: "node0", ...reserved(other) },
       { ...pod, node: "node0", ...reserved(own) },
     ]);
-    this.#slice("api", isInApi ? [pod] : []);
+    this.#write("api", isInApi ? [pod] : []);
   }
 
-  #slice(service: string, endpoints: readonly KeptEndpoint[]): void {
+  /** As the API server does: it counts the changes. */
+  #write(service: string, endpoints: readonly KeptEndpoint[]): void {
+    const former = this.#slices.get(service);
+    if (former && isDeepStrictEqual(former.endpoints, endpoints)) return;
+    const generation = (former?.metadata.generation ?? 0) + 1;
+    const metadata = { name: service, uid: service, namespace: "shop", generation };
+    this.#slices.set(service, { metadata, service: `shop/${service}`, endpoints });
+  }
+
+  /** @param live by a watch, which tells each change; else by a list, in which some may be missed. */
+  hearOfSlices(live: boolean): void {
     const { model } = this;
-    // One slice after the other, as a watch tells.
-    model.now += 0.01;
-    const metadata = { name: service, uid: service, namespace: "shop" };
-    const live = model.terminations.isSynced;
-    model.terminations.slice(
-      { ...there({ metadata, service: `shop/${service}`, endpoints }), live },
-      model.now,
-    );
+    const { now: at } = model;
+    this.heardAt = at;
+    for (const [service, slice] of this.#slices) {
+      if (this.#heard.get(service) === slice) continue;
+      this.#heard.set(service, slice);
+      // One slice after the other, as a watch tells.
+      model.now += 0.01;
+      model.terminations.slice({ ...there(slice), at, live }, model.now);
+    }
   }
 
   /** As watchers do: what is not in the rules is reported, and stays so. */
@@ -209,7 +226,8 @@ it("no pod is released that a proxy chooses, or will choose because of what was 
       histories,
       fc.array(lags, { minLength: 4, maxLength: 4 }),
       fc.option(fc.nat({ max: 240 }).map((count) => count * tick)),
-      (states, [lags1 = [], lags2 = [], ...lagsOfEdge], restartsAt) => {
+      fc.option(fc.integer({ min: 1, max: 40 }).map((count) => count * tick)),
+      (states, [lags1 = [], lags2 = [], ...lagsOfEdge], restartsAt, listsEvery) => {
         const proxies = [
           nodeProxy("node1", "zone/a", states, lags1),
           nodeProxy("node2", "zone/b", states, lags2),
@@ -222,19 +240,25 @@ it("no pod is released that a proxy chooses, or will choose because of what was 
         let wasReleased = false;
         const settledAt = Math.max(...proxies.map((one) => one.settledAt), states.at(-1)!.at + longestLag);
         // A replica that has just started waits for proxies that do not report yet.
-        const end = Math.max(settledAt, restartsAt === null ? 0 : restartsAt + 20_000) + 3 * tick;
+        const end =
+          Math.max(settledAt, restartsAt === null ? 0 : restartsAt + 20_000) + (listsEvery ?? 0) + 3 * tick;
         for (let at = 0; at <= end; at += tick) {
           replica.model.now = began + at;
           while ((left[0]?.at ?? Infinity) <= at) replica.tell((state = left.shift()!));
+          if (listsEvery === null) replica.hearOfSlices(true);
+          else if (at % listsEvery === 0) replica.hearOfSlices(false);
           if (at === restartsAt) replica = new Replica(began + at, state);
           for (const proxy of proxies) replica.hear(proxy, at);
-          const { isReleased } = replica;
+          const { isReleased, heardAt } = replica;
           if (isReleased && !wasReleased) {
             released++;
             for (const proxy of proxies)
               for (let then = at; then <= settledAt; then += tick) {
                 const { isChosen, published } = proxy.chooses(then);
-                assert.ok(!isChosen || published > at, `released at ${at}, chosen at ${then}: ${proxy.name}`);
+                assert.ok(
+                  !isChosen || began + published > heardAt,
+                  `released at ${at}, chosen at ${then}: ${proxy.name}`,
+                );
               }
           }
           wasReleased = isReleased;

@@ -1,5 +1,5 @@
 import { addedWithin } from "./leads/last-times.ts";
-import type { Listings } from "./listings.ts";
+import type { Listings } from "./endpoints/listings.ts";
 import type { TerminationRecord } from "./record.ts";
 import type { Releases } from "./releases.ts";
 import type { PolicySettings } from "../settings.ts";

@@ -141,7 +141,10 @@ interface SliceObject extends KubernetesObject {
 
 export function keepSlice({ metadata, endpoints }: SliceObject): KeptSlice {
   return {
-    metadata: slim(metadata),
+    metadata: {
+      ...slim(metadata),
+      ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+    },
     service: `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
     endpoints: (endpoints ?? []).flatMap(({ addresses = [], nodeName, targetRef, conditions, hints }) => {
       const isNamed = targetRef?.kind === "Pod" && targetRef.uid !== undefined;

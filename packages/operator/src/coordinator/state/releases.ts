@@ -1,5 +1,5 @@
 import type { AcknowledgementSettings } from "../../policy/acknowledgements.ts";
-import type { Listings } from "./listings.ts";
+import type { Listings } from "./endpoints/listings.ts";
 import type { Nodes, SendingNode } from "./nodes.ts";
 import type { ReleaseState, TerminationRecord } from "./record.ts";
 import type { PodRoutes, Routing } from "./leads/routing.ts";

@@ -1,7 +1,7 @@
 import type { Change } from "@lameduck/kube";
 import type { PolicySettings } from "../settings.ts";
 import type { Consumers } from "./consumers.ts";
-import { Listings } from "./listings.ts";
+import { Listings } from "./endpoints/listings.ts";
 import { ConsumerProgress } from "./consumer-progress.ts";
 import type { Nodes } from "./nodes.ts";
 import { Numbering } from "./numbering.ts";
@@ -125,15 +125,15 @@ export class Terminations {
   slice(change: Change<KeptSlice>, now: number): void {
     this.#tick(now);
     const [{ routing }, { service }] = [this.#options, change.object];
-    const { touched, emptied, isWidened, isOpened } = this.listings.slice(change, now);
-    // A list does not show what its endpoints were meanwhile.
-    if (!change.live || isOpened) routing.mayBeChosen(service, now);
+    const { touched, isGap, emptied, isWidened, isOpened } = this.listings.slice(change, now);
+    if (isGap || isOpened) routing.mayBeChosen(service, now);
     for (const node of emptied) routing.emptied(service, node, now);
     for (const pod of touched) {
       const record = this.#records.get(this.pods.at(pod)?.metadata.uid ?? pod);
       if (!record) continue;
       this.releases.forgetRoutes(record);
       this.#number(record, now);
+      if (!change.live) record.isMeasured = false;
     }
     // What it withdraws was chosen because of earlier changes only.
     if (isWidened) routing.widened(service, now);

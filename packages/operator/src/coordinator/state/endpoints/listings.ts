@@ -1,5 +1,6 @@
 import type { Change } from "@lameduck/kube";
-import type { KeptSlice } from "./objects.ts";
+import { ListGaps } from "./list-gaps.ts";
+import type { KeptSlice } from "../objects.ts";
 import { type ReadinessEffect, ReadyEndpoints } from "./ready-endpoints.ts";
 
 /** Slices of one Service that list a pod. None where they did before: proxies may still send to it. */
@@ -31,6 +32,8 @@ interface Listing {
 export interface SliceEffect extends ReadinessEffect {
   /** The uids and addresses for which it changes something, if the pods are of its namespace. */
   readonly touched: ReadonlySet<string>;
+  /** Its Service's endpoints may have been otherwise meanwhile. */
+  readonly isGap: boolean;
 }
 
 /** A pod as a slice may list it: anybody may write the uid of another namespace's pod into a slice, and that says nothing. */
@@ -46,6 +49,7 @@ export class Listings {
   /** By "NAMESPACE/UID" and "NAMESPACE/ADDRESS", the namespace being that of the slices. */
   readonly #pods = new Map<string, Listing>();
   readonly #ready = new ReadyEndpoints();
+  readonly #gaps = new ListGaps();
   readonly #isThere: (namespace: string, pod: string) => boolean;
 
   /** @param isThere whether a pod with this uid or address exists. The Services of one that does not are dropped. */
@@ -53,7 +57,8 @@ export class Listings {
     this.#isThere = isThere;
   }
 
-  slice({ type, object }: Change<KeptSlice>, now: number): SliceEffect {
+  slice(change: Change<KeptSlice>, now: number): SliceEffect {
+    const { type, object } = change;
     const { uid, namespace = "" } = object.metadata;
     const before = this.#slices.get(uid);
     const touched = new Set<string>();
@@ -65,7 +70,7 @@ export class Listings {
     const readiness = this.#ready.replace(before, type === "there" ? object : undefined);
     if (before) this.#count(before, -1, touched, now);
     for (const pod of touched) this.#forgetIfGone(namespace, pod);
-    return { touched, ...readiness };
+    return { touched, isGap: this.#gaps.isGap(before, change), ...readiness };
   }
 
   isReady(pod: ListedPod): boolean {

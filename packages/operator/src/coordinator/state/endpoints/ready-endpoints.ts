@@ -1,4 +1,4 @@
-import type { KeptSlice } from "./objects.ts";
+import type { KeptSlice } from "../objects.ts";
 
 /** Where a Service has lost its last ready endpoint: on a node, or in the whole cluster (undefined). */
 export type Emptied = string | undefined;
