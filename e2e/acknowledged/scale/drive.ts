@@ -22,7 +22,6 @@ export interface DrivePlan {
   readonly operator: string;
   /** As the chart gives it. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly token: string;
   readonly nodes: number;
   readonly pods: number;
   readonly lagMs: readonly [number, number];
@@ -57,8 +56,8 @@ async function startCoordinator(): Promise<ProcessUsage> {
 }
 
 async function startConsumers(): Promise<() => ConsumerCounts> {
-  const { nodes: count, token, lagMs } = plan;
-  const own: ConsumersPlan = { ...address, count, token, lagMs };
+  const { nodes: count, kubeconfig, lagMs } = plan;
+  const own: ConsumersPlan = { ...address, count, kubeconfig, lagMs };
   const child = start([join(import.meta.dirname, "consumers.ts"), JSON.stringify(own)], "pipe");
   let counts = { connected: 0, answers: 0, failures: 0 };
   createInterface({ input: child.stdout! }).on("line", (line) => {

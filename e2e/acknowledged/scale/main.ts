@@ -39,11 +39,11 @@ const { values } = commandLine(import.meta.url, {
   },
 });
 
-const { watcher, coordinator } = operatorNames;
+const { watcher } = operatorNames;
 const installation = join(import.meta.dirname, "..", "..", "..", "docs", "install.yaml");
 
 /** What the coordinator needs there: its resources' definitions, namespaces, and who consumers say they are. */
-async function prepare(cluster: Cluster): Promise<string> {
+async function prepare(cluster: Cluster): Promise<void> {
   const documents = parseAllDocuments(await readFile(installation, "utf8")).map(
     (document) => document.toJS() as Manifest,
   );
@@ -69,11 +69,9 @@ async function prepare(cluster: Cluster): Promise<string> {
       ]),
     { what: "the namespace's service account" },
   );
-  const who = [account.name, "-n", account.namespace, "--audience", coordinator.audience, "--duration", "2h"];
-  return (await cluster.kubectl(["create", "token", ...who])).trim();
 }
 
-function wantedOf(): Omit<DrivePlan, "kubeconfig" | "operator" | "environment" | "token"> {
+function wantedOf(): Omit<DrivePlan, "kubeconfig" | "operator" | "environment"> {
   const [least = "", most = ""] = values.lag.split("-");
   return {
     nodes: positive("--nodes", values.nodes),
@@ -92,7 +90,7 @@ function wantedOf(): Omit<DrivePlan, "kubeconfig" | "operator" | "environment" |
 async function drive(cluster: Cluster, wanted: ReturnType<typeof wantedOf>): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), "lameduck-scale-"));
   try {
-    const token = await prepare(cluster);
+    await prepare(cluster);
     // Controllers would end what no kubelet reports of. The others would take processor time from what is measured.
     for (const one of ["controller-manager", "scheduler", "kubelet-1", "kube-proxy-1", "coredns"])
       await cluster.kill(one);
@@ -110,7 +108,6 @@ async function drive(cluster: Cluster, wanted: ReturnType<typeof wantedOf>): Pro
       kubeconfig,
       operator: join(directory, "lameduck-operator.cjs"),
       environment: chartEnvironment("coordinator"),
-      token,
       ...wanted,
     };
     const command = [process.execPath, join(import.meta.dirname, "drive.ts"), JSON.stringify(plan)];

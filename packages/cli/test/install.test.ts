@@ -167,17 +167,17 @@ describe("lameduck install", () => {
     const { code, err } = await cluster.lameduck(
       ...own,
       ...account("edge/haproxy"),
-      ...account("lameduck-system/nginx.x"),
+      ...account("lameduck-system/nginx.x=nginx,http"),
     );
     assert.equal(code, 0, err);
     const watcher = "--consumer-account=lameduck-node/lameduck-watcher=kube-proxy";
-    const further = ["edge/haproxy", "lameduck-system/nginx.x"].map((one) => `--consumer-account=${one}`);
+    const further = ["edge/haproxy", "lameduck-system/nginx.x=nginx,http"].map((one) => `--consumer-account=${one}`);
     assert.deepEqual(accountsIn(), [watcher, ...further]);
     await cluster.lameduck(...own);
     assert.deepEqual(accountsIn(), [watcher]);
     for (const [name, words] of [
       ["haproxy", /"haproxy" is not of the form NAMESPACE\/NAME/],
-      ["edge/haproxy=haproxy", /not of the form NAMESPACE\/NAME/],
+      ["edge/haproxy=", /not of the form NAMESPACE\/NAME/],
       ["edge/$(POD_NAME)", /not of the form NAMESPACE\/NAME/],
     ] as const) {
       const wrong = await cluster.lameduck(...own, ...account(name));

@@ -24,7 +24,15 @@ export {
   type InjectedManifests,
   type ManifestOptions,
 } from "./manifest/inject-manifests.ts";
-export { declining, heldMark, holdLabel, injectLabel, operatorNames, probeAnnotation } from "./names.ts";
+export {
+  consumerAccount,
+  declining,
+  heldMark,
+  holdLabel,
+  injectLabel,
+  operatorNames,
+  probeAnnotation,
+} from "./names.ts";
 export { drainPolicyCrd } from "./policy/crd.ts";
 export { settingFields, settingNames, type SettingName } from "./policy/fields.ts";
 export { settingsFor, type SettingSources } from "./policy/merge.ts";

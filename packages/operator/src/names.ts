@@ -16,6 +16,9 @@ export const holdLabel = "lameduck.dev/held-deletions";
 /** Label and annotation of a pod that is held. The label finds it again; the annotation says how it was. */
 export const heldMark = "lameduck.dev/held";
 
+/** A ServiceAccount that may report, as the flags and the chart write it: "NAMESPACE/NAME", or "NAMESPACE/NAME=KIND,KIND" for these kinds alone. */
+export const consumerAccount = /^[a-z0-9-]+\/[a-z0-9.-]+(?:=[a-z0-9][a-z0-9-]*(?:,[a-z0-9][a-z0-9-]*)*)?$/;
+
 /**
  * What the operator's process, the chart, `lameduck install` and `lameduck status` must call alike. docs/operator.md describes them.
  */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { operatorNames } from "@lameduck/operator";
+import { consumerAccount, operatorNames } from "@lameduck/operator";
 import { parse, parseAllDocuments } from "yaml";
 import { parseWatcherFlags } from "../src/watcher/flags.ts";
 import { chartDigest, chartDirectory } from "../chart/digest.ts";
@@ -63,6 +63,19 @@ describe("the chart", () => {
     };
     const { global: _, ...own } = properties as Record<string, unknown>;
     assert.deepEqual(Object.keys(own).sort(), Object.keys(values).sort());
+  });
+
+  it("takes the accounts that the coordinator takes", () => {
+    assert.ok(
+      read(join(chartDirectory, "values.schema.json")).includes(JSON.stringify(consumerAccount.source)),
+    );
+    const flags = parseCoordinatorFlags(
+      ["--namespace=a", "--consumer-account=ingress/edge=haproxy,http"],
+      {},
+    );
+    assert.deepEqual([...(flags?.consumerKinds ?? [])], [["ingress/edge", ["haproxy", "http"]]]);
+    for (const wrong of ["edge", "ingress/edge=", "ingress/edge=a,,b", "ingress/edge=A"])
+      assert.throws(() => parseCoordinatorFlags([`--consumer-account=${wrong}`], {}), /NAMESPACE\/NAME=KIND/);
   });
 
   for (const page of pages) {

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
+import { consumerAccount, injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
 import { parseDuration } from "@lameduck/drain";
 import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
 import { manifestYaml } from "@lameduck/manifests";
@@ -59,7 +59,7 @@ export function installCommand(exit: (code: number) => void): Command {
     )
     .option(
       "--consumer-account <account>",
-      "NAMESPACE/NAME of a ServiceAccount that may report to the coordinator, such as that of watchers beside an ingress proxy; may be repeated (default: the watchers' of the nodes alone)",
+      "NAMESPACE/NAME=KIND of a ServiceAccount that may report to the coordinator as this kind, such as that of watchers beside an ingress proxy; without KIND as any; may be repeated (default: the watchers' of the nodes alone)",
       collect,
     )
     .option(
@@ -214,8 +214,11 @@ async function superfluousTo(
 
 /** As the chart's schema and the coordinator take it. @throws {CliError} */
 function mustBeAccount(account: string): string {
-  if (/^[a-z0-9-]+\/[a-z0-9.-]+$/.test(account)) return account;
-  throw badOption("--consumer-account", `"${account}" is not of the form NAMESPACE/NAME`);
+  if (consumerAccount.test(account)) return account;
+  throw badOption(
+    "--consumer-account",
+    `"${account}" is not of the form NAMESPACE/NAME or NAMESPACE/NAME=KIND`,
+  );
 }
 
 const examples = ending(

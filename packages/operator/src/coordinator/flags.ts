@@ -1,4 +1,4 @@
-import { operatorNames } from "../names.ts";
+import { consumerAccount, operatorNames } from "../names.ts";
 import { defaultRetention, type RetentionLimits } from "../records/writing/retention.ts";
 import { badFlag, count, flagsIn, text, texts, time } from "../process/flag-values.ts";
 import { serverFlags, type ServerFlags, serverHelp, serverOptions } from "../process/server-flags.ts";
@@ -35,7 +35,7 @@ Defaults are in brackets. A TIME has a unit: 30s, 24h. It runs until SIGTERM.
   --address ADDRESS              address to listen on (all)
   --namespace NAME               namespace of the cluster's DrainPolicy (that of the service account)
   --consumer-account NS/NAME     ServiceAccount that may report; may be repeated (${defaultConsumer}).
-                                 NS/NAME=KIND,KIND limits it to these kinds, and to its own node
+                                 NS/NAME=KIND,KIND limits it to these kinds
   --hold-account NS/NAME         ServiceAccount that may ask about held deletions; may be repeated
                                  (${ownNamespace}/${workload})
   --peers NAME                   host name of all replicas; they pass reports of pods on to each other
@@ -65,21 +65,16 @@ export function parseCoordinatorFlags(
 ): CoordinatorFlags | undefined {
   const values = flagsIn(args, options);
   if (values.help) return undefined;
-  const consumers = (values["consumer-account"] ?? [defaultConsumer]).map((value) => value.split("=", 2));
+  const consumers = consumersIn(values["consumer-account"] ?? [defaultConsumer]);
   if (values.peers !== undefined && values["token-file"] === undefined)
     throw badFlag("--token-file", "is missing: the other replicas accept nothing without a token");
   return {
     ...serverFlags(values, { port: coordinator.ports.protocol, metrics: coordinator.ports.metrics }, env),
-    consumerAccounts: accounts(
-      "--consumer-account",
-      consumers.map(([account = ""]) => account),
-    ),
+    consumerAccounts: consumers.map(({ account }) => account),
     consumerKinds: new Map(
-      consumers.flatMap(([account = "", kinds]) =>
-        kinds === undefined ? [] : [[account, kinds.split(",")] as const],
-      ),
+      consumers.flatMap(({ account, kinds }) => (kinds ? [[account, kinds] as const] : [])),
     ),
-    holdAccounts: accounts("--hold-account", values["hold-account"] ?? [`${ownNamespace}/${workload}`]),
+    holdAccounts: accounts(values["hold-account"] ?? [`${ownNamespace}/${workload}`]),
     peers: values.peers,
     tokenFile: values["token-file"],
     retention: {
@@ -94,8 +89,22 @@ export function parseCoordinatorFlags(
   };
 }
 
-function accounts(flag: string, values: readonly string[]): readonly string[] {
-  const wrong = values.find((one) => !/^[a-z0-9-]+\/[a-z0-9.-]+$/.test(one));
-  if (wrong !== undefined) throw badFlag(flag, `"${wrong}" is not of the form NAMESPACE/NAME`);
+function consumersIn(
+  values: readonly string[],
+): readonly { readonly account: string; readonly kinds: readonly string[] | undefined }[] {
+  return values.map((value) => {
+    if (!consumerAccount.test(value))
+      throw badFlag(
+        "--consumer-account",
+        `"${value}" is not of the form NAMESPACE/NAME or NAMESPACE/NAME=KIND`,
+      );
+    const [account = "", kinds] = value.split("=", 2);
+    return { account, kinds: kinds?.split(",") };
+  });
+}
+
+function accounts(values: readonly string[]): readonly string[] {
+  const wrong = values.find((one) => one.includes("=") || !consumerAccount.test(one));
+  if (wrong !== undefined) throw badFlag("--hold-account", `"${wrong}" is not of the form NAMESPACE/NAME`);
   return values;
 }

@@ -75,6 +75,23 @@ test("who reports must show a token for this audience, of an account that may, a
   assert.equal(api.reviews, reviews, "a token is asked for once, also one that is refused");
 });
 
+test("a token that is bound to no node reports for no node, whoever may report besides", async () => {
+  const flags = ["--consumer-account=ingress/haproxy", "--consumer-account=lameduck-node/lameduck-watcher"];
+  await using all = await coordinating((scene) => scene.node("node1"), { flags });
+  const { api, ask, report } = all;
+  // As `kubectl create token` makes them.
+  api.tokens.set("made", { account: "ingress:haproxy" });
+  api.tokens.set("of-watchers", { account: "lameduck-node:lameduck-watcher" });
+  api.tokens.set("of-a-pod", { account: "lameduck-node:lameduck-watcher", podUid: "unheard-of" });
+  for (const token of ["made", "of-watchers", "of-a-pod"])
+    await assert.rejects(report("node1", {}, token), /^Error: 403.*no node that is known/);
+  const asNode = { version: 1, kind: "edge", node: "node1", basis: "state", serves: ["node"] };
+  const body = JSON.stringify({ ...asNode, epoch: null, applied: 0, known: 0, wait: 0 });
+  const { status } = await ask({ method: "POST", path: "/v1/consumers/edge%2Fnode1", token: "made", body });
+  assert.equal(status, 403, "nor by another kind");
+  assert.deepEqual(all.coordinator.status().missing, ["node1"]);
+});
+
 test("reports that cannot be true are refused: more than there is, and another's name", async () => {
   await using two = await twoPods();
   const { api, report, ask, scene } = two.all;

@@ -27,6 +27,17 @@ test("an account that is bound to kinds speaks as no other, and for its node alo
   assert.match((await post("kube-proxy/node1", { kind: "kube-proxy", serves })).text, /serves its node only/);
 });
 
+test("an account that is bound to the kind of an ingress proxy serves classes, and speaks for no node's proxy", async () => {
+  const flags = ["--consumer-account=ingress/haproxy=haproxy"];
+  await using all = await coordinating((scene) => scene.node("node1"), { flags });
+  all.api.tokens.set("edge", { account: "ingress:haproxy", node: "node1" });
+  await assert.rejects(all.report("node1", {}, "edge"), /^Error: 403.*may report as haproxy only/);
+  const said = { version: 1, kind: "haproxy", basis: "state", epoch: null, applied: 0, known: 0, wait: 0 };
+  const body = JSON.stringify({ ...said, serves: ["ingress-class/public"] });
+  const path = "/v1/consumers/haproxy%2Fedge-1";
+  assert.equal((await all.ask({ method: "POST", path, token: "edge", body })).status, 200);
+});
+
 test("a list that is refused is named by the status", async () => {
   await using all = await coordinating((scene) => {
     scene.api.fault = ({ resource }) =>
@@ -185,15 +196,6 @@ test("a node that is not Ready when the coordinator starts may have been so a mo
   });
   await using _ = all;
   assert.equal(await state(), "incomplete kube-proxy/node2 (missing)");
-});
-
-test("a token of no node reports for none, where the account is bound to kinds", async () => {
-  const flags = [`--consumer-account=${account}=kube-proxy`];
-  await using all = await coordinating((scene) => scene.node("node1"), { flags });
-  all.api.tokens.set("unbound", { account: "lameduck-node:lameduck-watcher" });
-  all.api.tokens.set("of-a-pod", { account: "lameduck-node:lameduck-watcher", podUid: "unheard-of" });
-  for (const token of ["unbound", "of-a-pod"])
-    await assert.rejects(all.report("node1", {}, token), /^Error: 403.*no node that is known/);
 });
 
 test("Services that a pod has left are kept so many, and where the pod is not there none", () => {

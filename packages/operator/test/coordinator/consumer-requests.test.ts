@@ -20,7 +20,7 @@ test("a proxy whose pod is gone is forgotten, and nobody waits for it in vain", 
   const response = { writeHead: () => undefined, end: () => undefined } as unknown as ServerResponse;
   const say = (name: string, podUid: string, more: object = {}): void => {
     const known = { version: 1, kind: "haproxy", basis: "state", epoch: "e", applied: 0, known: 0, wait: 0 };
-    const identity = { account: "edge/watcher", podUid, node: undefined, until: Infinity };
+    const identity = { account: "edge/watcher", podUid, node: "node1", until: Infinity };
     requests.report(name, JSON.stringify({ ...known, ...more }), identity, response);
   };
   model.synced();

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Consumer } from "../state/consumer.ts";
-import { servesNode, isNodeProxy, type Consumers } from "../state/consumers.ts";
+import { servesNode, isNodeKind, isNodeProxy, type Consumers } from "../state/consumers.ts";
 import type { Pods } from "../state/pods.ts";
 import type { Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
@@ -14,7 +14,7 @@ export type ReportOutcome =
 export interface ConsumerRequestsOptions {
   readonly epoch: string;
   readonly accounts: readonly string[];
-  /** Accounts that report as these kinds alone, each for its node. */
+  /** Accounts that report as these kinds alone. */
   readonly kinds?: ReadonlyMap<string, readonly string[]>;
   readonly consumers: Consumers;
   readonly withdrawals: Withdrawals;
@@ -233,10 +233,13 @@ export class ConsumerRequests {
     if (!accounts.includes(account)) return `${account} may not report`;
     const own = kinds?.get(account);
     if (own && !own.includes(report.kind)) return `${account} may report as ${own.join(", ")} only`;
-    if (own && report.serves.some((need) => need !== servesNode)) return `${account} serves its node only`;
+    const isOfNode = isNodeProxy(report);
+    if (own && isNodeKind(report.kind) && report.serves.some((need) => need !== servesNode))
+      return `${account} serves its node only`;
     const pod = podUid === undefined ? undefined : pods.get(podUid);
     const boundTo = node ?? pod?.node;
-    if (own && boundTo === undefined) return "the token belongs to no node that is known here";
+    // Whoever may make tokens for an account could speak for every node.
+    if (isOfNode && boundTo === undefined) return "the token belongs to no node that is known here";
     if (boundTo !== undefined && report.node !== undefined && report.node !== boundTo)
       return "the token belongs to another node";
     const key = `${report.kind}/${report.name}`;
@@ -244,7 +247,7 @@ export class ConsumerRequests {
     const owner = this.#owners.get(key);
     // A watcher's successor may report for the node before its predecessor is gone.
     const isTakenOver = known !== undefined && owner !== undefined && owner !== podUid;
-    if (isTakenOver && !isNodeProxy(report) && pods.get(owner)?.isFinished === false)
+    if (isTakenOver && !isOfNode && pods.get(owner)?.isFinished === false)
       return "another pod reports by this name";
     return undefined;
   }

@@ -106,8 +106,10 @@ export class Consumers {
 
 const none: readonly Consumer[] = [];
 
+export const isNodeKind = (kind: string): boolean => nodeKinds.has(kind);
+
 export function isNodeProxy({ kind, serves }: Pick<Consumer, "kind" | "serves">): boolean {
-  return nodeKinds.has(kind) || serves.includes(servesNode);
+  return isNodeKind(kind) || serves.includes(servesNode);
 }
 
 /**
