@@ -171,7 +171,9 @@ describe("lameduck install", () => {
     );
     assert.equal(code, 0, err);
     const watcher = "--consumer-account=lameduck-node/lameduck-watcher=kube-proxy";
-    const further = ["edge/haproxy", "lameduck-system/nginx.x=nginx,http"].map((one) => `--consumer-account=${one}`);
+    const further = ["edge/haproxy", "lameduck-system/nginx.x=nginx,http"].map(
+      (one) => `--consumer-account=${one}`,
+    );
     assert.deepEqual(accountsIn(), [watcher, ...further]);
     await cluster.lameduck(...own);
     assert.deepEqual(accountsIn(), [watcher]);

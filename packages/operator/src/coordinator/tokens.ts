@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "../names.ts";
-import { RefusedAddresses } from "./protocol/limits.ts";
+import { isLoopback, RefusedAddresses } from "./protocol/limits.ts";
+import { Turns } from "./protocol/turns.ts";
 
 /** The identity behind a token, as the API server reviewed it. */
 export interface Identity {
@@ -12,6 +13,11 @@ export interface Identity {
   /** Node of that pod; API servers before 1.30 leave it out. */
   readonly node: string | undefined;
   /** When the token is reviewed again, milliseconds since 1970. */
+  readonly until: number;
+}
+
+interface Refusal {
+  readonly refused: true;
   readonly until: number;
 }
 
@@ -37,17 +43,20 @@ const longestLifetime = 3_600_000;
 const most = 30_000;
 /** Concurrent reviews. When this process starts, all nodes send their tokens at once. */
 const concurrentReviews = 32;
+/** Those of one address, and how many more of its requests may wait for theirs. */
+const concurrentOfAddress = 8;
+const waitingOfAddress = 200;
 
 /** Reviews each token once with the API server (TokenReview). */
 export class Tokens {
   readonly #client: KubernetesClient;
   readonly #now: () => number;
   readonly #onReview: (outcome: "accepted" | "refused" | "failed") => void;
-  readonly #known = new Map<string, Identity | { readonly refused: true; readonly until: number }>();
+  readonly #known = new Map<string, Identity | Refusal>();
   readonly #asking = new Map<string, Promise<Identity | undefined>>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #turns = new Turns(concurrentReviews);
+  readonly #turnsOfAddress = new Turns(concurrentOfAddress, waitingOfAddress);
   readonly #refused: RefusedAddresses;
-  #running = 0;
 
   constructor(
     client: KubernetesClient,
@@ -70,20 +79,27 @@ export class Tokens {
     if (token.length > longestToken || !/^[\w.~+/=-]+$/.test(token)) return undefined;
     // The tokens themselves are not kept.
     const key = createHash("sha256").update(token).digest("base64");
-    const known = this.#known.get(key);
-    if (known && known.until > this.#now()) return "refused" in known ? undefined : known;
+    const find = (): Promise<Identity | undefined> => this.#find(key, token, peer);
+    return this.#remembered(key) || isLoopback(peer) ? find() : this.#turnsOfAddress.take(peer, find);
+  }
+
+  async #find(key: string, token: string, peer: string): Promise<Identity | undefined> {
+    const known = this.#remembered(key);
+    if (known) return "refused" in known ? undefined : known;
     if (this.#refused.isBlocked(peer)) return undefined;
-    const asking = this.#asking.get(key) ?? this.#ask(key, token);
+    const asking = this.#asking.get(key) ?? this.#turns.take("", () => this.#ask(key, token));
     this.#asking.set(key, asking);
     const identity = await asking.finally(() => this.#asking.delete(key));
     if (!identity) this.#refused.countRefusal(peer);
     return identity;
   }
 
+  #remembered(key: string): Identity | Refusal | undefined {
+    const known = this.#known.get(key);
+    return known && known.until > this.#now() ? known : undefined;
+  }
+
   async #ask(key: string, token: string): Promise<Identity | undefined> {
-    while (this.#running >= concurrentReviews)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#running++;
     try {
       const review = await this.#client.post<Review>("/apis/authentication.k8s.io/v1/tokenreviews", {
         apiVersion: "authentication.k8s.io/v1",
@@ -97,9 +113,6 @@ export class Tokens {
     } catch (error) {
       this.#onReview("failed");
       throw error;
-    } finally {
-      this.#running--;
-      this.#waiting.shift()?.();
     }
   }
 
@@ -119,7 +132,7 @@ export class Tokens {
     };
   }
 
-  #remember(key: string, known: Identity | { readonly refused: true; readonly until: number }): void {
+  #remember(key: string, known: Identity | Refusal): void {
     this.#known.delete(key);
     this.#known.set(key, known);
     for (const oldest of this.#known.keys()) {

@@ -1,7 +1,7 @@
 import type { Server, Socket } from "node:net";
 
 /** Loopback: the pod's own containers, and `kubectl port-forward`. */
-const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.0\.0\.1$|^::1$/.test(address);
+export const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.0\.0\.1$|^::1$/.test(address);
 
 /** Connections of one address. A pod needs two; all pods of a node may share the node's address. */
 const mostPerAddress = 1_000;
