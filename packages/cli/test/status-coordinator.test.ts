@@ -36,6 +36,19 @@ test("who speaks another version of the protocol to it is named", async () => {
   );
 });
 
+test("who is behind and says why is shown with it, and so is who cannot be read", async () => {
+  const common = { node: undefined, basis: "state", isSilent: false };
+  const consumers = [
+    { ...common, name: "nginx/edge-1", behind: 1, reason: "not reloaded since" },
+    { ...common, name: "nginx/edge-2", behind: 0, reason: "not reloaded before" },
+    { ...common, name: "nginx/edge-3", behind: 0, problem: "no\nprocess" },
+  ];
+  const text = await shown({ ...status, consumers });
+  assert.match(text, /nginx\/edge-1: not reloaded since\n/);
+  assert.doesNotMatch(text, /edge-2/);
+  assert.match(text, /nginx\/edge-3: no\\u000aprocess$/);
+});
+
 test("an answer of another version is unknown, and says which command to use", async () => {
   const text = await shown({ version: 2, reporters: [] });
   assert.match(text, /coordinator-1: unknown.*another version; use the command of its release/);

@@ -70,7 +70,7 @@ describe("a record of a termination", () => {
   it("names who was behind, silent or missing, and whom an arrival overruled", () => {
     const consumers = new Map<string, TerminationConsumer>([
       ["kube-proxy/node1", consumer({ appliedAt: deletedAt + 1_000 })],
-      ["kube-proxy/node2", consumer({ basis: "syncs" })],
+      ["kube-proxy/node2", consumer({ basis: "syncs", reason: "not reloaded" })],
       ["kube-proxy/node3", consumer({ isSilent: true })],
     ]);
     const reported = { ...released().reported, overruled: "10.244.2.9\u001b[31m", reason: "cap" };
@@ -82,12 +82,13 @@ describe("a record of a termination", () => {
       report.consumers.map(({ name, state }) => `${name} ${state}`),
       ["kube-proxy/node2 behind", "kube-proxy/node3 silent", "kube-proxy/node1 applied"],
     );
+    assert.equal(report.consumers[0]?.reason, "not reloaded");
     assert.equal(report.summary.released, "no");
     assert.equal(report.overruledBy, "10.244.2.931m");
     assert.equal(report.tooEarly, undefined);
     assert.match(
       report.summary.text,
-      /kube-proxy\/node2 and 1 more had not let go; overruled by a connection/,
+      /kube-proxy\/node2 and 1 more had not let go \(not reloaded\); overruled by a connection/,
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import {
+  appendFileSync,
   closeSync,
   mkdirSync,
   mkdtempSync,
@@ -180,6 +181,33 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     proxy.reload();
     client.destroy();
     await eventually(uses(seen), are("127.0.0.7"));
+  });
+
+  it("lets go of what its workers have never read, although its files were touched after the reload", async () => {
+    await using proxy = new Nginx("touched", ["127.0.0.5:80", "127.0.0.6:80"]);
+    const { seen } = proxy;
+    await eventually(uses(seen), are("127.0.0.5", "127.0.0.6"));
+    proxy.replace(["127.0.0.6:80"]);
+    proxy.reload();
+    await eventually(uses(seen), are("127.0.0.6"));
+    proxy.configure("off");
+    appendFileSync(proxy.file, "# The same in other words.");
+    const used = async (...addresses: string[]) => [...(await seen.stillUsed(addresses, signal))].join(" ");
+    assert.equal(await used("127.0.0.6", "127.0.0.8", "::8"), "127.0.0.6");
+    proxy.replace(["127.0.0.7:80"]);
+    assert.equal(await used("127.0.0.6", "127.0.0.9"), "127.0.0.6", "the workers have read it");
+    assert.equal(seen.reason?.(), undefined, "a reload may follow");
+    await eventually(
+      async () => (await used("127.0.0.6"), seen.reason?.() ?? ""),
+      (reason) => /^not reloaded since its files changed at 20[0-9T:-]{17}Z$/.test(reason),
+    );
+    // It has not seen what they have read.
+    const fresh = nginx(proxy.file, proxy.pidFile);
+    assert.deepEqual([...(await fresh.stillUsed(["127.0.0.9"], signal))], ["127.0.0.9"]);
+    assert.match(fresh.reason?.() ?? "", /^not reloaded/);
+    proxy.reload();
+    await eventually(() => used("127.0.0.6"), are());
+    assert.equal(seen.reason?.(), undefined);
   });
 
   it("says nothing while two masters have workers", async () => {

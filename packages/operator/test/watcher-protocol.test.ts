@@ -26,6 +26,7 @@ class Played implements Consumer {
   /** Milliseconds of processor time. */
   uses = 0;
   problem: string | undefined;
+  why: string | undefined;
   readonly runsPrograms: boolean;
 
   /** Where the test says so, looks are made only when it tells. */
@@ -51,6 +52,10 @@ class Played implements Consumer {
       if (user + system >= this.uses * 1_000) break;
     }
     return new Set(addresses.filter((address) => this.used.has(address)));
+  }
+
+  reason(): string | undefined {
+    return this.why;
   }
 
   surelyUsed(addresses: readonly string[]): Promise<ReadonlySet<string>> {
@@ -155,6 +160,18 @@ describe("the watcher and a coordinator", () => {
       assert.equal(coordinator.progress().applied, 0);
       consumer.problem = undefined;
       await until("applied", () => coordinator.progress().applied === 1);
+    }));
+
+  it("says why the consumer is behind, as long as it says so", () =>
+    watching(async ({ coordinators: [coordinator], consumer }) => {
+      assert.ok(coordinator);
+      await until("parked", () => coordinator.parked === 1);
+      consumer.used.add("10.0.0.1");
+      coordinator.withdraw("10.0.0.1");
+      consumer.why = "not reloaded";
+      await until("the reason", () => coordinator.last().report.reason === "not reloaded");
+      consumer.why = undefined;
+      await until("no reason", () => coordinator.last().report.reason === undefined);
     }));
 
   it("looks at everything again only when a quick look no longer says that all is as it was", () =>

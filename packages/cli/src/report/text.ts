@@ -98,8 +98,9 @@ function momentLines({ moments }: DrainReport): string[] {
     .map(({ at, words }) => `${seconds(at).padStart(8)}  ${words}`);
 }
 
-function consumerRow({ name, basis, state, appliedMs }: ConsumerRecord): string[] {
-  return [name, basis ?? "unknown", appliedMs === undefined ? state : seconds(appliedMs)];
+function consumerRow({ name, basis, state, appliedMs, reason }: ConsumerRecord): string[] {
+  const letGo = appliedMs === undefined ? state : seconds(appliedMs);
+  return [name, basis ?? "unknown", reason === undefined ? letGo : `${letGo}: ${reason}`];
 }
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)}s`;

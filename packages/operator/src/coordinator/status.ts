@@ -14,6 +14,8 @@ export interface ConsumerStatus {
   readonly behind: number;
   readonly isSilent: boolean;
   readonly problem: string | undefined;
+  /** Why it is behind although it can be read. A coordinator of the release before does not say it. */
+  readonly reason?: string | undefined;
 }
 
 /** `waiting`: not read yet. `refused`: it may not be read. `unheard`: what was read may be outdated. */
@@ -54,6 +56,7 @@ export function consumersStatus(
     behind: withdrawals.head - one.applied,
     isSilent: silence(one, withdrawals, now) > silentAfter,
     problem: one.problem,
+    reason: one.reason,
   }));
   const missing = nodes.all
     .filter(

@@ -8,6 +8,8 @@ export interface TerminationConsumer {
   readonly basis: Basis | undefined;
   /** When its report came that the withdrawal is applied. */
   readonly appliedAt: number | undefined;
+  /** Why it has not let go, where it says so. */
+  readonly reason?: string | undefined;
   /** No report ever came for it. */
   readonly isMissing: boolean;
   /** Its heartbeats have stopped. */

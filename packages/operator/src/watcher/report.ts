@@ -19,6 +19,7 @@ export interface Report {
   readonly wait: number;
   readonly serves?: readonly string[];
   readonly problem?: string;
+  readonly reason?: string;
 }
 
 /** What the coordinator answers. */

@@ -107,6 +107,7 @@ export class Session implements Subscriber {
     const { client, poller, node, serves = [] } = this.#options;
     const { applied, also } = this.#watermark.progress();
     const { kind, basis } = poller.consumer;
+    const reason = poller.consumer.reason?.();
     const report: Report = {
       version: 1,
       kind,
@@ -119,6 +120,7 @@ export class Session implements Subscriber {
       wait,
       ...(serves.length === 0 ? {} : { serves }),
       ...(poller.problem === undefined ? {} : { problem: poller.problem }),
+      ...(reason === undefined ? {} : { reason }),
     };
     return client.post(report, this.#stopping.signal);
   }

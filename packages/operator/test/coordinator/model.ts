@@ -165,6 +165,7 @@ export class Model {
         also: [],
         serves: [],
         problem: undefined,
+        reason: undefined,
         ...more,
       },
       this.now,

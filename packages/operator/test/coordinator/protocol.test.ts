@@ -31,12 +31,16 @@ test("a pod is released when every node has reported its withdrawal, and not bef
   assert.deepEqual(await parked, { version: 1, epoch, head: 1, withdrawn: [["127.0.0.5", 1]] });
   const waiting = pod("&wait=20&seen=waiting");
   await report("node1", { epoch, applied: 1, known: 1 });
+  await report("node2", { epoch, reason: "in two\nlines: " });
   const half = await pod();
   assert.deepEqual(
     [half["state"], half["consumers"], half["behind"]],
     ["waiting", "1/2", "kube-proxy/node2 (rules)"],
   );
-  await report("node2");
+  await report("node2", { epoch, reason: "not reloaded" });
+  assert.equal((await pod())["behind"], "kube-proxy/node2 (rules; not reloaded)");
+  const reasons = all.coordinator.status().consumers.map(({ reason }) => reason);
+  assert.deepEqual(reasons, [undefined, "not reloaded"]);
   await report("node2", { epoch, applied: 1, known: 1 });
   const released = await waiting;
   assert.equal(released["state"], "released");

@@ -51,7 +51,10 @@ export function* coordinatorLines(replicas: readonly ReplicaStatus[]): Generator
     }
     const { consumers, missing, terminating, released, mode } = status;
     const silent = consumers.filter(({ isSilent }) => isSilent).map(({ name }) => name);
-    const troubled = consumers.filter((one) => one.problem !== undefined);
+    const troubled = consumers.flatMap(({ name, behind, problem, reason }) => {
+      const why = problem ?? (behind > 0 ? reason : undefined);
+      return why === undefined ? [] : [`    ${name}: ${printable(why)}`];
+    });
     yield `  ${pod}: ${consumers.length} consumers report, mode ${mode}; ${terminating} pods terminate, ${released} of them released`;
     // A coordinator of the release before does not say these.
     for (const { who, version } of status.otherVersions ?? [])
@@ -60,7 +63,7 @@ export function* coordinatorLines(replicas: readonly ReplicaStatus[]): Generator
     if (missing.length > 0)
       yield `    nobody reports for ${listed(missing)}: pods that they may send to decide by themselves`;
     if (silent.length > 0) yield `    silent: ${listed(silent)}`;
-    for (const one of troubled.slice(0, mostNamed)) yield `    ${one.name}: ${one.problem}`;
+    yield* troubled.slice(0, mostNamed);
   }
 }
 

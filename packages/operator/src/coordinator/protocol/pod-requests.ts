@@ -133,7 +133,9 @@ export class PodRequests {
       return writeLines({ state, behind: `endpointslices (not heard of for ${Math.round(unheard())} s)` });
     const { relevant, applied } = releases.count(record, rules, at);
     const behind = state === "released" ? [] : progress.behind(record, rules, at);
-    const named = behind.slice(0, mostBehind).map(({ name, how }) => `${name} (${how})`);
+    const named = behind
+      .slice(0, mostBehind)
+      .map(({ name, how, reason }) => `${name} (${how}${reason === undefined ? "" : `; ${reason}`})`);
     const more = behind.length > mostBehind ? [`and ${behind.length - mostBehind} more`] : [];
     const since = (then: number | undefined): number | undefined =>
       then === undefined ? undefined : Math.max(0, Math.round(at - then));

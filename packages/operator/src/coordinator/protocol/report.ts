@@ -33,7 +33,20 @@ export function parseReport(text: string, name: string): PostedReport | ForeignR
     return "the body is no JSON";
   }
   if (!isMap(value)) return "the body is no object";
-  const { version, kind, node, basis, epoch, applied, known, wait, also = [], serves = [], problem } = value;
+  const {
+    version,
+    kind,
+    node,
+    basis,
+    epoch,
+    applied,
+    known,
+    wait,
+    also = [],
+    serves = [],
+    problem,
+    reason,
+  } = value;
   if (version !== 1) return { version: typeof version === "number" ? String(version) : "unknown" };
   if (typeof kind !== "string" || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(kind)) return "kind: is no name";
   const own = name.startsWith(`${kind}/`) ? name.slice(kind.length + 1) : name;
@@ -56,6 +69,8 @@ export function parseReport(text: string, name: string): PostedReport | ForeignR
     also,
     serves: serves as string[],
     problem: typeof problem === "string" ? problem.slice(0, 500) : undefined,
+    // Pods are told of it, in a line.
+    reason: typeof reason === "string" && /^[ -~]{1,100}$/.test(reason) ? reason : undefined,
   };
   if (isNodeProxy(report) && own !== node) return "node: a proxy of a node has that node's name";
   return { report, epoch, known, wait: Math.min(wait, longestWait) };

@@ -16,6 +16,8 @@ export interface BehindConsumer {
   readonly name: string;
   /** Its basis, or why there is no report of it. `young`: nobody is asked yet, since proxies may not have added the pod. */
   readonly how: Basis | "missing" | "silent" | "young";
+  /** Where it says why. */
+  readonly reason?: string;
 }
 
 /** Which consumers are behind, and when the others let go: for the pod's closing line and for records. */
@@ -44,13 +46,15 @@ export class ConsumerProgress {
       if (state !== "behind") continue;
       if (group.passes !== undefined) named.push({ name: group.name, how: "time" });
       for (const consumer of group.consumers)
-        if (!consumer.hasApplied(query.number))
-          named.push({
-            name: consumer.key,
-            how: this.#groupStates.silence(consumer, now) > silentAfter ? "silent" : consumer.basis,
-          });
+        if (!consumer.hasApplied(query.number)) named.push(this.#behindOf(consumer, now));
     }
     return named;
+  }
+
+  #behindOf(consumer: Consumer, now: number): BehindConsumer {
+    const { key: name, basis, reason } = consumer;
+    if (this.#groupStates.silence(consumer, now) > silentAfter) return { name, how: "silent" };
+    return { name, how: basis, ...(reason === undefined ? {} : { reason }) };
   }
 
   /** What the release rests on: `rules` where every consumer has read the rules, or its proxy's own state. */
@@ -124,8 +128,8 @@ export class ConsumerProgress {
       const appliedAt = consumer.appliedAt(number);
       slowest.offer(appliedAt, () => {
         const isSilent = appliedAt === undefined && this.#groupStates.silence(consumer, now) > silentAfter;
-        const { key, kind, basis } = consumer;
-        return [key, { kind, basis, appliedAt, isMissing: false, isSilent }];
+        const { key, kind, basis, reason } = consumer;
+        return [key, { kind, basis, appliedAt, reason, isMissing: false, isSilent }];
       });
     }
   }

@@ -16,6 +16,8 @@ export interface Report {
   /** What it serves, such as "ingress-class/NAME"; by its kind where it is empty. */
   readonly serves: readonly string[];
   readonly problem: string | undefined;
+  /** Why it has not let go although it can be read. */
+  readonly reason: string | undefined;
 }
 
 /** Advances of a watermark whose times are remembered. */
@@ -31,6 +33,7 @@ export class Consumer {
   basis: Basis;
   serves: readonly string[];
   problem: string | undefined;
+  reason: string | undefined;
   heardAt: number;
   #applied = 0;
   #also: Ranges = [];
@@ -60,12 +63,13 @@ export class Consumer {
    * The watermark never falls, because two requests of one consumer may arrive out of order.
    * @returns whether it has advanced.
    */
-  report({ node, basis, serves, problem, applied, also }: Report, now: number): boolean {
+  report({ node, basis, serves, problem, reason, applied, also }: Report, now: number): boolean {
     this.heardAt = now;
     this.node = node;
     this.basis = basis;
     this.serves = serves;
     this.problem = problem;
+    this.reason = reason;
     if (applied < this.#applied) return false;
     const isFurther = applied > this.#applied || also.length > 0;
     if (applied > this.#applied) {

@@ -1,4 +1,4 @@
-import { earlyReportersText, namesOf } from "../report/consumers.ts";
+import { behindText, earlyReportersText, namesOf } from "../report/consumers.ts";
 import type { NewReport } from "../report/describe.ts";
 
 /** Reasons of Events, by type. Alerts may use them. */
@@ -36,7 +36,7 @@ export function eventOf(report: NewReport): { readonly reason: EventReason; read
   if (missing.length > 0)
     add("DrainConsumerMissing", `is sent to by ${namesOf(missing)}, for which nothing reports`);
   if (behind.length > 0 && moments.released === undefined)
-    add("DrainConsumerBehind", `ended while ${namesOf(behind)} had not let go`);
+    add("DrainConsumerBehind", `ended while ${behindText(behind)}`);
   if (wrong.length > 0 || moments.released === undefined) return wrong;
   return [{ reason: "DrainReleased", message: summary.text }];
 }

@@ -9,11 +9,12 @@ export function consumersOf(consumers: Termination["consumers"], origin: number)
 }
 
 function recordOf(name: string, consumer: TerminationConsumer, origin: number): ConsumerRecord {
-  const { kind, basis, appliedAt, isMissing, isSilent } = consumer;
+  const { kind, basis, appliedAt, reason, isMissing, isSilent } = consumer;
   const common = { name, kind, ...(basis === undefined ? {} : { basis }) };
   if (appliedAt !== undefined)
     return { ...common, state: "applied", appliedMs: Math.max(0, Math.round(appliedAt - origin)) };
-  return { ...common, state: isMissing ? "missing" : isSilent ? "silent" : "behind" };
+  if (isMissing || isSilent) return { ...common, state: isMissing ? "missing" : "silent" };
+  return { ...common, state: "behind", ...(reason === undefined ? {} : { reason }) };
 }
 
 const lateness = ({ appliedMs = Infinity }: ConsumerRecord): number => Math.min(appliedMs, 1e15);
@@ -23,6 +24,12 @@ export function namesOf(consumers: readonly ConsumerRecord[]): string {
   const [first, ...others] = consumers;
   if (!first) return "none";
   return others.length === 0 ? first.name : `${first.name} and ${others.length} more`;
+}
+
+/** "nginx/edge and 2 more had not let go (not reloaded since its files changed)" */
+export function behindText(consumers: readonly ConsumerRecord[]): string {
+  const [{ reason } = {}] = consumers;
+  return `${namesOf(consumers)} had not let go${reason === undefined ? "" : ` (${reason})`}`;
 }
 
 /** The consumers that reported too early, if the pod is right, as the end of a sentence; empty without any. */

@@ -69,6 +69,7 @@ const schema = {
             basis: text(20),
             state: choice("applied", "behind", "silent", "missing"),
             appliedMs: milliseconds,
+            reason: text(100),
           },
           "name",
           "kind",

@@ -13,6 +13,8 @@ export interface ConsumerRecord {
   readonly state: "applied" | "behind" | "silent" | "missing";
   /** Milliseconds after the deletion; only with state applied. */
   readonly appliedMs?: number;
+  /** Why it had not let go, where it says so; only with state behind. */
+  readonly reason?: string;
 }
 
 interface ContainerRecord {

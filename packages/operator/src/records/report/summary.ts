@@ -1,5 +1,5 @@
 import { mostNamed } from "../../coordinator/termination.ts";
-import { earlyReportersText, namesOf } from "./consumers.ts";
+import { behindText, earlyReportersText, namesOf } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.ts";
 
 type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
@@ -53,7 +53,7 @@ function releaseSentence({ moments }: Body, consumers: readonly ConsumerRecord[]
   const missing = consumers.filter(({ state }) => state === "missing");
   if (missing.length > 0) return `nothing reports for ${namesOf(missing)}`;
   const behind = consumers.filter(({ state }) => state !== "applied");
-  if (behind.length > 0) return `${namesOf(behind)} had not let go`;
+  if (behind.length > 0) return behindText(behind);
   return consumers.length === 0 ? "no consumer is known" : "released: unknown";
 }
 

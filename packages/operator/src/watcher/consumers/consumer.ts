@@ -20,6 +20,8 @@ export interface Consumer {
   surelyUsed?(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Waits until the answer of a `stillUsed` that began at `since` may be out of date. It ends at once where nobody tells, and with the signal. */
   changed?(since: number, signal: AbortSignal): Promise<void>;
+  /** Why it keeps addresses that it could have let go of, for people: printable ASCII, and no names in it, since any pod is told. */
+  reason?(): string | undefined;
   /** Nobody waits any more. */
   rest?(): void;
 }

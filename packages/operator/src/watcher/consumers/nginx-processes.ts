@@ -8,6 +8,8 @@ const millisecondsPerTick = 10;
 
 export interface Worker {
   readonly pid: string;
+  /** With its start: process ids come again. */
+  readonly key: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
 }
@@ -38,7 +40,8 @@ export function workersOf(pidFile: string): Workers {
   for (const pid of childrenOf(master)) {
     const own = processOf(pid);
     if (own?.parent !== master) continue;
-    const worker = { pid, startedAt: booted + own.startedAt * millisecondsPerTick };
+    const key = `${pid} ${own.startedAt}`;
+    const worker = { pid, key, startedAt: booted + own.startedAt * millisecondsPerTick };
     // The cache manager is no worker.
     if (own.title === "nginx: worker process") accepting.push(worker);
     else if (own.title === "nginx: worker process is shutting down") leaving.push(worker);
