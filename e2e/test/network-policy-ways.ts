@@ -72,7 +72,8 @@ export const ways: readonly Way[] = [
     closed(from, "shop", 8080),
     closed(from, "bystander", 8080),
   ]),
-  closed("coordinator", "webhook", ports.webhook),
+  // The API server of minikube listens on the same port.
+  open("coordinator", "webhook", ports.webhook),
   // A pod that listens on the same port as the coordinator.
   closed("coordinator", "monitoring", protocol),
 ];
