@@ -119,9 +119,9 @@ export class Model {
   pod(
     uid: string,
     isDeleted = false,
-    fields: { hostNetwork?: boolean; hostPort?: number; address?: string } = {},
+    fields: { hostNetwork?: boolean; hostPort?: number; address?: string; phase?: string } = {},
   ): KeptPod {
-    const { hostNetwork = false, hostPort, address = `ip-${uid}` } = fields;
+    const { hostNetwork = false, hostPort, address = `ip-${uid}`, phase = "Running" } = fields;
     const ports = hostPort === undefined ? [] : [{ containerPort: 80, hostPort }];
     const deletionTimestamp = new Date(this.now + 30_000).toISOString();
     const pod = keepPod({
@@ -132,7 +132,7 @@ export class Model {
         ...(isDeleted ? { deletionTimestamp, deletionGracePeriodSeconds: 30 } : {}),
       },
       spec: { nodeName: "node0", containers: [{ name: "app", ports }], hostNetwork },
-      status: { phase: "Running", podIPs: address === "" ? [] : [{ ip: address }] },
+      status: { phase, podIPs: address === "" ? [] : [{ ip: address }] },
     });
     this.terminations.pod(there(pod), this.now);
     return pod;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { until } from "../operator-api.ts";
 import { coordinating, type Coordinating } from "./fixture.ts";
+import { Model, there } from "./model.ts";
 
 const slices = "discovery.k8s.io/endpointslices";
 
@@ -52,4 +53,41 @@ it("a watch that loses its place again and again makes no pod young whose Servic
   await until(() => record("web-3")?.withdrawnAt !== undefined, "withdrawn");
   assert.equal(record("web-3")?.number, undefined, "a list does not show what its Service was meanwhile");
   assert.equal(record("web-1")?.state, "released", "what is released stays so");
+});
+
+it("a slice that has changed only once between two lists makes no pod young, if it is the only one of its Service", () => {
+  const model = new Model();
+  model.node("node1");
+  model.report("node1", 0);
+  model.synced();
+  const listed = (name: string, generation: number, pods: Readonly<Record<string, boolean>>): void => {
+    const endpoints = Object.entries(pods).map(([pod, isReady]) => ({
+      pod,
+      isReady,
+      isTerminating: !isReady,
+    }));
+    const metadata = { name, uid: name, namespace: "shop", generation };
+    const object = { metadata, service: "shop/web", endpoints };
+    model.terminations.slice({ ...there(object), live: false, at: model.now }, model.now);
+  };
+  for (const pod of ["a", "b"]) model.pod(pod);
+  listed("one", 1, { a: true, b: true });
+  listed("two", 4, { c: true });
+  model.pass(20_000);
+  for (const pod of ["a", "b"]) model.pod(pod, true);
+  for (let generation = 2; generation < 6; generation++) {
+    model.pass(4_000);
+    listed("one", generation, { a: false, b: generation < 5 });
+    assert.notEqual(model.record("a").number, undefined, `with generation ${generation}`);
+  }
+  model.report("node1", model.withdrawals.head);
+  assert.equal(model.state("a"), "released");
+  assert.equal(model.state("b"), "released");
+  model.pod("d", true);
+  listed("one", 6, { d: false });
+  assert.notEqual(model.record("d").number, undefined);
+  model.pass(4_000);
+  listed("one", 7, { d: false, c: true });
+  listed("two", 5, {});
+  assert.equal(model.record("d").number, undefined, "which of them changed first does not show");
 });

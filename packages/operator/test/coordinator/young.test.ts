@@ -53,6 +53,29 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
+  it("that nobody will be asked about is told so, and not that it is young", () => {
+    for (const [fields, how] of [
+      [{ hostNetwork: true }, "host-network"],
+      [{ phase: "Succeeded" }, "finished"],
+      [{ phase: "Failed" }, "finished"],
+    ] as const) {
+      const model = running();
+      model.pod("a", false, { ...fields, phase: "Running" });
+      model.publish("a", true);
+      model.pass(3_000);
+      model.pod("a", true, fields);
+      model.publish("a", false);
+      for (const wait of [0, 60_000]) {
+        model.pass(wait);
+        assert.equal(model.state("a"), "incomplete", `${how} after ${wait} ms`);
+        const { progress } = model.terminations;
+        const behind = progress.behind(model.record("a"), model.settings.of("shop"), model.now);
+        assert.deepEqual(behind, [{ name: "all", how }]);
+      }
+      assert.equal(model.withdrawals.head, 0);
+    }
+  });
+
   it("is one that was not ready for a moment, too: a proxy that lags shows states of before", () => {
     const model = running();
     model.pod("a");
@@ -111,40 +134,6 @@ describe("a young pod", () => {
     model.pass(10_000);
     allReport(model);
     assert.equal(model.state("a"), "released");
-  });
-
-  it("is none of a slice that has changed only once between two lists, if it is the only one of its Service", () => {
-    const model = running();
-    const listed = (name: string, generation: number, pods: Readonly<Record<string, boolean>>): void => {
-      const endpoints = Object.entries(pods).map(([pod, isReady]) => ({
-        pod,
-        isReady,
-        isTerminating: !isReady,
-      }));
-      const metadata = { name, uid: name, namespace: "shop", generation };
-      const object = { metadata, service: "shop/web", endpoints };
-      model.terminations.slice({ ...there(object), live: false, at: model.now }, model.now);
-    };
-    for (const pod of ["a", "b"]) model.pod(pod);
-    listed("one", 1, { a: true, b: true });
-    listed("two", 4, { c: true });
-    model.pass(20_000);
-    for (const pod of ["a", "b"]) model.pod(pod, true);
-    for (let generation = 2; generation < 6; generation++) {
-      model.pass(4_000);
-      listed("one", generation, { a: false, b: generation < 5 });
-      assert.notEqual(model.record("a").number, undefined, `with generation ${generation}`);
-    }
-    allReport(model);
-    assert.equal(model.state("a"), "released");
-    assert.equal(model.state("b"), "released");
-    model.pod("d", true);
-    listed("one", 6, { d: false });
-    assert.notEqual(model.record("d").number, undefined);
-    model.pass(4_000);
-    listed("one", 7, { d: false, c: true });
-    listed("two", 5, {});
-    assert.equal(model.record("d").number, undefined, "which of them changed first does not show");
   });
 
   it("is one that a second Service has selected a moment ago", () => {

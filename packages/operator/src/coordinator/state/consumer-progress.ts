@@ -11,11 +11,14 @@ import {
 } from "./consumer-groups.ts";
 import { SlowestConsumers } from "./slowest.ts";
 
+/** Why no consumer is asked: proxies may not have added the pod yet, its address is its node's, too, or nothing listens there any more. */
+type NotAsked = "young" | "host-network" | "finished";
+
 export interface BehindConsumer {
   /** "kube-proxy/node5" */
   readonly name: string;
-  /** Its basis, or why there is no report of it. `young`: nobody is asked yet, since proxies may not have added the pod. */
-  readonly how: Basis | "missing" | "silent" | "young";
+  /** Its basis, or why there is no report of it. */
+  readonly how: Basis | "missing" | "silent" | NotAsked;
   /** Where it says why. */
   readonly reason?: string;
 }
@@ -36,8 +39,8 @@ export class ConsumerProgress {
     settings: AcknowledgementSettings,
     now: number,
   ): readonly BehindConsumer[] {
-    if (record.withdrawnAt !== undefined && record.number === undefined && now < record.addedBy)
-      return [{ name: "all", how: "young" }];
+    const notAsked = whyNotAsked(record, now);
+    if (notAsked !== undefined) return [{ name: "all", how: notAsked }];
     const query = queryOf(record, settings, now);
     const named: BehindConsumer[] = [];
     for (const group of this.#groups(record, settings)) {
@@ -141,6 +144,13 @@ export class ConsumerProgress {
       ...nodes.filter(({ isGone }) => !isGone).map((node) => this.#groupStates.groupOfNode(node)),
     ];
   }
+}
+
+function whyNotAsked(record: TerminationRecord, now: number): NotAsked | undefined {
+  if (record.isHostNetwork) return "host-network";
+  if (record.number !== undefined || record.withdrawnAt === undefined) return undefined;
+  if (record.isFinished) return "finished";
+  return now < record.addedBy ? "young" : undefined;
 }
 
 function queryOf(record: TerminationRecord, settings: AcknowledgementSettings, now: number): WithdrawalQuery {

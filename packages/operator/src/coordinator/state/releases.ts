@@ -66,7 +66,9 @@ export class Releases {
     // Clients of a host port are unknown here, unless a consumer is declared.
     if (record.hasHostPort && settings.external === undefined) return "incomplete";
     const { number, withdrawnAt } = record;
-    if (number === undefined || withdrawnAt === undefined) return "waiting";
+    // Nobody is asked about a pod that has ended before.
+    if (number === undefined || withdrawnAt === undefined)
+      return record.isFinished ? "incomplete" : "waiting";
     const query = { number, withdrawnAt, settings, now };
     const routes = this.routesTo(record);
     // Cheap checks come first: most rounds end here, or at the node that was behind in the last round.
