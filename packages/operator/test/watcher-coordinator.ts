@@ -88,7 +88,11 @@ export class CoordinatorStandIn {
   }
 
   #serve(): Server {
-    return createServer((request, response) => void this.#answer(request, response));
+    return createServer((request, response) => {
+      // One that knows no streams.
+      if (request.method === "POST") void this.#answer(request, response);
+      else response.writeHead(405).end();
+    });
   }
 
   async #listen(): Promise<void> {

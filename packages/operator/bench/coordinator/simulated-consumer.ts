@@ -23,13 +23,14 @@ const heartbeatMs = 1_000;
 const idleMs = 30_000;
 
 /**
- * A kube-proxy that reports as the watcher does: one request is always parked, and returns within a heartbeat while something is not applied.
- * It speaks HTTP on a plain socket: thousands of HTTP clients would cost more than the coordinator that is measured.
+ * A kube-proxy that reports as the watcher does, on a stream: one report always waits, and is answered within a heartbeat while something is
+ * not applied. It asks for the stream on a plain socket: thousands of HTTP clients would cost more than the coordinator that is measured.
  */
 export class SimulatedConsumer {
   readonly #options: SimulatedOptions;
   #socket: Socket | undefined;
   #received = "";
+  #isStream = false;
   #epoch: string | null = null;
   #head = 0;
   #applied = 0;
@@ -40,12 +41,18 @@ export class SimulatedConsumer {
   }
 
   open(): void {
-    const { host, port, counts } = this.#options;
+    const { host, port, counts, node, token } = this.#options;
     this.#received = "";
+    this.#isStream = false;
     this.#socket = connect({ host, port })
       .setNoDelay(true)
       .setEncoding("latin1")
-      .on("connect", () => this.#report())
+      .on("connect", () =>
+        this.#socket?.write(
+          `GET /v1/consumers/kube-proxy%2F${node} HTTP/1.1\r\nhost: coordinator\r\nauthorization: Bearer ${token}\r\n` +
+            "connection: Upgrade\r\nupgrade: lameduck/1\r\n\r\n",
+        ),
+      )
       .on("data", (chunk: string) => this.#receive(chunk))
       .on("error", () => undefined)
       .on("close", () => {
@@ -61,8 +68,8 @@ export class SimulatedConsumer {
   }
 
   #report(): void {
-    const { node, token } = this.#options;
-    const body = JSON.stringify({
+    const { node } = this.#options;
+    const report = {
       version: 1,
       kind: "kube-proxy",
       node,
@@ -71,26 +78,31 @@ export class SimulatedConsumer {
       applied: this.#applied,
       known: this.#head,
       wait: this.#applied < this.#head ? heartbeatMs : idleMs,
-    });
-    this.#socket?.write(
-      `POST /v1/consumers/kube-proxy%2F${node} HTTP/1.1\r\nhost: coordinator\r\nauthorization: Bearer ${token}\r\n` +
-        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    );
+    };
+    this.#socket?.write(`${JSON.stringify(report)}\n`);
   }
 
   #receive(chunk: string): void {
     this.#received += chunk;
-    const end = this.#received.indexOf("\r\n\r\n");
-    if (end < 0) return;
-    const length = Number(/content-length: (\d+)/i.exec(this.#received)?.[1] ?? Number.NaN);
-    if (Number.isNaN(length)) throw new Error(`no content-length in: ${this.#received.slice(0, 200)}`);
-    const body = this.#received.slice(end + 4);
-    if (body.length < length) return;
-    const isOk = this.#received.startsWith("HTTP/1.1 200");
-    this.#received = "";
-    this.#options.counts.answers++;
-    if (isOk) this.#learn(JSON.parse(body) as { epoch: string; head: number });
-    else this.#options.counts.failures++;
+    if (!this.#isStream) {
+      const end = this.#received.indexOf("\r\n\r\n");
+      if (end < 0) return;
+      if (!this.#received.startsWith("HTTP/1.1 101 ")) throw new Error(`no stream: ${this.#received}`);
+      this.#received = this.#received.slice(end + 4);
+      this.#isStream = true;
+      this.#report();
+    }
+    const lines = this.#received.split("\n");
+    this.#received = lines.pop() ?? "";
+    for (const line of lines) this.#answered(line);
+  }
+
+  #answered(line: string): void {
+    const { counts } = this.#options;
+    counts.answers++;
+    const isOk = line.startsWith("200 ");
+    if (isOk) this.#learn(JSON.parse(line.slice(4)) as { epoch: string; head: number });
+    else counts.failures++;
     setTimeout(() => this.#report(), isOk ? 0 : heartbeatMs / 2);
   }
 

@@ -14,7 +14,7 @@ import { ConsumerRequests } from "./protocol/consumer-requests.ts";
 import { Identifier } from "./protocol/identify.ts";
 import { OtherVersions } from "./protocol/other-versions.ts";
 import { PodRequests } from "./protocol/pod-requests.ts";
-import { protocolServer } from "./protocol/server.ts";
+import { type ProtocolServer, protocolServer } from "./protocol/server.ts";
 import { DecisionLoop } from "./decision-loop.ts";
 import { PolicySettings } from "./settings.ts";
 import { Consumers } from "./state/consumers.ts";
@@ -61,8 +61,7 @@ export class Coordinator {
   readonly #otherVersions: OtherVersions;
   readonly #peers: Peers | undefined;
   readonly #metricsServer: Server;
-  /** For the library that stops it. */
-  readonly server: Server;
+  readonly #protocol: ProtocolServer;
   #starting: Promise<void> = Promise.resolve();
   #awaitsFirstReports = true;
 
@@ -153,7 +152,7 @@ export class Coordinator {
       onProblem,
       ...(retryMs === undefined ? {} : { retryMs }),
     });
-    this.server = protocolServer({
+    this.#protocol = protocolServer({
       consumerRequests: this.#consumerRequests,
       podRequests: this.#podRequests,
       identifier: new Identifier(tokens, Date.now),
@@ -178,6 +177,11 @@ export class Coordinator {
       records: () => this.#terminations.records.values(),
       objects: () => this.#cluster.sizes(),
     });
+  }
+
+  /** For the library that stops it. */
+  get server(): Server {
+    return this.#protocol.server;
   }
 
   /** What is still waited for. */
@@ -212,6 +216,7 @@ export class Coordinator {
   endLongPolls(): void {
     this.#podRequests.close();
     this.#consumerRequests.close();
+    this.#protocol.endStreams();
   }
 
   async stop(): Promise<void> {
@@ -223,6 +228,7 @@ export class Coordinator {
       server.close();
       server.closeAllConnections();
     }
+    this.#protocol.endStreams();
     this.#options.client.close();
   }
 

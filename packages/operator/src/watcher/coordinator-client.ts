@@ -5,6 +5,7 @@ import { bodyOf } from "./consumers/ask.ts";
 import { unreadable } from "./consumers/consumer.ts";
 import { otherVersion } from "../coordinator/protocol/other-versions.ts";
 import { otherVersionIn, readAnswer, type Report, type CoordinatorAnswer } from "./report.ts";
+import { type CoordinatorReply, ReportStream } from "./report-stream.ts";
 
 /** Milliseconds that an answer may take beyond the long poll's wait. */
 const answerAllowance = 3_000;
@@ -13,13 +14,17 @@ const mostBytes = 8 * 2 ** 20;
 /** Milliseconds until the token's file is read again. The kubelet renews it long before the old token expires. */
 const tokenAge = 60_000;
 
-/** One replica of the coordinator at one address. */
+/** Streams that one report is sent on. The first may have ended, as one does whose token has expired. */
+const mostStreams = 2;
+
+/** One replica of the coordinator at one address: over a stream, or by requests where it does not know streams. */
 export class CoordinatorClient {
   readonly #at: { readonly host: string; readonly port: number };
   readonly #path: string;
   readonly #tokenFile: string;
   readonly #agent = new Agent({ keepAlive: true });
   #token = { text: "", readAt: -Infinity };
+  #stream: Promise<ReportStream | undefined> | undefined;
 
   constructor(
     at: { readonly host: string; readonly port: number },
@@ -33,12 +38,8 @@ export class CoordinatorClient {
   /** @throws where it does not answer, refuses, or answers something else than the protocol's. */
   async post(report: Report, signal: AbortSignal): Promise<CoordinatorAnswer> {
     const body = JSON.stringify(report);
-    const headers = {
-      authorization: `Bearer ${await this.#readToken()}`,
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(body),
-    };
-    const { status, text } = await this.#exchange(body, headers, report.wait + answerAllowance, signal);
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(report.wait + answerAllowance)]);
+    const { status, text } = (await this.#tell(body, limited)) ?? (await this.#exchange(body, limited));
     if (status === 200) return readAnswer(text);
     if (status === 401) this.#token.readAt = -Infinity;
     const version = otherVersionIn(text);
@@ -48,6 +49,10 @@ export class CoordinatorClient {
 
   close(): void {
     this.#agent.destroy();
+    void this.#stream?.then(
+      (stream) => stream?.close(),
+      () => undefined,
+    );
   }
 
   get #place(): string {
@@ -61,17 +66,47 @@ export class CoordinatorClient {
     return this.#token.text;
   }
 
-  #exchange(
-    body: string,
-    headers: Readonly<Record<string, string | number>>,
-    timeout: number,
-    signal: AbortSignal,
-  ): Promise<{ status: number; text: string }> {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+  /** @returns undefined where the coordinator does not know streams. */
+  async #tell(report: string, signal: AbortSignal): Promise<CoordinatorReply | undefined> {
+    for (let streams = 0; streams < mostStreams; streams++) {
+      const stream = await this.#openStream(signal);
+      if (!stream) return undefined;
+      const reply = await stream.ask(report, signal).catch((error: unknown) => this.#silent(error));
+      if (reply) return reply;
+    }
+    throw unreadable(this.#place, "ended the connection without an answer");
+  }
+
+  /** The one that is open, or a new one. */
+  async #openStream(signal: AbortSignal): Promise<ReportStream | undefined> {
+    const known = this.#stream;
+    const stream = await known;
+    if (known && !stream?.isOver) return stream;
+    // Another report may have opened one meanwhile.
+    if (this.#stream === known) {
+      const opening = this.#beginStream(signal);
+      this.#stream = opening;
+      opening.catch(() => (this.#stream = undefined));
+    }
+    return this.#openStream(signal);
+  }
+
+  async #beginStream(signal: AbortSignal): Promise<ReportStream | undefined> {
+    const authorization = `Bearer ${await this.#readToken()}`;
+    const options = { ...this.#at, path: this.#path, authorization, mostBytes };
+    return ReportStream.open(options, signal).catch((error: unknown) => this.#silent(error));
+  }
+
+  async #exchange(body: string, signal: AbortSignal): Promise<CoordinatorReply> {
+    const headers = {
+      authorization: `Bearer ${await this.#readToken()}`,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    };
     return new Promise((resolve, reject) => {
       const failed = (error: unknown): void => reject(unreadable(this.#place, "no answer", { cause: error }));
       const sent = request(
-        { ...this.#at, path: this.#path, method: "POST", agent: this.#agent, headers, signal: limited },
+        { ...this.#at, path: this.#path, method: "POST", agent: this.#agent, headers, signal },
         (response) => {
           bodyOf(response, mostBytes).then(
             (text) => resolve({ status: response.statusCode ?? 0, text }),
@@ -82,5 +117,9 @@ export class CoordinatorClient {
       sent.on("error", failed);
       sent.end(body);
     });
+  }
+
+  #silent(error: unknown): never {
+    throw unreadable(this.#place, "no answer", { cause: error });
   }
 }

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { ServerResponse } from "node:http";
 import test from "node:test";
 import { ConsumerRequests } from "../../src/coordinator/protocol/consumer-requests.ts";
 import { Model } from "./model.ts";
@@ -17,11 +16,11 @@ test("a proxy whose pod is gone is forgotten, and nobody waits for it in vain", 
     onOtherVersion: () => undefined,
     onAdvance: () => undefined,
   });
-  const response = { writeHead: () => undefined, end: () => undefined } as unknown as ServerResponse;
+  const reply = { isOver: false, answer: () => undefined, onClose: () => undefined };
   const say = (name: string, podUid: string, more: object = {}): void => {
     const known = { version: 1, kind: "haproxy", basis: "state", epoch: "e", applied: 0, known: 0, wait: 0 };
     const identity = { account: "edge/watcher", podUid, node: "node1", until: Infinity };
-    requests.report(name, JSON.stringify({ ...known, ...more }), identity, response);
+    requests.report(name, JSON.stringify({ ...known, ...more }), identity, reply);
   };
   model.synced();
   model.pod("new");

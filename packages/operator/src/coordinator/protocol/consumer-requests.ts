@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import type { Consumer } from "../state/consumer.ts";
 import { servesNode, isNodeKind, isNodeProxy, type Consumers } from "../state/consumers.ts";
 import type { Pods } from "../state/pods.ts";
@@ -6,6 +5,7 @@ import type { Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
 import { LongPolls, type LongPoll } from "./long-polls.ts";
 import type { OtherVersion } from "./other-versions.ts";
+import type { Reply } from "./reply.ts";
 import { parseReport, type PostedReport } from "./report.ts";
 
 export type ReportOutcome =
@@ -29,6 +29,7 @@ export interface ConsumerRequestsOptions {
 interface ParkedReport extends LongPoll {
   readonly key: string;
   readonly posted: PostedReport;
+  readonly reply: Reply;
 }
 
 /** Least milliseconds between two answers to one consumer. With very many consumers it is longer, for five answers a millisecond in all. */
@@ -63,36 +64,33 @@ export class ConsumerRequests {
     return this.#parked.size;
   }
 
-  report(name: string, text: string, identity: Identity, response: ServerResponse): void {
+  report(name: string, text: string, identity: Identity, reply: Reply): void {
     const { onReport, onOtherVersion } = this.#options;
     const posted = parseReport(text, name);
     if (typeof posted === "string") {
       onReport("unreadable");
-      this.#refuse(response, 400, posted);
+      this.#refuse(reply, 400, posted);
       return;
     }
     if ("version" in posted) {
       onReport("other-version");
       onOtherVersion({ who: this.#nameOf(name, identity), version: posted.version });
-      this.#refuse(response, 400, "version: only 1 is known");
+      this.#refuse(reply, 400, "version: only 1 is known");
       return;
     }
     const refusal = this.#reasonToRefuse(posted, identity);
     if (refusal !== undefined) {
       onReport("forbidden");
-      this.#refuse(response, 403, refusal);
+      this.#refuse(reply, 403, refusal);
       return;
     }
-    this.#take(posted, identity, response);
+    this.#take(posted, identity, reply);
   }
 
-  unauthorized(response: ServerResponse): void {
-    this.#options.onReport("unauthorized");
-    this.#refuse(
-      response,
-      401,
-      "a token of a ServiceAccount that may report is needed, for audience lameduck",
-    );
+  /** A report that is not read. */
+  unread(status: number, error: string, reply: Reply): void {
+    if (status === 401) this.#options.onReport("unauthorized");
+    this.#refuse(reply, status, error, true);
   }
 
   /** The consumers that a pod reports for. */
@@ -140,26 +138,28 @@ export class ConsumerRequests {
     for (const one of this.#parked.all()) this.#release(one, now);
   }
 
-  #take(posted: PostedReport, identity: Identity, response: ServerResponse): void {
+  #take(posted: PostedReport, identity: Identity, reply: Reply): void {
     const { epoch, consumers, withdrawals, now, onReport, onAdvance } = this.#options;
     const at = now();
     const isCurrent = posted.epoch === epoch;
     const { head } = withdrawals;
     if (isCurrent && (posted.report.applied > head || (posted.report.also.at(-1)?.[1] ?? 0) > head)) {
       onReport("unreadable");
-      this.#refuse(response, 400, `applied: the last number is ${head}`);
+      this.#refuse(reply, 400, `applied: the last number is ${head}`);
       return;
     }
     // Numbers of another run mean nothing here.
     const report = isCurrent ? posted.report : { ...posted.report, applied: 0, also: [] };
     const key = `${report.kind}/${report.name}`;
+    // On a stream a report stands for all before it.
+    for (const other of this.#parked.of(key)) if (other.reply === reply) this.#parked.take(key, other);
     const known = consumers.get(key);
     if (!isCurrent) known?.reset();
     const before = known?.applied ?? -1;
     const consumer = consumers.report(report, at);
     if (!consumer) {
       onReport("too-many");
-      this.#refuse(response, 503, "there are too many consumers");
+      this.#refuse(reply, 503, "there are too many consumers");
       return;
     }
     onReport("taken");
@@ -167,12 +167,13 @@ export class ConsumerRequests {
     if (consumer.applied > before || report.also.length > 0) onAdvance();
     const mine: PostedReport = { ...posted, report, known: isCurrent ? posted.known : 0 };
     const wait = this.#isClosing ? Math.min(posted.wait, longestAtEnd) : posted.wait;
-    const one = { key, posted: mine, response, until: at + wait };
+    const one = { key, posted: mine, reply, until: at + wait };
     if (!isCurrent || posted.wait === 0 || this.#isDue(one, at)) this.#answer(one, at);
     else {
       // A consumer needs one waiting request: an earlier one is answered now.
       for (const other of this.#parked.of(key)) this.#release(other, at);
       this.#parked.add(key, one);
+      reply.onClose(() => this.#parked.take(key, one));
     }
   }
 
@@ -187,12 +188,12 @@ export class ConsumerRequests {
     if (this.#parked.take(one.key, one)) this.#answer(one, now);
   }
 
-  #answer({ key, posted, response }: ParkedReport, now: number): void {
-    if (response.destroyed) return;
+  #answer({ key, posted, reply }: ParkedReport, now: number): void {
+    if (reply.isOver) return;
     this.#answeredAt.set(key, now);
     const { applied, also } = posted.report;
     const body = also.length === 0 ? this.#bodyAfter(applied) : this.#body(applied, posted);
-    send(response, 200, body, this.#isClosing);
+    reply.answer(200, body, this.#isClosing);
   }
 
   /** The answer's body, shared by consumers with the same watermark, as most have. */
@@ -252,18 +253,7 @@ export class ConsumerRequests {
     return undefined;
   }
 
-  #refuse(response: ServerResponse, status: number, error: string): void {
-    send(response, status, JSON.stringify({ version: 1, error }), false);
+  #refuse(reply: Reply, status: number, error: string, isLast = false): void {
+    reply.answer(status, JSON.stringify({ version: 1, error }), isLast);
   }
-}
-
-function send(response: ServerResponse, status: number, body: string, isLast: boolean): void {
-  response.writeHead(status, [
-    "content-type",
-    "application/json",
-    "content-length",
-    String(Buffer.byteLength(body)),
-    ...(isLast ? ["connection", "close"] : []),
-  ]);
-  response.end(body);
 }

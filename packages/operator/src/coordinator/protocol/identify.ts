@@ -26,6 +26,11 @@ export class Identifier {
       : undefined;
   }
 
+  /** The connection shows no token again. */
+  forget({ socket }: IncomingMessage): void {
+    this.#cache.delete(socket);
+  }
+
   /** @returns undefined for a token that is not valid. @throws where the API server does not answer. */
   async identify(request: IncomingMessage): Promise<Identity | undefined> {
     const known = this.cached(request);

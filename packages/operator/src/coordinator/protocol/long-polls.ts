@@ -1,8 +1,5 @@
-import type { ServerResponse } from "node:http";
-
 /** A request that is answered when there is news, or at a time. */
 export interface LongPoll {
-  readonly response: ServerResponse;
   /** When it is answered at the latest, milliseconds by the coordinator's clock. */
   readonly until: number;
 }
@@ -24,13 +21,12 @@ export class LongPolls<T extends LongPoll> {
     for (const parked of this.#all.values()) yield* parked;
   }
 
-  /** Adds a request; it is removed when its connection ends. */
+  /** Adds a request. Who adds it takes it when its connection ends. */
   add(key: string, one: T): void {
     const others = this.#all.get(key);
     if (others) others.add(one);
     else this.#all.set(key, new Set([one]));
     this.#size++;
-    one.response.once("close", () => this.take(key, one));
   }
 
   /** Removes a request. @returns false where it had been answered already. */

@@ -45,6 +45,7 @@ export interface Ask {
 }
 
 interface ParkedPod extends LongPoll {
+  readonly response: ServerResponse;
   readonly record: TerminationRecord;
 }
 
@@ -80,12 +81,12 @@ export class PodRequests {
     const isNews = record.state !== seen;
     if (isNews || wait === 0 || this.#parked.of(uid).size >= mostWaiting)
       sendText(response, 200, this.#text(record), this.#isClosing);
-    else
-      this.#parked.add(uid, {
-        record,
-        response,
-        until: at + (this.#isClosing ? Math.min(wait, longestAtEnd) : wait),
-      });
+    else {
+      const until = at + (this.#isClosing ? Math.min(wait, longestAtEnd) : wait);
+      const one = { record, response, until };
+      this.#parked.add(uid, one);
+      response.once("close", () => this.#parked.take(uid, one));
+    }
   }
 
   report(uid: string, text: string, isPassedOn: boolean): void {

@@ -1,15 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { readBody } from "../../admission/body.ts";
 import { operatorNames } from "../../names.ts";
 import type { KeptPod } from "../state/objects.ts";
 import type { Terminations } from "../state/terminations.ts";
-import type { Identity } from "../tokens.ts";
 import type { ConsumerRequests } from "./consumer-requests.ts";
 import { type Identifier, peerOf } from "./identify.ts";
 import { limitConnections } from "./limits.ts";
 import { headLine } from "./lines.ts";
 import type { OtherVersion } from "./other-versions.ts";
 import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
+import { HttpReply } from "./reply.ts";
+import { asksForStream, ReportStream } from "./report-stream.ts";
+import { reporterOf } from "./reporter.ts";
 
 export interface ProtocolOptions {
   readonly consumerRequests: ConsumerRequests;
@@ -39,8 +42,14 @@ const mostConnections = 50_000;
 
 const { consumers, pods, holds } = operatorNames.coordinator.paths;
 
+export interface ProtocolServer {
+  readonly server: Server;
+  /** Their consumers go on with new ones, or at another replica. */
+  endStreams(this: void): void;
+}
+
 /** Plain HTTP for pods and consumers. docs/acknowledgements-protocol.md describes what is said. */
-export function protocolServer(options: ProtocolOptions): Server {
+export function protocolServer(options: ProtocolOptions): ProtocolServer {
   const server = createServer(
     {
       maxHeaderSize: longestHead,
@@ -49,6 +58,8 @@ export function protocolServer(options: ProtocolOptions): Server {
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout,
       noDelay: true,
+      shouldUpgradeCallback: (request) =>
+        asksForStream(request) && request.url?.startsWith(`${consumers}/`) === true,
     },
     (request, response) => {
       response.sendDate = false;
@@ -58,10 +69,22 @@ export function protocolServer(options: ProtocolOptions): Server {
       });
     },
   );
+  const streams = new Set<ReportStream>();
+  // Before Node 24.9 all requests with an Upgrade header would come here: then consumers post.
+  if ("shouldUpgradeCallback" in server)
+    server.on("upgrade", (request, socket: Socket, head) => {
+      const stream = new ReportStream(socket.setTimeout(keepAliveTimeout, () => socket.destroy()));
+      streams.add(stream);
+      socket.once("close", () => streams.delete(stream));
+      takeReports(options, request, stream, head).catch((error: unknown) => {
+        options.onFault(error);
+        stream.end();
+      });
+    });
   server.maxConnections = mostConnections;
   limitConnections(server);
   server.on("clientError", (_error, socket) => socket.destroy());
-  return server;
+  return { server, endStreams: () => streams.forEach((stream) => stream.end()) };
 }
 
 async function handle(
@@ -116,26 +139,42 @@ async function takeReport(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const name = decoded(segment);
-  let identity: Identity | undefined;
-  try {
-    identity = identifier.cached(request) ?? (await identifier.identify(request));
-  } catch {
-    sendText(response, 503, "the API server does not say who this is; try again\n", true);
-    return;
-  }
-  if (!identity || name === undefined) {
-    consumerRequests.unauthorized(response);
-    return;
-  }
+  const reply = new HttpReply(response);
+  const reporter = await reporterOf({ identifier, accounts: consumerAccounts }, segment, request);
   // Who may not report is not read.
-  if (!consumerAccounts.includes(identity.account)) {
-    sendText(response, 403, `${identity.account} may not report\n`, true);
+  if ("error" in reporter) {
+    consumerRequests.unread(reporter.status, reporter.error, reply);
     return;
   }
   const text = await readBody(request, longestReport);
-  if (text === undefined) sendText(response, 413, `more than ${longestReport} bytes\n`, true);
-  else consumerRequests.report(name, text, identity, response);
+  if (text === undefined) consumerRequests.unread(413, `more than ${longestReport} bytes`, reply);
+  else consumerRequests.report(reporter.name, text, reporter.identity, reply);
+}
+
+/** Reports as lines, until the token has to be reviewed again. */
+async function takeReports(
+  { consumerRequests, consumerAccounts, identifier, onFault }: ProtocolOptions,
+  request: IncomingMessage,
+  stream: ReportStream,
+  head: Buffer,
+): Promise<void> {
+  const segment = (request.url ?? "").slice(consumers.length + 1);
+  const reporter = await reporterOf({ identifier, accounts: consumerAccounts }, segment, request);
+  if ("error" in reporter) {
+    consumerRequests.unread(reporter.status, reporter.error, stream);
+    return;
+  }
+  const { name, identity } = reporter;
+  identifier.forget(request);
+  stream.read(head, longestReport, (line) => {
+    try {
+      if (identity.until > Date.now()) consumerRequests.report(name, line, identity, stream);
+      else stream.end();
+    } catch (error) {
+      onFault(error);
+      stream.end();
+    }
+  });
 }
 
 interface AskedPod {
@@ -220,12 +259,4 @@ async function answerHold(
 /** Where all containers have ended the address may be another pod's by now. */
 function isAddressOf({ addresses, hostAddress, isFinished }: KeptPod, peer: string): boolean {
   return !isFinished && peer !== "" && (addresses.includes(peer) || hostAddress === peer);
-}
-
-function decoded(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined;
-  }
 }

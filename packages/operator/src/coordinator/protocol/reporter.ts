@@ -1,0 +1,41 @@
+import type { IncomingMessage } from "node:http";
+import type { Identity } from "../tokens.ts";
+import type { Identifier } from "./identify.ts";
+
+/** Who reports, and as which consumer; or why it may not. */
+export type Reporter =
+  | { readonly name: string; readonly identity: Identity }
+  | { readonly status: 401 | 403 | 503; readonly error: string };
+
+const unauthorized: Reporter = {
+  status: 401,
+  error: "a token of a ServiceAccount that may report is needed, for audience lameduck",
+};
+
+/** @param segment of the path: the consumer's name */
+export async function reporterOf(
+  { identifier, accounts }: { readonly identifier: Identifier; readonly accounts: readonly string[] },
+  segment: string,
+  request: IncomingMessage,
+): Promise<Reporter> {
+  const name = decoded(segment);
+  let identity: Identity | undefined;
+  try {
+    identity = identifier.cached(request) ?? (await identifier.identify(request));
+  } catch {
+    return { status: 503, error: "the API server does not say who this is; try again" };
+  }
+  if (!identity || name === undefined) return unauthorized;
+  const { account } = identity;
+  return accounts.includes(account)
+    ? { name, identity }
+    : { status: 403, error: `${account} may not report` };
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

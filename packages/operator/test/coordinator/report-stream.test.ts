@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { Poller } from "../../src/watcher/poller.ts";
+import { Replicas } from "../../src/watcher/replicas.ts";
+import { until } from "../operator-api.ts";
+import { coordinating, type CoordinatorAnswer, type Coordinating, type Scene } from "./fixture.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "lameduck-stream-"));
+const tokenFile = join(directory, "token");
+writeFileSync(tokenFile, "token-node1\n");
+after(() => rmSync(directory, { recursive: true }));
+
+const onePod = (scene: Scene): void => {
+  scene.node("node1");
+  scene.pod("web-1");
+};
+
+const withdraw = ({ scene }: Coordinating): void => {
+  scene.terminate("web-1");
+  scene.withdraw("web-1");
+};
+
+const first = { version: 1, kind: "kube-proxy", node: "node1", basis: "rules", epoch: null };
+const report = (fields: object = {}): string =>
+  `${JSON.stringify({ ...first, applied: 0, known: 0, wait: 0, ...fields })}\n`;
+
+/** A consumer's end of a stream, as bytes. */
+class Raw {
+  readonly socket: Socket;
+  received = "";
+  isEnded = false;
+
+  constructor(port: number, token = "token-node1", more = "") {
+    this.socket = connect(port, "127.0.0.1").setEncoding("latin1");
+    this.socket.on("data", (text: string) => (this.received += text));
+    this.socket.on("end", () => (this.isEnded = true)).on("error", () => (this.isEnded = true));
+    this.socket.write(
+      `GET /v1/consumers/kube-proxy%2Fnode1 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\n` +
+        `connection: Upgrade\r\nupgrade: lameduck/1\r\n\r\n${more}`,
+    );
+  }
+
+  get answers(): readonly string[] {
+    const [head = "", body = ""] = this.received.split("\r\n\r\n", 2);
+    return head === "" ? [] : body.split("\n").slice(0, -1);
+  }
+
+  last(): CoordinatorAnswer {
+    const line = this.answers.at(-1) ?? "";
+    assert.match(line, /^200 /);
+    return JSON.parse(line.slice(4)) as CoordinatorAnswer;
+  }
+
+  async nextAnswer(): Promise<string> {
+    const { length } = this.answers;
+    await until(() => this.answers.length > length, "an answer");
+    return this.answers.at(-1) ?? "";
+  }
+
+  /** Sends, and reads the next answer. */
+  async ask(fields: object = {}): Promise<string> {
+    const next = this.nextAnswer();
+    this.socket.write(report(fields));
+    return next;
+  }
+}
+
+describe("a report stream", () => {
+  it("answers each report with a line, and one that waits when there is news", async () => {
+    await using all = await coordinating(onePod);
+    const consumer = new Raw(all.port);
+    assert.match(await consumer.ask(), /^200 /);
+    assert.match(consumer.received, /^HTTP\/1\.1 101 /);
+    const { epoch, head } = consumer.last();
+    const news = consumer.nextAnswer();
+    consumer.socket.write(report({ epoch, applied: head, known: head, wait: 30_000 }));
+    await until(() => all.coordinator.parked === 1, "parked");
+    withdraw(all);
+    await news;
+    assert.deepEqual(consumer.last().withdrawn, [["127.0.0.1", 1]]);
+    await consumer.ask({ epoch, applied: 1, known: 1 });
+    await until(() => all.coordinator.status().released === 1, "released");
+    consumer.socket.destroy();
+  });
+
+  it("answers a report for those before it, which wait no more", async () => {
+    await using all = await coordinating(onePod);
+    const consumer = new Raw(all.port);
+    await consumer.ask();
+    const { epoch } = consumer.last();
+    for (let times = 0; times < 3; times++) consumer.socket.write(report({ epoch, wait: 30_000 }));
+    await consumer.ask({ epoch });
+    assert.equal(consumer.answers.length, 2);
+    assert.equal(all.coordinator.parked, 0);
+    consumer.socket.destroy();
+  });
+
+  it("reads lines in whatever pieces they come, and with the request itself", async () => {
+    await using all = await coordinating(onePod);
+    const consumer = new Raw(all.port, "token-node1", report() + report().slice(0, 30));
+    await until(() => consumer.answers.length === 1, "the first");
+    for (const piece of [report().slice(30, 31), report().slice(31), report() + report()])
+      await new Promise<void>((resolve) => void consumer.socket.write(piece, () => setImmediate(resolve)));
+    await until(() => consumer.answers.length === 4, "the others");
+    for (const answer of consumer.answers) assert.match(answer, /^200 /);
+    consumer.socket.destroy();
+  });
+
+  it("goes on after a report that is wrong, and says what is", async () => {
+    await using all = await coordinating(onePod);
+    const consumer = new Raw(all.port);
+    assert.match(await consumer.ask({ basis: "guess" }), /^400 .*basis/);
+    assert.match(await consumer.ask({ node: "node2" }), /^4\d\d /);
+    assert.match(await consumer.ask(), /^200 /);
+    consumer.socket.destroy();
+  });
+
+  it("ends with 401, 403 or 413 for who may not report, or reports without end", async () => {
+    await using all = await coordinating(onePod);
+    all.api.tokens.set("other", { account: "shop:default" });
+    const stranger = new Raw(all.port, "made-up", report());
+    const other = new Raw(all.port, "other", report());
+    const endless = new Raw(all.port, "token-node1", "x".repeat(40_000));
+    const long = new Raw(all.port, "token-node1", `${"x".repeat(40_000)}\n`);
+    for (const [one, status] of [
+      [stranger, 401],
+      [other, 403],
+      [endless, 413],
+      [long, 413],
+    ] as const) {
+      await until(() => one.isEnded, `the end with ${status}`);
+      assert.match(one.answers.join("\n"), new RegExp(`^${status} .*error.*$`));
+      one.socket.destroy();
+    }
+  });
+
+  it("is dropped where its consumer asks on and on and reads nothing", async () => {
+    await using all = await coordinating(onePod);
+    const consumer = new Raw(all.port);
+    await consumer.ask();
+    consumer.socket.pause();
+    const closed = new Promise((resolve) => consumer.socket.on("close", resolve));
+    const flood = setInterval(() => {
+      if (consumer.socket.writableLength < 2 ** 20) consumer.socket.write(report().repeat(1_000));
+    });
+    await closed;
+    clearInterval(flood);
+  });
+
+  it("leaves a request alone that would upgrade to anything else", async () => {
+    await using all = await coordinating(onePod);
+    const socket = connect(all.port, "127.0.0.1").setEncoding("latin1");
+    let received = "";
+    socket.on("data", (text: string) => (received += text));
+    const body = report();
+    socket.write(
+      "POST /v1/consumers/kube-proxy%2Fnode1 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer token-node1\r\n" +
+        `connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await until(() => received.includes('"withdrawn"'), "an answer");
+    assert.match(received, /^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+
+  it("does not keep the coordinator from ending", async () => {
+    const all = await coordinating(onePod);
+    const [waiting, silent] = [new Raw(all.port), new Raw(all.port)];
+    await waiting.ask();
+    await silent.ask();
+    waiting.socket.write(report({ epoch: waiting.last().epoch, wait: 30_000 }));
+    await until(() => all.coordinator.parked === 1, "parked");
+    await all[Symbol.asyncDispose]();
+    await until(() => waiting.isEnded && silent.isEnded, "both ended");
+    assert.equal(waiting.answers.length, 2, "who waits is answered first");
+    assert.equal(all.coordinator.server.listening, false);
+  });
+});
+
+describe("a watcher and a coordinator that know streams", () => {
+  it("use one connection, also while a report waits and another is made", async () => {
+    await using all = await coordinating(onePod);
+    await using _watcher = watching(all.port);
+    await until(() => all.coordinator.parked === 1, "parked");
+    withdraw(all);
+    await until(() => all.coordinator.status().released === 1, "released");
+    await until(() => all.coordinator.parked === 1, "parked again");
+    const connections = await new Promise((resolve) =>
+      all.coordinator.server.getConnections((_error, count) => resolve(count)),
+    );
+    assert.equal(connections, 1);
+  });
+
+  it("go on where the connection is cut, without a failure", async () => {
+    await using all = await coordinating(onePod);
+    const sockets: Socket[] = [];
+    all.coordinator.server.on("connection", (socket: Socket) => sockets.push(socket));
+    await using watcher = watching(all.port);
+    await until(() => all.coordinator.parked === 1, "parked");
+    sockets[0]?.destroy();
+    await until(() => sockets.length === 2 && all.coordinator.parked === 1, "parked on another");
+    withdraw(all);
+    await until(() => all.coordinator.status().released === 1, "released");
+    assert.deepEqual(watcher.failures, []);
+  });
+});
+
+/** The watcher of node1, which uses no address. */
+function watching(port: number): AsyncDisposable & { readonly failures: readonly unknown[] } {
+  const nothing = new Set<string>();
+  const stillUsed = (): Promise<ReadonlySet<string>> => Promise.resolve(nothing);
+  const poller = new Poller({ kind: "kube-proxy", basis: "rules", stillUsed }, () => undefined);
+  const failures: unknown[] = [];
+  const replicas = new Replicas({
+    coordinators: [new URL(`http://127.0.0.1:${port}`)],
+    tokenFile,
+    name: "kube-proxy/node1",
+    node: "node1",
+    poller,
+    onFailure: (_place, error) => failures.push(error),
+  });
+  return {
+    failures,
+    async [Symbol.asyncDispose]() {
+      await replicas.stop();
+      await poller.stop();
+    },
+  };
+}
