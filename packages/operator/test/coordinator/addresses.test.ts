@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Nodes } from "../../src/coordinator/state/nodes.ts";
 import { keepPod, type KeptNode, type KeptPod } from "../../src/coordinator/state/objects.ts";
 import { Pods } from "../../src/coordinator/state/pods.ts";
-import { gone, there } from "./model.ts";
+import { gone, Model, there } from "./model.ts";
 
 const ended = { terminated: { exitCode: 0, reason: "Completed" } };
 const running = { running: {} };
@@ -51,4 +51,29 @@ test("a node that is made anew keeps its address when the end of the former one 
   nodes.take(there(node("new")), 0);
   nodes.take(gone(node("former")), 0);
   assert.equal(nodes.at("192.168.0.1"), "node1");
+});
+
+test("a pod that got its address after its deletion is behind the Services whose slices list that address", () => {
+  const model = new Model();
+  const listed = (service: string, isTerminating: boolean): void => {
+    const endpoints = [{ pod: "10.0.0.5", isReady: isTerminating, isTerminating }];
+    const metadata = { name: service, uid: service, namespace: "shop" };
+    model.terminations.slice(there({ metadata, service: `shop/${service}`, endpoints }), model.now);
+  };
+  model.ingress(["shop/api"]);
+  listed("api", false);
+  model.synced();
+  model.pod("a", true, { address: "" });
+  const { settings, terminations } = model;
+  const groups = () => terminations.releases.groups(model.record("a"), settings.of("shop"));
+  assert.deepEqual(groups(), []);
+  model.pod("a", true, { address: "10.0.0.5" });
+  assert.deepEqual(
+    groups().map(({ name }) => name),
+    ["ingress-class/nginx"],
+  );
+  listed("old", true);
+  assert.equal(model.state("a"), "incomplete", "it stays published until it is gone");
+  listed("old", false);
+  assert.equal(model.state("a"), "waiting");
 });

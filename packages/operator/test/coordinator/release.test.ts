@@ -134,10 +134,14 @@ describe("a withdrawal", () => {
     model.synced();
     for (const pod of pods) model.pod(pod, true);
     const { mock } = t.mock.method(model.terminations.listings, "servicesOf");
+    const pinned = t.mock.method(model.terminations.listings, "isPinned");
     for (const pod of pods) publish(pod, false);
     model.terminations.decide(model.now);
     assert.equal(model.withdrawals.head, 1_000);
     assert.ok(mock.callCount() <= 2_000, `${mock.callCount()} look-ups`);
+    pinned.mock.resetCalls();
+    model.pass(10_000);
+    assert.equal(pinned.mock.callCount(), 0, "nothing has changed");
   });
 
   it("found at the start counts, and nothing is numbered before everything was read", () => {

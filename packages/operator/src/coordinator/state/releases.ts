@@ -22,6 +22,8 @@ const outdatedVersion = -1;
 interface Cached {
   readonly version: number;
   readonly services: readonly string[];
+  /** It is listed as ready until it is gone. */
+  readonly isPinned: boolean;
   readonly routes: PodRoutes;
   readonly groups: readonly ConsumerGroup[];
 }
@@ -62,7 +64,7 @@ export class Releases {
 
   /** @returns the state that the pod is answered. A pod without a consumer that counts is never released. */
   decide(record: TerminationRecord, settings: AcknowledgementSettings, now: number): ReleaseState {
-    if (record.isHostNetwork || this.#listings.isPinned(record)) return "incomplete";
+    if (record.isHostNetwork || this.#cached(record).isPinned) return "incomplete";
     // Clients of a host port are unknown here, unless a consumer is declared.
     if (record.hasHostPort && settings.external === undefined) return "incomplete";
     const { number, withdrawnAt } = record;
@@ -168,7 +170,7 @@ export class Releases {
     if (known && services.length === 0) return known;
     const routes = this.#routing.of(services);
     const groups = routes.needs.map((need) => this.#groupStates.groupOfNeed(need));
-    const cached = { version, services, routes, groups };
+    const cached = { version, services, isPinned: this.#listings.isPinned(record), routes, groups };
     this.#routes.set(record, cached);
     return cached;
   }

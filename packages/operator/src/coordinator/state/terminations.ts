@@ -210,17 +210,17 @@ export class Terminations {
   }
 
   #update(record: TerminationRecord, pod: KeptPod, now: number): void {
-    const { events } = this.#options;
     if (record.isHeldOnly && pod.deletedAt !== undefined) {
       record.isHeldOnly = false;
       record.deletedAt = pod.deletedAt;
       this.#askedAt.delete(record);
-      events.began(record);
+      this.#options.events.began(record);
     }
     // The record may be older than an address of the pod. Consumers have not looked for it yet.
     if (pod.addresses.some((address) => !record.addresses.includes(address))) {
       this.#takeBack(record);
       record.addresses = pod.addresses;
+      this.releases.forgetRoutes(record);
     }
     const hasNewExits = pod.exits.length !== record.exits.length;
     record.exits = pod.exits;
