@@ -3,10 +3,11 @@ import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
 import { runClock } from "@lameduck/accounting";
-import type { ContainerStatus } from "@lameduck/kube";
+import { ApiFailure, type ContainerStatus } from "@lameduck/kube";
 
 import { LoadJob } from "../src/in-cluster/job.ts";
 import { LoadPods } from "../src/in-cluster/load-pods.ts";
+import { PodLog } from "../src/in-cluster/pod-log.ts";
 import type { Kube } from "../src/in-cluster/options.ts";
 import { writeLine, type PodMessage } from "../src/in-cluster/transport/line.ts";
 import { parseRoutes } from "../src/routes/route.ts";
@@ -48,6 +49,45 @@ describe("a pod of the load that does not begin", () => {
   });
 });
 
+describe("the log of a pod", () => {
+  const unknown = new ApiFailure("GET log", 404, "", 'pod "load-0" does not exist');
+
+  it("is asked for again while its kubelet has not heard of the pod yet", async () => {
+    const said: string[] = [];
+    let asked = 0;
+    const kube: Kube = {
+      ...nothing,
+      get: <T>() => Promise.resolve({ items: [{}] } as T),
+      stream: () =>
+        ++asked < 3
+          ? Promise.reject(unknown)
+          : Promise.resolve(logOf({ at: 1, type: "end", due: [], because: "asked" })),
+    };
+    await new PodLog(kube, "/pods/load-0", ({ type }) => said.push(type)).ended;
+    assert.deepEqual(said, ["end"]);
+  });
+
+  it("has ended where the pod is gone", async () => {
+    const kube: Kube = {
+      ...nothing,
+      get: <T>() => Promise.resolve({ items: [] } as T),
+      stream: () => Promise.reject(unknown),
+    };
+    const log = new PodLog(kube, "/pods/load-0", () => undefined);
+    await log.ended;
+    assert.equal(log.failure, undefined);
+  });
+});
+
+const unused = (): Promise<never> => Promise.reject(new Error("not part of this test"));
+const nothing: Kube = { get: unused, post: unused, delete: unused, patch: unused, stream: unused };
+
+function logOf(...messages: readonly PodMessage[]): IncomingMessage {
+  const log = new PassThrough();
+  log.end(messages.map((message, sequence) => writeLine(sequence, message)).join(""));
+  return log as unknown as IncomingMessage;
+}
+
 /** One pod whose container ended with exit code 1 after these messages. */
 function podsOf(...messages: PodMessage[]): LoadPods {
   return podsIn({ name: "load", state: { terminated: { exitCode: 1, reason: "Error" } } }, messages);
@@ -61,17 +101,10 @@ function podsIn(
 ): LoadPods {
   const pod = { metadata: { name: "load-0", uid: "1" }, status: { containerStatuses: [container] } };
   const events = warning === undefined ? [] : [{ type: "Warning", message: warning }];
-  const unused = (): Promise<never> => Promise.reject(new Error("not part of this test"));
   const kube: Kube = {
+    ...nothing,
     get: <T>(path: string) => Promise.resolve({ items: path.includes("/events?") ? events : [pod] } as T),
-    stream: () => {
-      const log = new PassThrough();
-      log.end(messages.map((message, sequence) => writeLine(sequence, message)).join(""));
-      return Promise.resolve(log as unknown as IncomingMessage);
-    },
-    post: unused,
-    delete: unused,
-    patch: unused,
+    stream: () => Promise.resolve(logOf(...messages)),
   };
   return new LoadPods(
     {

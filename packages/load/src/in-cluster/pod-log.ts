@@ -68,9 +68,9 @@ export class PodLog {
       try {
         if ((await this.#stream()) && final) return;
       } catch (error) {
-        // Gone for good, and its log with it.
-        if (hasStatus(error, 404)) return;
-        if (!this.#mayPass(error)) throw error;
+        const isUnknown = hasStatus(error, 404);
+        if (isUnknown && (final || (await this.#isGone()))) return;
+        if (!isUnknown && !this.#mayPass(error)) throw error;
       }
       this.#receiver.cut();
       if (this.#receiver.gap) {
@@ -80,6 +80,18 @@ export class PodLog {
       }
       wait = this.#receiver.latest === before ? Math.min(wait * 2, longestWait) : firstWait;
       if (!this.#complete) await delay(wait, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    }
+  }
+
+  /** The pod and its log are gone for good. A kubelet that has not heard of its new pod yet answers the same. */
+  async #isGone(): Promise<boolean> {
+    const [, pods, name] = /^(.*)\/(.*)$/.exec(this.#path) ?? [];
+    const path = `${pods}?fieldSelector=metadata.name%3D${name}`;
+    try {
+      const { items } = await this.#kube.get<{ items: unknown[] }>(path, this.#over.signal);
+      return items.length === 0;
+    } catch {
+      return false;
     }
   }
 
