@@ -7,14 +7,22 @@ export type Emptied = string | undefined;
 export interface ReadinessEffect {
   /** Where it has no ready endpoint any more. */
   readonly emptied: ReadonlySet<Emptied>;
-  /** Proxies choose ready endpoints that were reserved for others: their own are gone, or one is reserved for nobody, so that no reservation counts. */
+  /** Proxies choose ready endpoints that were reserved for others: their own are gone, or other hints count now, or none. */
   readonly isWidened: boolean;
   /** Several zones or nodes have lost their own at once, and no other is ready: their proxies choose those that terminate, of all. */
   readonly isOpened: boolean;
 }
 
+/**
+ * Hints of one kind count where each ready endpoint has one. kube-proxy goes by those of nodes where one is for its node, else by those of zones where
+ * one is for its zone, and else by none. Proxies before Kubernetes 1.34 know zones only.
+ */
+const kinds = ["node/", "zone/"] as const;
+type Kind = (typeof kinds)[number];
+
+const isOf = (kind: Kind) => (place: Emptied) => place?.startsWith(kind) === true;
 /** No node or place is called so. */
-const anyReserved = "reserved/";
+const anyOf = (kind: Kind): string => `any ${kind}`;
 
 /** How many ready endpoints each Service has, in the cluster, on each node, and reserved for each zone or node. */
 export class ReadyEndpoints {
@@ -24,23 +32,26 @@ export class ReadyEndpoints {
   /** Counts the new state of a slice in place of the former one. */
   replace(before: KeptSlice | undefined, after: KeptSlice | undefined): ReadinessEffect {
     const { service = "" } = after ?? before ?? {};
-    const wasReserved = this.#isReserved(service);
+    const counted = this.#counting(service);
     // New entries first: what moves within a slice empties nothing.
     if (after) this.#count(after, 1);
-    const isForAll = !this.#isReserved(service);
     const gone = before ? this.#count(before, -1) : [];
-    const left = gone.filter((place) => place?.includes("/") === true && place !== anyReserved);
+    const counting = this.#counting(service);
     const emptied = new Set(gone.filter((place) => place?.includes("/") !== true));
     return {
       emptied,
-      isWidened: wasReserved && (isForAll || left.length > 0),
-      isOpened: wasReserved && emptied.has(undefined) && left.length > 1,
+      // Hints of nodes that count again may be for other endpoints than those of zones.
+      isWidened:
+        counted.some((kind) => !counting.includes(kind) || gone.some(isOf(kind))) ||
+        (counted.includes("zone/") && counting.length > counted.length),
+      isOpened: emptied.has(undefined) && counted.some((kind) => gone.filter(isOf(kind)).length > 1),
     };
   }
 
-  #isReserved(service: string): boolean {
-    const reserved = this.#counts.get(`${service} ${anyReserved}`);
-    return reserved !== undefined && reserved === this.#counts.get(service);
+  /** The kinds of hints that count. */
+  #counting(service: string): readonly Kind[] {
+    const all = this.#counts.get(service);
+    return kinds.filter((kind) => all !== undefined && this.#counts.get(`${service} ${anyOf(kind)}`) === all);
   }
 
   /** @returns the places without a ready endpoint now. */
@@ -49,7 +60,8 @@ export class ReadyEndpoints {
     for (const { isReady, node, reservedFor } of endpoints) {
       if (!isReady) continue;
       const places: Emptied[] = node === undefined ? [undefined] : [undefined, node];
-      if (reservedFor) places.push(anyReserved, ...reservedFor);
+      if (reservedFor)
+        places.push(...kinds.filter((kind) => reservedFor.some(isOf(kind))).map(anyOf), ...reservedFor);
       for (const place of places) {
         const key = place === undefined ? service : `${service} ${place}`;
         const count = (this.#counts.get(key) ?? 0) + by;
