@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { keepSlice } from "../../src/coordinator/state/objects.ts";
 import { Model, there } from "./model.ts";
 
-type Place = { readonly zone: string } | { readonly node: string } | undefined;
+type Place = { readonly zone?: string; readonly node?: string } | undefined;
 
 /** Service shop/web whose pods are published with these hints, for a minute; those that terminate have none. */
 class Reserving extends Model {
@@ -40,7 +40,7 @@ class Reserving extends Model {
   #write(): void {
     const endpoints = Array.from(this.#pods, ([uid, place]) => {
       const terminating = this.#withdrawn.has(uid);
-      const { zone, node } = (place ?? {}) as { zone?: string; node?: string };
+      const { zone, node } = place ?? {};
       const hints = {
         ...(zone === undefined ? {} : { forZones: [{ name: zone }] }),
         ...(node === undefined ? {} : { forNodes: [{ name: node }] }),
@@ -72,7 +72,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
       [a, b],
       [{ node: "n1" }, { node: "n2" }],
       [undefined, undefined],
-    ] as const) {
+    ]) {
       const model = new Reserving({ one: mine, two: others });
       model.withdraw("one");
       assert.ok(model.isAsked("one"));
@@ -122,6 +122,9 @@ describe("a pod that is reserved for some zones or nodes", () => {
     const single = new Reserving({ one: a, two: a });
     single.withdraw("one", "two");
     assert.ok(single.isAsked("one"), "they were chosen by all");
+    const onNode = new Reserving({ one: { node: "n1", zone: "a" } });
+    onNode.withdraw("one");
+    assert.ok(onNode.isAsked("one"), "it was chosen by all");
   });
 
   it("is young once the slice of another zone is gone", () => {
