@@ -39,7 +39,10 @@ export class CoordinatorClient {
   async post(report: Report, signal: AbortSignal): Promise<CoordinatorAnswer> {
     const body = JSON.stringify(report);
     const limited = AbortSignal.any([signal, AbortSignal.timeout(report.wait + answerAllowance)]);
-    const { status, text } = (await this.#tell(body, limited)) ?? (await this.#exchange(body, limited));
+    const authorization = `Bearer ${await this.#readToken()}`;
+    const { status, text } =
+      (await this.#tell(body, authorization, limited)) ??
+      (await this.#exchange(body, authorization, limited));
     if (status === 200) return readAnswer(text);
     if (status === 401) this.#token.readAt = -Infinity;
     const version = otherVersionIn(text);
@@ -66,40 +69,42 @@ export class CoordinatorClient {
     return this.#token.text;
   }
 
-  /** @returns undefined where the coordinator does not know streams. */
-  async #tell(report: string, signal: AbortSignal): Promise<CoordinatorReply | undefined> {
-    for (let streams = 0; streams < mostStreams; streams++) {
-      const stream = await this.#openStream(signal);
-      if (!stream) return undefined;
-      const reply = await stream.ask(report, signal).catch((error: unknown) => this.#silent(error));
-      if (reply) return reply;
-    }
-    throw unreadable(this.#place, "ended the connection without an answer");
+  /** @returns undefined where the coordinator does not know streams, or something between cuts them. */
+  async #tell(
+    report: string,
+    authorization: string,
+    signal: AbortSignal,
+  ): Promise<CoordinatorReply | undefined> {
+    for (let streams = 0; streams < mostStreams; streams++)
+      try {
+        const stream = await this.#openStream(authorization, signal);
+        if (!stream) return undefined;
+        const reply = await stream.ask(report, signal);
+        if (reply) return reply;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ECONNRESET") return this.#silent(error);
+      }
+    return undefined;
   }
 
   /** The one that is open, or a new one. */
-  async #openStream(signal: AbortSignal): Promise<ReportStream | undefined> {
+  async #openStream(authorization: string, signal: AbortSignal): Promise<ReportStream | undefined> {
     const known = this.#stream;
     const stream = await known;
     if (known && !stream?.isOver) return stream;
     // Another report may have opened one meanwhile.
     if (this.#stream === known) {
-      const opening = this.#beginStream(signal);
+      const options = { ...this.#at, path: this.#path, authorization, mostBytes };
+      const opening = ReportStream.open(options, signal);
       this.#stream = opening;
       opening.catch(() => (this.#stream = undefined));
     }
-    return this.#openStream(signal);
+    return this.#openStream(authorization, signal);
   }
 
-  async #beginStream(signal: AbortSignal): Promise<ReportStream | undefined> {
-    const authorization = `Bearer ${await this.#readToken()}`;
-    const options = { ...this.#at, path: this.#path, authorization, mostBytes };
-    return ReportStream.open(options, signal).catch((error: unknown) => this.#silent(error));
-  }
-
-  async #exchange(body: string, signal: AbortSignal): Promise<CoordinatorReply> {
+  #exchange(body: string, authorization: string, signal: AbortSignal): Promise<CoordinatorReply> {
     const headers = {
-      authorization: `Bearer ${await this.#readToken()}`,
+      authorization,
       "content-type": "application/json",
       "content-length": Buffer.byteLength(body),
     };

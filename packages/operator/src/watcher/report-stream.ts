@@ -50,11 +50,7 @@ export class ReportStream {
           asked.destroy();
           resolve(undefined);
         })
-        .on("error", (error: NodeJS.ErrnoException) => {
-          // Who cannot answer an upgrade may as well close.
-          if (error.code === "ECONNRESET" && !signal.aborted) resolve(undefined);
-          else reject(error);
-        })
+        .on("error", reject)
         .end();
     });
   }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { Poller } from "../../src/watcher/poller.ts";
 import { Replicas } from "../../src/watcher/replicas.ts";
+import { randomFrom } from "../../fuzz/reviews.ts";
 import { until } from "../operator-api.ts";
 import { coordinating, type CoordinatorAnswer, type Coordinating, type Scene } from "./fixture.ts";
 
@@ -107,6 +108,29 @@ describe("a report stream", () => {
       await new Promise<void>((resolve) => void consumer.socket.write(piece, () => setImmediate(resolve)));
     await until(() => consumer.answers.length === 4, "the others");
     for (const answer of consumer.answers) assert.match(answer, /^200 /);
+    consumer.socket.destroy();
+  });
+
+  it("reads 500 lines that are cut anywhere, each once and in order", async () => {
+    await using all = await coordinating(onePod);
+    const consumer = new Raw(all.port);
+    const random = randomFrom(7);
+    const lines = Array.from({ length: 500 }, (_, at) =>
+      at % 5 === 0 ? `no report ${at}\n` : report({ problem: "ü".repeat(at % 50) }),
+    );
+    const bytes = Buffer.from(lines.join(""));
+    for (let from = 0, to = 0; from < bytes.length; from = to) {
+      to = from + 1 + Math.floor(random() ** 4 * 2_000);
+      await new Promise<void>(
+        (resolve) => void consumer.socket.write(bytes.subarray(from, to), () => resolve()),
+      );
+    }
+    await until(() => consumer.answers.length === lines.length, "all answers");
+    const expected = lines.map((_, at) => (at % 5 === 0 ? "400" : "200"));
+    assert.deepEqual(
+      consumer.answers.map((answer) => answer.slice(0, 3)),
+      expected,
+    );
     consumer.socket.destroy();
   });
 
