@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Termination, TerminationConsumer } from "../src/coordinator/termination.ts";
+import { eventOf } from "../src/records/events/event-of.ts";
 import { describeTermination } from "../src/records/report/describe.ts";
 import { FollowedTerminations, type Followed } from "../src/records/report/followed.ts";
 import { consumer, deletedAt, released, termination } from "./terminations.ts";
@@ -75,7 +76,7 @@ describe("a record of a termination", () => {
     ]);
     const reported = { ...released().reported, overruled: "10.244.2.9\u001b[31m", reason: "cap" };
     const report = describeTermination(
-      termination({ consumers, reported, withdrawnAt: deletedAt + 50 }),
+      termination({ consumers, reported, number: 17, withdrawnAt: deletedAt + 50 }),
       whole,
     );
     assert.deepEqual(
@@ -90,6 +91,16 @@ describe("a record of a termination", () => {
       report.summary.text,
       /kube-proxy\/node2 and 1 more had not let go \(not reloaded\); overruled by a connection/,
     );
+  });
+
+  it("says where no consumer was asked, and calls none behind", () => {
+    const consumers = new Map([["kube-proxy/node1", consumer()]]);
+    const young = termination({ consumers, withdrawnAt: deletedAt + 50, goneAt: deletedAt + 4_000 });
+    const report = describeTermination(young, whole);
+    assert.deepEqual([report.summary.released, report.consumers], ["unknown", []]);
+    assert.match(report.summary.text, /no consumer was asked/);
+    assert.ok(report.unknown.includes("released: no consumer was asked"));
+    assert.deepEqual(eventOf(report), []);
   });
 
   const exit = (exitCode: number, after: number, reason?: string): Termination["exits"][number] => ({

@@ -122,7 +122,14 @@ describe("Events on workloads", () => {
     ]);
     const said = { phase: "closing", reason: "cap", "held-ms": "30000" };
     records.ended(
-      termination({ consumers, exits, reported: said, overruledBy: "10.244.3.4", withdrawnAt: deletedAt }),
+      termination({
+        consumers,
+        exits,
+        reported: said,
+        overruledBy: "10.244.3.4",
+        number: 17,
+        withdrawnAt: deletedAt,
+      }),
     );
     await until(() => eventsIn(api).length === 5, "five Events");
     assert.deepEqual(

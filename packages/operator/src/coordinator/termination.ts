@@ -51,7 +51,7 @@ export interface Termination {
   /** When the deletion began: milliseconds since 1970 by the API server's clock, whole seconds. */
   readonly deletedAt: number;
   readonly graceSeconds: number;
-  /** Of the withdrawal, within one epoch; undefined while the pod is among the ready endpoints. */
+  /** Of the withdrawal, within one epoch; undefined while the pod is among the ready endpoints, and where no consumer is asked about it. */
   readonly number: number | undefined;
   readonly withdrawnAt: number | undefined;
   /** It was published when it was deleted, and consumers were asked when it was withdrawn: their times tell how fast they are. */

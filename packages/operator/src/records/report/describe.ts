@@ -16,11 +16,15 @@ export type NewReport = Omit<DrainReport, "metadata"> & {
   };
 };
 
+const notAsked = "no consumer was asked";
+
 /** The record of a termination that has ended. Unknown facts are listed as unknown, never guessed. */
 export function describeTermination(termination: Termination, followed: Followed): NewReport {
   const messages = readMessages(termination.reported);
   const { origin, began } = followed;
-  const consumers = consumersOf(followed.consumers ?? termination.consumers, began);
+  // Nobody is asked about a young pod, one that had finished, or one in its node's network.
+  const isAsked = termination.number !== undefined || termination.withdrawnAt === undefined;
+  const consumers = isAsked ? consumersOf(followed.consumers ?? termination.consumers, began) : [];
   const program = programOf(messages, termination, followed);
   const moments = momentsOf(termination, followed);
   const killed = wasKilled(termination);
@@ -50,7 +54,10 @@ export function describeTermination(termination: Termination, followed: Followed
     ...(termination.tooEarly.length === 0 ? {} : { tooEarly: termination.tooEarly.slice(0, 20) }),
     consumers,
     containers: containersOf(termination, origin),
-    unknown: unknownOf(termination, followed, messages, consumers),
+    unknown: [
+      ...unknownOf(termination, followed, messages, consumers),
+      ...(isAsked ? [] : [`released: ${notAsked}`]),
+    ],
   };
   return {
     apiVersion: "lameduck.dev/v1alpha1",
@@ -60,7 +67,7 @@ export function describeTermination(termination: Termination, followed: Followed
       namespace: termination.namespace,
       labels: { "app.kubernetes.io/managed-by": "lameduck" },
     },
-    summary: summaryOf(body, consumers),
+    summary: summaryOf(body, consumers, isAsked ? "no consumer is known" : notAsked),
     ...body,
   };
 }

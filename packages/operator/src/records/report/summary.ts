@@ -5,7 +5,7 @@ import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.
 type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
 
 /** Texts for columns and sentences; "unknown" where no report tells. */
-export function summaryOf(body: Body, consumers: readonly ConsumerRecord[]): ReportSummary {
+export function summaryOf(body: Body, consumers: readonly ConsumerRecord[], ifNone: string): ReportSummary {
   const { hold, moments, killed, workload, pod } = body;
   const holdMs = hold.ms ?? between(moments.lameDuck, moments.closing);
   return {
@@ -19,7 +19,7 @@ export function summaryOf(body: Body, consumers: readonly ConsumerRecord[]): Rep
       holdMs === undefined
         ? programText(body)
         : `held ${seconds(holdMs)} (${hold.reason ?? "reason unknown"})`,
-      releaseSentence(body, consumers),
+      releaseSentence(body, consumers) ?? ifNone,
       ...(body.overruledBy === undefined
         ? []
         : [`overruled by a connection from ${body.overruledBy}${earlyReportersText(body)}`]),
@@ -42,7 +42,7 @@ function releasedText({ moments }: Body, consumers: readonly ConsumerRecord[]): 
   return isKnown && moments.withdrawn !== undefined ? "no" : "unknown";
 }
 
-function releaseSentence({ moments }: Body, consumers: readonly ConsumerRecord[]): string {
+function releaseSentence({ moments }: Body, consumers: readonly ConsumerRecord[]): string | undefined {
   const applied = consumers.filter(({ state }) => state === "applied");
   if (moments.released !== undefined) {
     const last = applied[0] ? ` (${applied[0].name} last)` : "";
@@ -54,7 +54,7 @@ function releaseSentence({ moments }: Body, consumers: readonly ConsumerRecord[]
   if (missing.length > 0) return `nothing reports for ${namesOf(missing)}`;
   const behind = consumers.filter(({ state }) => state !== "applied");
   if (behind.length > 0) return behindText(behind);
-  return consumers.length === 0 ? "no consumer is known" : "released: unknown";
+  return consumers.length === 0 ? undefined : "released: unknown";
 }
 
 function atRiskText({ atRisk: { connections, requests } }: Body): string {
