@@ -60,14 +60,19 @@ it("a slice that has changed only once between two lists makes no pod young, if 
   model.node("node1");
   model.report("node1", 0);
   model.synced();
-  const listed = (name: string, generation: number, pods: Readonly<Record<string, boolean>>): void => {
+  const listed = (
+    name: string,
+    generation: number,
+    pods: Readonly<Record<string, boolean>>,
+    addressType = "IPv4",
+  ): void => {
     const endpoints = Object.entries(pods).map(([pod, isReady]) => ({
       pod,
       isReady,
       isTerminating: !isReady,
     }));
     const metadata = { name, uid: name, namespace: "shop", generation };
-    const object = { metadata, service: "shop/web", endpoints };
+    const object = { metadata, service: "shop/web", addressType, endpoints };
     model.terminations.slice({ ...there(object), live: false, at: model.now }, model.now);
   };
   for (const pod of ["a", "b"]) model.pod(pod);
@@ -84,7 +89,11 @@ it("a slice that has changed only once between two lists makes no pod young, if 
   assert.equal(model.state("a"), "released");
   assert.equal(model.state("b"), "released");
   model.pod("d", true);
+  listed("six", 1, { c: true }, "IPv6");
+  model.pass(20_000);
   listed("one", 6, { d: false });
+  listed("six", 2, {}, "IPv6");
+  model.terminations.decide(model.now);
   assert.notEqual(model.record("d").number, undefined);
   model.pass(4_000);
   listed("one", 7, { d: false, c: true });

@@ -40,6 +40,7 @@ export interface KeptEndpoint {
 export interface KeptSlice extends KubernetesObject {
   /** "NAMESPACE/NAME" */
   readonly service: string;
+  readonly addressType?: string;
   readonly endpoints: readonly KeptEndpoint[];
 }
 
@@ -121,6 +122,7 @@ export function workloadOf(pod: KubernetesObject): WorkloadName | undefined {
 }
 
 interface SliceObject extends KubernetesObject {
+  readonly addressType?: string;
   readonly endpoints?:
     | readonly {
         readonly addresses?: readonly string[];
@@ -139,13 +141,14 @@ interface SliceObject extends KubernetesObject {
     | null;
 }
 
-export function keepSlice({ metadata, endpoints }: SliceObject): KeptSlice {
+export function keepSlice({ metadata, addressType = "", endpoints }: SliceObject): KeptSlice {
   return {
     metadata: {
       ...slim(metadata),
       ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
     },
     service: `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
+    addressType,
     endpoints: (endpoints ?? []).flatMap(({ addresses = [], nodeName, targetRef, conditions, hints }) => {
       const isNamed = targetRef?.kind === "Pod" && targetRef.uid !== undefined;
       const pods = isNamed ? [targetRef.uid ?? ""] : addresses.map((one) => canonicalAddress(one) ?? one);
