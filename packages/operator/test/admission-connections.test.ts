@@ -168,11 +168,12 @@ describe("anybody in the cluster may connect; the API server is answered all the
       assert.match(await ask(), /"allowed":true/, text.slice(0, 40));
     }
     const pipelining = await opened();
-    let answers = "";
-    pipelining.setEncoding("utf8").on("data", (chunk: string) => (answers += chunk));
+    pipelining.resume();
+    const ended = new Promise((resolve) => pipelining.once("close", resolve));
     const one = `POST /mutate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     pipelining.write(one.repeat(200));
-    await until(() => answers.split("AdmissionReview").length === 201, "every one is answered");
+    await ended;
+    assert.match(await ask(), /"allowed":true/, "others are answered");
     await left();
   });
 });

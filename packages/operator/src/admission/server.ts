@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { RequestListener } from "node:http";
 import { limitConnections } from "./connection-limit.ts";
+import { answerOneAtATime } from "./one-at-a-time.ts";
 import type { Issued } from "../certificates/issue.ts";
 
 /** The API server gives a review 2 s; a connection that sends a request for longer is no API server. */
@@ -25,16 +26,14 @@ export class AdmissionServer {
   readonly server: Server;
 
   constructor({ handler, onTlsFailure, onDrop }: AdmissionServerOptions) {
-    this.server = createServer(
-      {
-        keepAliveTimeout,
-        requestTimeout: longestRequest,
-        headersTimeout: longestRequest,
-        handshakeTimeout: longestHandshake,
-        connectionsCheckingInterval: checkInterval,
-      },
-      handler,
-    );
+    this.server = createServer({
+      keepAliveTimeout,
+      requestTimeout: longestRequest,
+      headersTimeout: longestRequest,
+      handshakeTimeout: longestHandshake,
+      connectionsCheckingInterval: checkInterval,
+    });
+    answerOneAtATime(this.server, handler);
     limitConnections(this.server, onDrop);
     this.server.on("tlsClientError", (_error, socket) => {
       onTlsFailure?.();

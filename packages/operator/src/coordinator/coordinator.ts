@@ -8,6 +8,7 @@ import { metricsHandler } from "../admission/health.ts";
 import { operatorNames, lameduckVersion } from "../names.ts";
 import { Cluster } from "./cluster.ts";
 import type { CoordinatorFlags } from "./flags.ts";
+import { answerOneAtATime } from "../admission/one-at-a-time.ts";
 import { CoordinatorMetrics } from "./metrics.ts";
 import { type Peers, peersOf } from "./peers.ts";
 import { ConsumerRequests } from "./protocol/consumer-requests.ts";
@@ -165,9 +166,9 @@ export class Coordinator {
       onFault: (error) => onProblem("protocol", error),
     });
     this.#peers = peersOf(flags, onProblem);
-    this.#metricsServer = createServer(
-      metricsHandler(this.metrics, { notReady: () => this.notReady(), status: () => this.status() }),
-    );
+    this.#metricsServer = createServer();
+    const health = { notReady: () => this.notReady(), status: () => this.status() };
+    answerOneAtATime(this.#metricsServer, metricsHandler(this.metrics, health));
     this.metrics.registerGauges({
       notReady: () => this.notReady(),
       status: () => this.status(),

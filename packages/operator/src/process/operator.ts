@@ -22,6 +22,7 @@ import { leftOutLogger } from "./left-out.ts";
 import { setUpHolding, type Holding } from "./holding.ts";
 import { gauge } from "./gauges.ts";
 import { OperatorMetrics } from "./metrics.ts";
+import { answerOneAtATime } from "../admission/one-at-a-time.ts";
 import { followVersion, type ServerVersion } from "./server-version.ts";
 
 export interface OperatorOptions {
@@ -113,7 +114,8 @@ export class Operator {
       onDrop: () => this.metrics.dropped.inc(),
       onTlsFailure: () => this.metrics.handshakes.inc(),
     });
-    this.#metricsServer = createServer(metricsHandler(this.metrics, { notReady }));
+    this.#metricsServer = createServer();
+    answerOneAtATime(this.#metricsServer, metricsHandler(this.metrics, { notReady }));
     this.#metricsServer.maxConnections = mostReaders;
     this.#certificates = this.#certificatesOf(onProblem);
     this.#registerGauges();

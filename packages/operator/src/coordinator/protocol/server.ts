@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { readBody } from "../../admission/body.ts";
 import { operatorNames } from "../../names.ts";
+import { answerOneAtATime } from "../../admission/one-at-a-time.ts";
 import type { KeptPod } from "../state/objects.ts";
 import type { Terminations } from "../state/terminations.ts";
 import type { ConsumerRequests } from "./consumer-requests.ts";
@@ -50,17 +51,28 @@ export interface ProtocolServer {
 
 /** Plain HTTP for pods and consumers. docs/acknowledgements-protocol.md describes what is said. */
 export function protocolServer(options: ProtocolOptions): ProtocolServer {
-  const server = createServer(
-    {
-      maxHeaderSize: longestHead,
-      headersTimeout: longestRequest,
-      requestTimeout: longestRequest,
-      connectionsCheckingInterval: 1_000,
-      keepAliveTimeout,
-      noDelay: true,
-      shouldUpgradeCallback: (request) =>
-        asksForStream(request) && request.url?.startsWith(`${consumers}/`) === true,
-    },
+  const server = createServer({
+    maxHeaderSize: longestHead,
+    headersTimeout: longestRequest,
+    requestTimeout: longestRequest,
+    connectionsCheckingInterval: 1_000,
+    keepAliveTimeout,
+    noDelay: true,
+    shouldUpgradeCallback: (request) =>
+      asksForStream(request) && request.url?.startsWith(`${consumers}/`) === true,
+  });
+  const streams = new Set<ReportStream>();
+  const onUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
+    const stream = new ReportStream(socket.setTimeout(keepAliveTimeout, () => socket.destroy()));
+    streams.add(stream);
+    socket.once("close", () => streams.delete(stream));
+    takeReports(options, request, stream, head).catch((error: unknown) => {
+      options.onFault(error);
+      stream.end();
+    });
+  };
+  answerOneAtATime(
+    server,
     (request, response) => {
       response.sendDate = false;
       handle(options, request, response).catch((error: unknown) => {
@@ -68,19 +80,9 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
         if (!response.headersSent) sendText(response, 500, `${headLine}\n`, true);
       });
     },
+    // Before Node 24.9 all requests with an Upgrade header would come here: then consumers post.
+    "shouldUpgradeCallback" in server ? onUpgrade : undefined,
   );
-  const streams = new Set<ReportStream>();
-  // Before Node 24.9 all requests with an Upgrade header would come here: then consumers post.
-  if ("shouldUpgradeCallback" in server)
-    server.on("upgrade", (request, socket: Socket, head) => {
-      const stream = new ReportStream(socket.setTimeout(keepAliveTimeout, () => socket.destroy()));
-      streams.add(stream);
-      socket.once("close", () => streams.delete(stream));
-      takeReports(options, request, stream, head).catch((error: unknown) => {
-        options.onFault(error);
-        stream.end();
-      });
-    });
   server.maxConnections = mostConnections;
   limitConnections(server);
   server.on("clientError", (_error, socket) => socket.destroy());
