@@ -7,29 +7,29 @@ import { until } from "./operator-api.ts";
 
 describe("a deletion that is held", { concurrency: 4 }, () => {
   it("waits until senders have had their time, and its second call does not", async () => {
-    const api = await shop(2, 2);
+    const api = await shop(2, 6);
     await using _api = api;
     await using replica = await replicaOf(api);
     const first = await replica.call(deletion(podOf(api, "web-0")));
-    assert.ok(first.allowed && first.took >= 2_000, String(first.took));
+    assert.ok(first.allowed && first.took >= 6_000, String(first.took));
     assert.deepEqual(
       Object.keys(labelsOf(api, "web-0")).sort(),
       [heldMark, "pod-template-hash", "team"].sort(),
     );
     const second = await replica.call(deletion(podOf(api, "web-0")));
-    assert.ok(second.allowed && second.took < 2_000, String(second.took));
+    assert.ok(second.allowed && second.took < 6_000, String(second.took));
     assert.deepEqual(replica.outcomes(), ["waited", "waited"]);
     assert.deepEqual(replica.problems, []);
   });
 
   it("is recognised by another replica, which waits for the rest only", async () => {
-    const api = await shop(2, 2);
+    const api = await shop(2, 6);
     await using _api = api;
     await using one = await replicaOf(api);
     await using other = await replicaOf(api);
     await one.call(deletion(podOf(api, "web-0")));
     const second = await other.call(deletion(podOf(api, "web-0")));
-    assert.ok(second.allowed && second.took < 2_000, String(second.took));
+    assert.ok(second.allowed && second.took < 6_000, String(second.took));
   });
 
   it("is no longer for a mark of the future: of a replica whose clock is ahead, or of anybody", async () => {
@@ -53,7 +53,7 @@ describe("a deletion that is held", { concurrency: 4 }, () => {
     api.reconcile();
     await using replica = await replicaOf(api);
     const { allowed, took } = await replica.call(deletion(podOf(api, "web-0")));
-    assert.ok(allowed && took < 5_000, String(took));
+    assert.ok(allowed && took < 20_000, String(took));
   });
 
   it("ends when every consumer has reported, and not before", async () => {
@@ -94,12 +94,12 @@ describe("a deletion that is held", { concurrency: 4 }, () => {
     const api = await shop(2, 3_000);
     await using _api = api;
     await using coordinator = await coordinatorSaying(() => "lameduck 1\nstate: waiting\n");
-    await using replica = await replicaOf(api, { coordinator: coordinator.url, limit: 1_500 });
-    await using other = await replicaOf(api, { coordinator: coordinator.url, limit: 1_500 });
+    await using replica = await replicaOf(api, { coordinator: coordinator.url, limit: 6_000 });
+    await using other = await replicaOf(api, { coordinator: coordinator.url, limit: 6_000 });
     const first = await replica.call(deletion(podOf(api, "web-0")));
-    assert.ok(first.allowed && first.took >= 1_400, String(first.took));
+    assert.ok(first.allowed && first.took >= 5_900, String(first.took));
     const second = await other.call(deletion(podOf(api, "web-0")));
-    assert.ok(second.allowed && second.took < 1_000, String(second.took));
+    assert.ok(second.allowed && second.took < 5_000, String(second.took));
     assert.deepEqual([...replica.outcomes(), ...other.outcomes()], ["limit", "limit"]);
   });
 
@@ -169,10 +169,10 @@ describe("a deletion that is held", { concurrency: 4 }, () => {
   it("is let through at once beyond the greatest number at a time, blind, in need of a label, or of the last endpoint", async () => {
     const api = await shop(3, 3_000);
     await using _api = api;
-    await using replica = await replicaOf(api, { mostAtOnce: 1, limit: 4_000 });
+    await using replica = await replicaOf(api, { mostAtOnce: 1, limit: 8_000 });
     const first = replica.call(deletion(podOf(api, "web-0")));
     await until(() => isHeld(api, "web-0"), "held");
-    assert.ok((await replica.call(deletion(podOf(api, "web-1")))).took < 1_000);
+    assert.ok((await replica.call(deletion(podOf(api, "web-1")))).took < 6_000);
     await first;
     api.put("networking.k8s.io/networkpolicies", "np", {
       metadata: { namespace: "shop" },
@@ -230,7 +230,7 @@ describe("a deletion that is held", { concurrency: 4 }, () => {
     api.fault = ({ method }) =>
       method === "PATCH" ? { status: 500, body: { message: "broken" } } : undefined;
     const { allowed, took } = await replica.call(deletion(podOf(api, "web-0")));
-    assert.ok(allowed && took < 5_000);
+    assert.ok(allowed && took < 20_000);
     assert.deepEqual([replica.outcomes(), replica.problems.length], [["fault"], 1]);
   });
 });
