@@ -2,6 +2,7 @@ import { fileProblem, printable } from "@lameduck/drain/common";
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { badOption, CliError } from "./errors.ts";
+import { report } from "./failure.ts";
 
 /** A line for the person who waits. */
 export function say(line: string): void {
@@ -56,6 +57,16 @@ export function onlyOneToStdout(files: Readonly<Record<string, string | undefine
   if (second) throw badOption(`--${second}`, "only one output goes to stdout");
 }
 
+let isLost = false;
+
+/** Says so once, and changes the exit code: what a script reads is cut off. The run goes on, because it may have to take things back. */
+function loseOutput(error: Error): void {
+  if (isLost) return;
+  isLost = true;
+  const code = report(new CliError("LAMEDUCK_CANNOT_WRITE", "stdout", fileProblem(error)));
+  process.once("exit", () => (process.exitCode = code));
+}
+
 /**
  * Lets a run go on when whoever reads its output has gone. Ctrl-C ends the `tee` behind it too, and a hung-up terminal answers
  * EIO. What was changed on a cluster must be taken back all the same.
@@ -63,6 +74,6 @@ export function onlyOneToStdout(files: Readonly<Record<string, string | undefine
 export function surviveReaders(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
+      if (error.code !== "EPIPE" && error.code !== "EIO" && stream === process.stdout) loseOutput(error);
     });
 }

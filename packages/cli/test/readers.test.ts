@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { existsSync, openSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -19,3 +20,19 @@ for (const gone of ["stderr", "stdout"] as const)
     if (gone === "stderr") assert.equal((JSON.parse(text) as { terminations: number }).terminations, 60);
     else assert.doesNotMatch(text, /EPIPE/);
   });
+
+const full = "/dev/full";
+test(
+  "a full disk behind stdout is said in a line, and is no verdict",
+  { skip: !existsSync(full) },
+  async () => {
+    const args = [program, "simulate", "--terminations", "5", "--json", "-"];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", openSync(full, "w"), "pipe"] });
+    let text = "";
+    child.stderr?.setEncoding("utf8").on("data", (part: string) => (text += part));
+    const [code] = (await once(child, "close")) as [number | null];
+    assert.match(text, /^error stdout: no space left on device \[LAMEDUCK_CANNOT_WRITE\]; [^\n]+\n$/m);
+    assert.doesNotMatch(text, /\n {4}at /);
+    assert.equal(code, 2);
+  },
+);

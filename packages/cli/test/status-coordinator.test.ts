@@ -15,9 +15,9 @@ const status = {
 };
 
 /** What is shown of one coordinator that answers so. */
-async function shown(answer: object): Promise<string> {
+async function shown(answer: object, ...others: readonly object[]): Promise<string> {
   const client = {
-    list: () => Promise.resolve([{ metadata: { name: "coordinator-1" } }]),
+    list: () => Promise.resolve([{ metadata: { name: "coordinator-1" } }, ...others]),
     get: () => Promise.resolve(answer),
   } as unknown as KubernetesClient;
   const replicas = await readCoordinator(client, "lameduck-system", new AbortController().signal);
@@ -25,7 +25,17 @@ async function shown(answer: object): Promise<string> {
 }
 
 test("a coordinator of an earlier release, which says less, is shown", async () => {
-  assert.match(await shown(status), /0 consumers report, mode availability; 2 pods terminate, 1 of them/);
+  assert.match(
+    await shown(status),
+    /0 consumers report, mode availability unless .*; 2 pods terminate, 1 of them/,
+  );
+});
+
+test("a replica that terminates is left out: it may have lost its rights already", async () => {
+  const old = { metadata: { name: "coordinator-0", deletionTimestamp: "2026-01-01T00:00:00Z" } };
+  const text = await shown(status, old);
+  assert.match(text, /^acknowledgements: 1 coordinators\n/);
+  assert.doesNotMatch(text, /coordinator-0/);
 });
 
 test("who speaks another version of the protocol to it is named", async () => {

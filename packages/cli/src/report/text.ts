@@ -61,7 +61,7 @@ export function detailText(report: DrainReport): string {
   const { pod, deletedAt, graceSeconds, summary, consumers, containers, unknown, hold } = report;
   return [
     printable(summary.text),
-    `deleted ${deletedAt.slice(0, 19).replace("T", " ")} UTC, grace period ${graceSeconds} s${pod.node ? `, on ${pod.node}` : ""}`,
+    `deleted ${deletedAt.slice(0, 19).replace("T", " ")} UTC, grace period ${graceSeconds} s${pod.node ? `, on ${printable(pod.node)}` : ""}`,
     ...(hold?.words ? [printable(hold.words)] : []),
     "",
     ...momentLines(report),
@@ -84,7 +84,7 @@ const momentNames = {
   released: "every consumer has let go",
   closing: "the pod stops accepting",
   closed: "the pod has closed",
-  exited: "the last container exits",
+  exited: "the last container exits (in whole seconds)",
   gone: "the object is gone",
 } as const;
 

@@ -1,15 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import type { ClusterConnection, KubernetesClient } from "@lameduck/kube";
 import type { Logger } from "pino";
-import { metricsHandler } from "../admission/health.ts";
 import { operatorNames, lameduckVersion } from "../names.ts";
 import { Cluster } from "./cluster.ts";
 import type { CoordinatorFlags } from "./flags.ts";
-import { answerOneAtATime } from "../admission/one-at-a-time.ts";
 import { CoordinatorMetrics } from "./metrics.ts";
+import { metricsServer } from "./metrics-server.ts";
 import { type Peers, peersOf } from "./peers.ts";
 import { ConsumerRequests } from "./protocol/consumer-requests.ts";
 import { Identifier } from "./protocol/identify.ts";
@@ -166,9 +165,8 @@ export class Coordinator {
       onFault: (error) => onProblem("protocol", error),
     });
     this.#peers = peersOf(flags, onProblem);
-    this.#metricsServer = createServer();
     const health = { notReady: () => this.notReady(), status: () => this.status() };
-    answerOneAtATime(this.#metricsServer, metricsHandler(this.metrics, health));
+    this.#metricsServer = metricsServer(this.metrics, health);
     this.metrics.registerGauges({
       notReady: () => this.notReady(),
       status: () => this.status(),

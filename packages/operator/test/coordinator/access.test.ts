@@ -241,6 +241,24 @@ test("one address does not take all connections", async () => {
   }
 });
 
+test("one address does not take all connections to the metrics, where the kubelet probes", async () => {
+  await using two = await twoPods();
+  const { metricsPort: port } = two.all;
+  const sockets = Array.from({ length: 60 }, () =>
+    connect({ port, host: "127.0.0.1", localAddress: "127.0.0.5" }),
+  );
+  try {
+    await new Promise<void>((resolve) => {
+      let count = 0;
+      for (const socket of sockets)
+        socket.on("error", () => undefined).once("close", () => ++count === 10 && resolve());
+    });
+    assert.equal((await fetch(`http://127.0.0.1:${port}/livez`)).status, 200);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+});
+
 test("a pod that has ended is nobody's: its address may be another's by now", async () => {
   await using two = await twoPods();
   const { all, mine } = two;

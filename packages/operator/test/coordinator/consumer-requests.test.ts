@@ -3,6 +3,39 @@ import test from "node:test";
 import { ConsumerRequests } from "../../src/coordinator/protocol/consumer-requests.ts";
 import { Model } from "./model.ts";
 
+test("one pod does not use up the room for consumers, and what it no longer reports for makes room again", () => {
+  const model = new Model({ mode: "consistency" });
+  const outcomes: string[] = [];
+  const requests = new ConsumerRequests({
+    epoch: "e",
+    accounts: ["edge/watcher"],
+    consumers: model.consumers,
+    withdrawals: model.withdrawals,
+    pods: model.terminations.pods,
+    now: () => model.now,
+    onReport: (outcome) => outcomes.push(outcome),
+    onOtherVersion: () => undefined,
+    onAdvance: () => undefined,
+  });
+  const reply = { isOver: false, answer: () => undefined, onClose: () => undefined };
+  const body = { version: 1, kind: "http", basis: "state", epoch: "e", applied: 0, known: 0, wait: 0 };
+  const say = (name: string, podUid?: string): string | undefined => {
+    const identity = { account: "edge/watcher", podUid, node: "node1", until: Infinity };
+    requests.report(name, JSON.stringify(body), identity, reply);
+    return outcomes.at(-1);
+  };
+  model.synced();
+  for (const podUid of ["one", undefined]) {
+    for (let at = 0; at < 200; at++) assert.equal(say(`http/${podUid}-${at}`, podUid), "taken");
+    assert.equal(say(`http/${podUid}-more`, podUid), "too-many");
+    assert.equal(say(`http/${podUid}-0`, podUid), "taken", "one that it has reported for");
+  }
+  assert.equal(say("http/another", "two"), "taken");
+  model.consumers.forget(model.now + 4_000_000);
+  requests.forget();
+  assert.equal(say("http/one-more", "one"), "taken");
+});
+
 test("a proxy whose pod is gone is forgotten, and nobody waits for it in vain", () => {
   const model = new Model({ mode: "consistency" });
   const requests = new ConsumerRequests({

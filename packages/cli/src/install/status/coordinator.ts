@@ -23,7 +23,7 @@ export async function readCoordinator(
   const pods = await client.list<Pod>(`${within}?labelSelector=${selector}`, signal);
   const { paths, ports } = operatorNames.coordinator;
   return Promise.all(
-    pods.map(async ({ metadata: { name } }): Promise<ReplicaStatus> => {
+    pods.filter(isStaying).map(async ({ metadata: { name } }): Promise<ReplicaStatus> => {
       try {
         const path = `${within}/${name}:${ports.metrics}/proxy${paths.status}`;
         const status = await client.get<CoordinatorStatus>(path, signal);
@@ -37,6 +37,9 @@ export async function readCoordinator(
     }),
   );
 }
+
+/** One that is about to end may have lost its rights already. */
+const isStaying = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
 
 /** Named of each kind; the others are counted. */
 const mostNamed = 5;
@@ -55,7 +58,7 @@ export function* coordinatorLines(replicas: readonly ReplicaStatus[]): Generator
       const why = problem ?? (behind > 0 ? reason : undefined);
       return why === undefined ? [] : [`    ${name}: ${printable(why)}`];
     });
-    yield `  ${pod}: ${consumers.length} consumers report, mode ${mode}; ${terminating} pods terminate, ${released} of them released`;
+    yield `  ${pod}: ${consumers.length} consumers report, mode ${mode} unless a namespace's DrainPolicy says otherwise; ${terminating} pods terminate, ${released} of them released`;
     // A coordinator of the release before does not say these.
     for (const { who, version } of status.otherVersions ?? [])
       yield `    ${printable(who)} speaks version ${printable(version)} of the protocol, and is not understood: use releases one apart`;

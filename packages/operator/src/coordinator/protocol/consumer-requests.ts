@@ -7,6 +7,7 @@ import { LongPolls, type LongPoll } from "./long-polls.ts";
 import type { OtherVersion } from "./other-versions.ts";
 import type { Reply } from "./reply.ts";
 import { parseReport, type PostedReport } from "./report.ts";
+import { ReportedNames } from "./reported-names.ts";
 
 export type ReportOutcome =
   "taken" | "unreadable" | "other-version" | "unauthorized" | "forbidden" | "too-many";
@@ -51,6 +52,7 @@ export class ConsumerRequests {
   readonly #answeredAt = new Map<string, number>();
   /** By consumer: the pod that reports for it. */
   readonly #owners = new Map<string, string>();
+  readonly #names = new ReportedNames();
   #bodies = new Map<number, string>();
   #bodiesVersion = -1;
   #isSweeping = false;
@@ -128,6 +130,7 @@ export class ConsumerRequests {
       if (isGone) consumers.remove(consumer);
       if (isGone || !consumer) this.#owners.delete(key);
     }
+    this.#names.forget((key) => consumers.get(key) !== undefined);
     for (const key of this.#answeredAt.keys()) if (!consumers.get(key)) this.#answeredAt.delete(key);
   }
 
@@ -156,7 +159,9 @@ export class ConsumerRequests {
     const known = consumers.get(key);
     if (!isCurrent) known?.reset();
     const before = known?.applied ?? -1;
-    const consumer = consumers.report(report, at);
+    // A token of a node's proxy names but one.
+    const mayBeNamed = isNodeKind(report.kind) || this.#names.take(identity.podUid ?? identity.account, key);
+    const consumer = mayBeNamed ? consumers.report(report, at) : undefined;
     if (!consumer) {
       onReport("too-many");
       this.#refuse(reply, 503, "there are too many consumers");

@@ -1,0 +1,16 @@
+import { createServer, type Server } from "node:http";
+import { type Health, metricsHandler } from "../admission/health.ts";
+import { answerOneAtATime } from "../admission/one-at-a-time.ts";
+import type { CoordinatorMetrics } from "./metrics.ts";
+import { limitConnections } from "./protocol/limits.ts";
+
+/** Connections of one address. */
+const mostReaders = 50;
+
+/** Metrics and status. The kubelet probes here, too, so that nobody else may take all connections. */
+export function metricsServer(metrics: CoordinatorMetrics, health: Health): Server {
+  const server = createServer();
+  answerOneAtATime(server, metricsHandler(metrics, health));
+  limitConnections(server, mostReaders);
+  return server;
+}
