@@ -137,7 +137,10 @@ describe("lameduck install", () => {
       unread: [{ name: "endpointslices", state: "unheard" }],
     });
     const { out } = await cluster.lameduck("status");
-    assert.match(out, /one: 2 consumers report, mode availability unless .*; 4 pods terminate, 1 of them released/);
+    assert.match(
+      out,
+      /one: 2 consumers report, mode availability unless .*; 4 pods terminate, 1 of them released/,
+    );
     assert.match(out, /nobody reports for node3: pods that they may send to decide by themselves/);
     assert.match(out, /silent: kube-proxy\/node2\n {4}kube-proxy\/node2: no such program: nft/);
     assert.match(

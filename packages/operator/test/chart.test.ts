@@ -7,6 +7,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { parseWatcherFlags } from "../src/watcher/flags.ts";
 import { chartDigest, chartDirectory } from "../chart/digest.ts";
 import { generated } from "../chart/generated.ts";
+import { defaultRetention } from "../src/records/writing/retention.ts";
 import { parseCoordinatorFlags } from "../src/coordinator/flags.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
@@ -63,6 +64,26 @@ describe("the chart", () => {
     };
     const { global: _, ...own } = properties as Record<string, unknown>;
     assert.deepEqual(Object.keys(own).sort(), Object.keys(values).sort());
+  });
+
+  it("has a line of docs/install.md for each of its values", () => {
+    const page = read(join(root, "docs", "install.md"));
+    const named = new Set<string>();
+    for (const [, cell = ""] of page.matchAll(/^\| (`.+?`) +\|/gm)) {
+      let before = "";
+      for (const [, name = ""] of cell.matchAll(/`([\w.]+)`/g)) {
+        before = name.startsWith(".") ? before.replace(/\.\w+$/, name) : name;
+        named.add(before);
+      }
+    }
+    const unnamed = (value: unknown, path: string): string[] => {
+      if (named.has(path)) return [];
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return [path];
+      return Object.entries(value).flatMap(([key, one]) =>
+        unnamed(one, path === "" ? key : `${path}.${key}`),
+      );
+    };
+    assert.deepEqual(unnamed(parse(read(join(chartDirectory, "values.yaml"))), ""), []);
   });
 
   it("takes the accounts that the coordinator takes", () => {
@@ -199,6 +220,7 @@ describe("the chart", () => {
     assert.deepEqual(flags?.consumerAccounts, ["lameduck-node/lameduck-watcher"]);
     assert.deepEqual(flags.consumerKinds.get("lameduck-node/lameduck-watcher"), ["kube-proxy"]);
     assert.deepEqual(flags.holdAccounts, [`${namespace}/lameduck-webhook`]);
+    assert.deepEqual(flags.retention, defaultRetention);
     const headless = objects.find(
       ({ kind, metadata }) => kind === "Service" && metadata.name === coordinator.consumersService,
     ) as unknown as { spec: Record<string, unknown> };
