@@ -162,6 +162,22 @@ describe("a report stream", () => {
     }
   });
 
+  it("is over soon after its last answer, whatever its consumer has sent meanwhile", async () => {
+    await using all = await coordinating(onePod);
+    const refused = new Raw(all.port, "made-up");
+    // As the watcher does: it learns of the refusal by the answer to its report.
+    refused.socket.once("data", () => refused.socket.write(report()));
+    await until(() => refused.isEnded, "the refusal");
+    const endless = new Raw(all.port, "token-node1", "x".repeat(40_000));
+    await until(() => endless.isEnded, "the refusal of what is too long");
+    const more = setInterval(() => endless.socket.write("x".repeat(1_000)), 5).unref();
+    let open = 2;
+    const count = (): unknown => all.coordinator.server.getConnections((_error, left) => (open = left));
+    await until(() => (count(), open === 0), "no connection left");
+    clearInterval(more);
+    endless.socket.destroy();
+  });
+
   it("is dropped where its consumer asks on and on and reads nothing", async () => {
     await using all = await coordinating(onePod);
     const consumer = new Raw(all.port);
@@ -201,6 +217,20 @@ describe("a report stream", () => {
     await until(() => waiting.isEnded && silent.isEnded, "both ended");
     assert.equal(waiting.answers.length, 2, "who waits is answered first");
     assert.equal(all.coordinator.server.listening, false);
+  });
+
+  it("does not keep the coordinator from ending where its consumer reads nothing", async () => {
+    const all = await coordinating(onePod);
+    const sockets: Socket[] = [];
+    all.coordinator.server.on("connection", (socket: Socket) => sockets.push(socket));
+    const deaf = new Raw(all.port);
+    await deaf.ask();
+    deaf.socket.pause();
+    const isStuck = (): boolean => sockets.some(({ writableLength }) => writableLength > 0);
+    await until(() => isStuck() || (deaf.socket.write(report().repeat(1_000)), false), "unread answers");
+    await all[Symbol.asyncDispose]();
+    await until(() => sockets.every(({ destroyed }) => destroyed), "the end");
+    deaf.socket.destroy();
   });
 });
 

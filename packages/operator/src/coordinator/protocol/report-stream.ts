@@ -8,7 +8,10 @@ export const streamProtocol = "lameduck/1";
 const accepted = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${streamProtocol}\r\n\r\n`;
 /** Bytes that a consumer may leave unread. */
 const mostUnread = 2 ** 20;
+/** Milliseconds that a consumer has to read the last answer, and to close. */
+const lastRead = 2_000;
 const lineFeed = 10;
+const nothing = Buffer.alloc(0);
 
 /** Whether a request asks for a report stream. All others with an Upgrade header are answered as if they had none. */
 export function asksForStream({ method, headers }: IncomingMessage): boolean {
@@ -21,8 +24,6 @@ export function asksForStream({ method, headers }: IncomingMessage): boolean {
  */
 export class ReportStream implements Reply {
   readonly #socket: Socket;
-  #rest: Buffer[] = [];
-  #size = 0;
   #closed: () => void = () => undefined;
 
   constructor(socket: Socket) {
@@ -37,24 +38,20 @@ export class ReportStream implements Reply {
 
   /** Calls back for each line. A longer one is answered with 413, and ends the stream. */
   read(head: Buffer, longest: number, onLine: (line: string) => void): void {
+    let rest = nothing;
     const take = (chunk: Buffer): void => {
+      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
       let from = 0;
-      for (
-        let end = chunk.indexOf(lineFeed);
-        end !== -1 && !this.isOver;
-        end = chunk.indexOf(lineFeed, from)
-      ) {
-        const line = this.#joined(chunk.subarray(from, end));
+      let end = bytes.indexOf(lineFeed, rest.length);
+      for (; end !== -1 && !this.isOver; end = bytes.indexOf(lineFeed, from)) {
+        if (end - from > longest) this.#tooLong(longest);
+        else onLine(bytes.toString("utf8", from, end));
         from = end + 1;
-        if (line.length > longest) this.#tooLong(longest);
-        else onLine(line.toString("utf8"));
       }
-      if (this.isOver || from === chunk.length) return;
+      if (this.isOver) return;
       // The chunk's memory may be much larger than what is left of it.
-      const rest = Buffer.from(chunk.subarray(from));
-      this.#rest.push(rest);
-      this.#size += rest.length;
-      if (this.#size > longest) this.#tooLong(longest);
+      rest = Buffer.from(bytes.subarray(from));
+      if (rest.length > longest) this.#tooLong(longest);
     };
     if (head.length > 0) take(head);
     this.#socket.on("data", take).on("end", () => this.#socket.end());
@@ -63,7 +60,7 @@ export class ReportStream implements Reply {
   answer(status: number, body: string, isLast: boolean): void {
     if (this.isOver) return;
     if (this.#socket.writableLength > mostUnread) this.#socket.destroy();
-    else if (isLast) this.#socket.end(`${status} ${body}\n`);
+    else if (isLast) this.end(`${status} ${body}\n`);
     else this.#socket.write(`${status} ${body}\n`);
   }
 
@@ -72,21 +69,15 @@ export class ReportStream implements Reply {
   }
 
   /** The consumer goes on with a new connection. */
-  end(): void {
-    this.#socket.destroySoon();
-  }
-
-  #joined(last: Buffer): Buffer {
-    if (this.#rest.length === 0) return last;
-    const line = Buffer.concat([...this.#rest, last]);
-    this.#rest = [];
-    this.#size = 0;
-    return line;
+  end(last = ""): void {
+    const socket = this.#socket;
+    if (!this.isOver) socket.end(last);
+    // What it has sent since is dropped. Unread, it would hide that the consumer has closed, too.
+    socket.resume();
+    setTimeout(() => socket.destroy(), lastRead).unref();
   }
 
   #tooLong(longest: number): void {
     this.answer(413, JSON.stringify({ version: 1, error: `more than ${longest} bytes` }), true);
-    // Nothing more is read: the connection ends by its time-out at the latest.
-    this.#socket.pause();
   }
 }
