@@ -129,6 +129,19 @@ describe("the watcher's stream", () => {
       },
     ));
 
+  it("tries anew soon where it finds no coordinator, however long the report may wait", () =>
+    asking(
+      (socket, text, connection) => {
+        if (connection > 0) socket.write(isUpgrade(text) ? accepted : `200 ${answer}\n`);
+      },
+      async (client) => {
+        const signal = AbortSignal.timeout(20_000);
+        await assert.rejects(client.post({ ...report, wait: 30_000 }, signal), /no answer/);
+        assert.equal(signal.aborted, false, "it fails before its own time is over");
+        await ask(client);
+      },
+    ));
+
   it("shows a token that was renewed once the former one is refused", async () => {
     const shown: string[] = [];
     await asking(

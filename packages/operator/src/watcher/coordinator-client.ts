@@ -95,7 +95,9 @@ export class CoordinatorClient {
     // Another report may have opened one meanwhile.
     if (this.#stream === known) {
       const options = { ...this.#at, path: this.#path, authorization, mostBytes };
-      const opening = ReportStream.open(options, signal);
+      // A long poll must not wait for a connection as long as for its answer.
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(answerAllowance)]);
+      const opening = ReportStream.open(options, limit);
       this.#stream = opening;
       opening.catch(() => (this.#stream = undefined));
     }
