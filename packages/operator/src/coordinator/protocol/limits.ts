@@ -1,10 +1,11 @@
+import type { Server as HttpServer } from "node:http";
 import type { Server, Socket } from "node:net";
 
 /** Loopback: the pod's own containers, and `kubectl port-forward`. */
 export const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.0\.0\.1$|^::1$/.test(address);
 
 /** Connections of one address. A pod needs two; all pods of a node may share the node's address. */
-const mostPerAddress = 1_000;
+const mostPerAddress = 500;
 
 /** Limits the connections of one address, so that others find room. */
 export function limitConnections(server: Server, most = mostPerAddress): void {
@@ -24,6 +25,25 @@ export function limitConnections(server: Server, most = mostPerAddress): void {
       else counts.delete(address);
     });
   });
+}
+
+/** Connections whose first request has not arrived. It takes milliseconds, and half a head of it 25 kB. */
+const mostUnheard = 2_000;
+
+/** Drops the oldest connections that have not asked anything, where there are many: there are more addresses than memory. */
+export function limitUnheard(server: HttpServer, most = mostUnheard): void {
+  const unheard = new Set<Socket>();
+  server.on("connection", (socket) => {
+    unheard.add(socket);
+    socket.once("close", () => unheard.delete(socket));
+    const [oldest] = unheard;
+    if (unheard.size <= most || !oldest) return;
+    unheard.delete(oldest);
+    oldest.destroy();
+  });
+  server.on("request", ({ socket }) => unheard.delete(socket));
+  if (server.listenerCount("upgrade") > 0)
+    server.on("upgrade", (_request, socket: Socket) => unheard.delete(socket));
 }
 
 /** Milliseconds. */

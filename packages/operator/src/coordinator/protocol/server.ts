@@ -7,7 +7,7 @@ import type { KeptPod } from "../state/objects.ts";
 import type { Terminations } from "../state/terminations.ts";
 import type { ConsumerRequests } from "./consumer-requests.ts";
 import { type Identifier, peerOf } from "./identify.ts";
-import { limitConnections } from "./limits.ts";
+import { limitConnections, limitUnheard } from "./limits.ts";
 import { headLine } from "./lines.ts";
 import type { OtherVersion } from "./other-versions.ts";
 import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
@@ -85,6 +85,7 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
   );
   server.maxConnections = mostConnections;
   limitConnections(server);
+  limitUnheard(server);
   server.on("clientError", (_error, socket) => socket.destroy());
   return { server, endStreams: () => streams.forEach((stream) => stream.end()) };
 }
@@ -210,7 +211,8 @@ async function answerPod(
   const { terminations, podRequests, identifier, ownAccount, onRefused } = options;
   const refuse = (status: number): void => {
     onRefused("pods", status);
-    sendText(response, status, `${headLine}\n`, status !== 404);
+    // Whoever may ask nothing keeps no connection.
+    sendText(response, status, `${headLine}\n`, true);
   };
   const pod = terminations.pods.get(ask.uid);
   const isIt = pod?.metadata.name === name && pod.metadata.namespace === namespace;
