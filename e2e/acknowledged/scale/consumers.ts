@@ -28,6 +28,8 @@ const atOnce = 100;
 async function open(node: string): Promise<void> {
   const account = `/api/v1/namespaces/${watcher.namespace}/serviceaccounts/${watcher.workload}`;
   const { status } = await api.post<{ readonly status: { readonly token: string } }>(`${account}/token`, {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
     spec: {
       audiences: [coordinator.audience],
       expirationSeconds: 7_200,

@@ -54,7 +54,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
     "The cluster has no DrainReports: the coordinator was never installed, or its release is too old to write them.",
   LAMEDUCK_REPORTS_FORBIDDEN: "The API server does not let you list the DrainReports of this namespace.",
   LAMEDUCK_CANNOT_ROLL: "The target exists, but the action is not possible in its present state.",
-  LAMEDUCK_CANNOT_WRITE: "A file that an option names cannot be written.",
+  LAMEDUCK_CANNOT_WRITE: "A file that an option names cannot be written, or what stdout leads to.",
   LAMEDUCK_CAP_ABOVE_GRACE:
     "The cap is longer than the grace period: the kubelet would kill the pod during its hold.",
   LAMEDUCK_CLUSTER_TOO_OLD: "The cluster's Kubernetes is older than what this command needs.",
