@@ -162,6 +162,21 @@ describe("a report stream", () => {
     }
   });
 
+  it("ends when its token has expired, and takes no report any more", async () => {
+    await using all = await coordinating(onePod);
+    const exp = Math.ceil(Date.now() / 1_000) + 1;
+    const token = `header.${Buffer.from(JSON.stringify({ exp })).toString("base64url")}.signature`;
+    const owner = all.api.tokens.get("token-node1");
+    assert.ok(owner);
+    all.api.tokens.set(token, owner);
+    const consumer = new Raw(all.port, token);
+    const asking = setInterval(() => consumer.socket.write(report()), 20);
+    await until(() => consumer.isEnded, "the end");
+    clearInterval(asking);
+    assert.ok(Date.now() >= exp * 1_000, "not before");
+    consumer.socket.destroy();
+  });
+
   it("is over soon after its last answer, whatever its consumer has sent meanwhile", async () => {
     await using all = await coordinating(onePod);
     const refused = new Raw(all.port, "made-up");

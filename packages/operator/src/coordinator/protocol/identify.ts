@@ -21,9 +21,14 @@ export class Identifier {
   /** The identity, if it is cached. No promise, because this is called thousands of times a second. */
   cached({ headers, socket }: IncomingMessage): Identity | undefined {
     const shown = this.#cache.get(socket);
-    return shown && shown.authorization === headers.authorization && shown.identity.until > this.#now()
+    return shown && shown.authorization === headers.authorization && this.isCurrent(shown.identity)
       ? shown.identity
       : undefined;
+  }
+
+  /** Its token need not be reviewed again yet. */
+  isCurrent({ until }: Identity): boolean {
+    return until > this.#now();
   }
 
   /** The connection shows no token again. */

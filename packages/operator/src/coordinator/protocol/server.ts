@@ -171,7 +171,7 @@ async function takeReports(
   identifier.forget(request);
   stream.read(head, longestReport, (line) => {
     try {
-      if (identity.until > Date.now()) consumerRequests.report(name, line, identity, stream);
+      if (identifier.isCurrent(identity)) consumerRequests.report(name, line, identity, stream);
       else stream.end();
     } catch (error) {
       onFault(error);
