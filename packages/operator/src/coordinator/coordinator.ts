@@ -215,7 +215,7 @@ export class Coordinator {
   endLongPolls(): void {
     this.#podRequests.close();
     this.#consumerRequests.close();
-    this.#protocol.endStreams();
+    this.#protocol.streams.end();
   }
 
   async stop(): Promise<void> {
@@ -227,7 +227,7 @@ export class Coordinator {
       server.close();
       server.closeAllConnections();
     }
-    this.#protocol.endStreams();
+    this.#protocol.streams.end();
     this.#options.client.close();
   }
 

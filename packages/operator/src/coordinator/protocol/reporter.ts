@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { operatorNames } from "../../names.ts";
 import type { Identity } from "../tokens.ts";
 import type { Identifier } from "./identify.ts";
 
@@ -12,13 +13,11 @@ const unauthorized: Reporter = {
   error: "a token of a ServiceAccount that may report is needed, for audience lameduck",
 };
 
-/** @param segment of the path: the consumer's name */
 export async function reporterOf(
   { identifier, accounts }: { readonly identifier: Identifier; readonly accounts: readonly string[] },
-  segment: string,
   request: IncomingMessage,
 ): Promise<Reporter> {
-  const name = decoded(segment);
+  const name = nameIn(request.url ?? "");
   let identity: Identity | undefined;
   try {
     identity = identifier.cached(request) ?? (await identifier.identify(request));
@@ -32,9 +31,11 @@ export async function reporterOf(
     : { status: 403, error: `${account} may not report` };
 }
 
-function decoded(segment: string): string | undefined {
+/** The consumer's, in the path of its reports. */
+function nameIn(url: string): string | undefined {
+  const [path = ""] = url.slice(operatorNames.coordinator.paths.consumers.length + 1).split("?", 1);
   try {
-    return decodeURIComponent(segment);
+    return decodeURIComponent(path);
   } catch {
     return undefined;
   }

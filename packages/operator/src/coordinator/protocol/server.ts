@@ -1,42 +1,32 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { readBody } from "../../admission/body.ts";
 import { operatorNames } from "../../names.ts";
 import { answerOneAtATime } from "../../admission/one-at-a-time.ts";
 import type { KeptPod } from "../state/objects.ts";
 import type { Terminations } from "../state/terminations.ts";
-import type { ConsumerRequests } from "./consumer-requests.ts";
-import { type Identifier, peerOf } from "./identify.ts";
+import { peerOf } from "./identify.ts";
 import { limitConnections, limitUnheard } from "./limits.ts";
 import { headLine } from "./lines.ts";
 import type { OtherVersion } from "./other-versions.ts";
 import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
-import { HttpReply } from "./reply.ts";
-import { asksForStream, ReportStream } from "./report-stream.ts";
-import { reporterOf } from "./reporter.ts";
+import { asksForStream } from "./report-stream.ts";
+import { longestSilence, type ReportsOptions, ReportStreams, takeReport } from "./reports.ts";
 
-export interface ProtocolOptions {
-  readonly consumerRequests: ConsumerRequests;
+export interface ProtocolOptions extends ReportsOptions {
   readonly podRequests: PodRequests;
-  readonly identifier: Identifier;
   readonly terminations: Terminations;
-  readonly consumerAccounts: readonly string[];
   readonly holdAccounts: readonly string[];
   /** "NAMESPACE/NAME": the other replicas pass on what pods said. */
   readonly ownAccount: string;
   readonly onRefused: (path: "pods" | "holds", status: number) => void;
   readonly onOtherVersion: (heard: OtherVersion) => void;
-  readonly onFault: (error: unknown) => void;
 }
 
-/** Bytes: tokens take a kilobyte or two, reports and what pods say a few hundred. */
+/** Bytes: tokens take a kilobyte or two, what pods say a few hundred. */
 const longestHead = 16_384;
-const longestReport = 32_768;
 const longestPodReport = 8_192;
 /** Milliseconds for a request to arrive. Pods and consumers send faster. */
 const longestRequest = 5_000;
-/** Consumers ask again within 30 s; they must be the first to close. */
-const keepAliveTimeout = 65_000;
 /** Seconds that a pod may wait. */
 const longestPodWait = 20;
 const mostConnections = 50_000;
@@ -45,8 +35,7 @@ const { consumers, pods, holds } = operatorNames.coordinator.paths;
 
 export interface ProtocolServer {
   readonly server: Server;
-  /** Their consumers go on with new ones, or at another replica. */
-  endStreams(this: void): void;
+  readonly streams: ReportStreams;
 }
 
 /** Plain HTTP for pods and consumers. docs/acknowledgements-protocol.md describes what is said. */
@@ -56,21 +45,12 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
     headersTimeout: longestRequest,
     requestTimeout: longestRequest,
     connectionsCheckingInterval: 1_000,
-    keepAliveTimeout,
+    keepAliveTimeout: longestSilence,
     noDelay: true,
     shouldUpgradeCallback: (request) =>
       asksForStream(request) && request.url?.startsWith(`${consumers}/`) === true,
   });
-  const streams = new Set<ReportStream>();
-  const onUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
-    const stream = new ReportStream(socket.setTimeout(keepAliveTimeout, () => socket.destroy()));
-    streams.add(stream);
-    socket.once("close", () => streams.delete(stream));
-    takeReports(options, request, stream, head).catch((error: unknown) => {
-      options.onFault(error);
-      stream.end();
-    });
-  };
+  const streams = new ReportStreams(options);
   answerOneAtATime(
     server,
     (request, response) => {
@@ -81,13 +61,13 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
       });
     },
     // Before Node 24.9 all requests with an Upgrade header would come here: then consumers post.
-    "shouldUpgradeCallback" in server ? onUpgrade : undefined,
+    "shouldUpgradeCallback" in server ? streams.open : undefined,
   );
   server.maxConnections = mostConnections;
   limitConnections(server);
   limitUnheard(server);
   server.on("clientError", (_error, socket) => socket.destroy());
-  return { server, endStreams: () => streams.forEach((stream) => stream.end()) };
+  return { server, streams };
 }
 
 async function handle(
@@ -99,7 +79,7 @@ async function handle(
   const at = url.indexOf("?");
   const path = at === -1 ? url : url.slice(0, at);
   if (path.startsWith(`${consumers}/`)) {
-    if (method === "POST") await takeReport(options, path.slice(consumers.length + 1), request, response);
+    if (method === "POST") await takeReport(options, request, response);
     else sendText(response, 405, "only POST is answered\n", true);
     return;
   }
@@ -134,50 +114,6 @@ async function noteVersion(
   const accounts = who === "consumers" ? consumerAccounts : holdAccounts;
   const isKnown = who === "pods" ? pod && identity.podUid === uid : accounts.includes(identity.account);
   if (isKnown) onOtherVersion({ who, version });
-}
-
-async function takeReport(
-  { consumerRequests, consumerAccounts, identifier }: ProtocolOptions,
-  segment: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const reply = new HttpReply(response);
-  const reporter = await reporterOf({ identifier, accounts: consumerAccounts }, segment, request);
-  // Who may not report is not read.
-  if ("error" in reporter) {
-    consumerRequests.unread(reporter.status, reporter.error, reply);
-    return;
-  }
-  const text = await readBody(request, longestReport);
-  if (text === undefined) consumerRequests.unread(413, `more than ${longestReport} bytes`, reply);
-  else consumerRequests.report(reporter.name, text, reporter.identity, reply);
-}
-
-/** Reports as lines, until the token has to be reviewed again. */
-async function takeReports(
-  { consumerRequests, consumerAccounts, identifier, onFault }: ProtocolOptions,
-  request: IncomingMessage,
-  stream: ReportStream,
-  head: Buffer,
-): Promise<void> {
-  const segment = (request.url ?? "").slice(consumers.length + 1);
-  const reporter = await reporterOf({ identifier, accounts: consumerAccounts }, segment, request);
-  if ("error" in reporter) {
-    consumerRequests.unread(reporter.status, reporter.error, stream);
-    return;
-  }
-  const { name, identity } = reporter;
-  identifier.forget(request);
-  stream.read(head, longestReport, (line) => {
-    try {
-      if (identifier.isCurrent(identity)) consumerRequests.report(name, line, identity, stream);
-      else stream.end();
-    } catch (error) {
-      onFault(error);
-      stream.end();
-    }
-  });
 }
 
 interface AskedPod {
