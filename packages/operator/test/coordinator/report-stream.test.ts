@@ -8,7 +8,8 @@ import { Poller } from "../../src/watcher/poller.ts";
 import { Replicas } from "../../src/watcher/replicas.ts";
 import { randomFrom } from "../../fuzz/reviews.ts";
 import { until } from "../operator-api.ts";
-import { coordinating, type CoordinatorAnswer, type Coordinating, type Scene } from "./fixture.ts";
+import { coordinating, type Coordinating, type Scene } from "./fixture.ts";
+import { Raw, report } from "./raw-stream.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-stream-"));
 const tokenFile = join(directory, "token");
@@ -24,51 +25,6 @@ const withdraw = ({ scene }: Coordinating): void => {
   scene.terminate("web-1");
   scene.withdraw("web-1");
 };
-
-const first = { version: 1, kind: "kube-proxy", node: "node1", basis: "rules", epoch: null };
-const report = (fields: object = {}): string =>
-  `${JSON.stringify({ ...first, applied: 0, known: 0, wait: 0, ...fields })}\n`;
-
-/** A consumer's end of a stream, as bytes. */
-class Raw {
-  readonly socket: Socket;
-  received = "";
-  isEnded = false;
-
-  constructor(port: number, token = "token-node1", more = "") {
-    this.socket = connect(port, "127.0.0.1").setEncoding("latin1");
-    this.socket.on("data", (text: string) => (this.received += text));
-    this.socket.on("end", () => (this.isEnded = true)).on("error", () => (this.isEnded = true));
-    this.socket.write(
-      `GET /v1/consumers/kube-proxy%2Fnode1 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\n` +
-        `connection: Upgrade\r\nupgrade: lameduck/1\r\n\r\n${more}`,
-    );
-  }
-
-  get answers(): readonly string[] {
-    const [head = "", body = ""] = this.received.split("\r\n\r\n", 2);
-    return head === "" ? [] : body.split("\n").slice(0, -1);
-  }
-
-  last(): CoordinatorAnswer {
-    const line = this.answers.at(-1) ?? "";
-    assert.match(line, /^200 /);
-    return JSON.parse(line.slice(4)) as CoordinatorAnswer;
-  }
-
-  async nextAnswer(): Promise<string> {
-    const { length } = this.answers;
-    await until(() => this.answers.length > length, "an answer");
-    return this.answers.at(-1) ?? "";
-  }
-
-  /** Sends, and reads the next answer. */
-  async ask(fields: object = {}): Promise<string> {
-    const next = this.nextAnswer();
-    this.socket.write(report(fields));
-    return next;
-  }
-}
 
 describe("a report stream", () => {
   it("answers each report with a line, and one that waits when there is news", async () => {
