@@ -88,6 +88,15 @@ http { access_log ${log}; ${paths.join(" ")} include upstreams/*.conf;
     this.#running.process.kill("SIGHUP");
   }
 
+  /** A pipe as log that nobody reads cannot be opened: the reload waits between the files and its workers. */
+  async beginReload(): Promise<void> {
+    this.reload();
+    await eventually(
+      () => Promise.resolve(this.state),
+      ({ isResting, isWaiting }) => isWaiting && !isResting,
+    );
+  }
+
   /** Whether the master reads nothing, and whether it waits. */
   get state(): { readonly isResting: boolean; readonly isWaiting: boolean } {
     const status = readFileSync(`/proc/${this.#running.process.pid}/status`, "latin1");
@@ -134,13 +143,8 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
       () => Promise.resolve(proxy.state),
       ({ isResting }) => isResting,
     );
-    // A pipe that nobody reads cannot be opened: the reload waits between the files and its workers.
     closeSync(reader);
-    proxy.reload();
-    await eventually(
-      () => Promise.resolve(proxy.state),
-      ({ isResting, isWaiting }) => isWaiting && !isResting,
-    );
+    await proxy.beginReload();
     proxy.replace(["127.0.0.6:80"]);
     const began = performance.now();
     assert.equal(await uses(seen)(), "127.0.0.5 127.0.0.6");
@@ -224,6 +228,31 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     proxy.reload();
     await eventually(() => used("127.0.0.6"), are());
     assert.equal(seen.reason?.(), undefined);
+  });
+
+  it("waits for a reload that is under way and has read what its workers have not", async () => {
+    const log = join(directory, "late-log");
+    execFileSync("mkfifo", [log]);
+    let reader = openSync(log, "r+");
+    await using proxy = new Nginx("late", ["127.0.0.6:80"], log);
+    const used = async (...addresses: string[]) =>
+      [...(await proxy.seen.stillUsed(addresses, signal))].join(" ");
+    await eventually(() => used("127.0.0.6", "127.0.0.8"), are("127.0.0.6"));
+    closeSync(reader);
+    proxy.replace(["127.0.0.5:80", "127.0.0.6:80"]);
+    await proxy.beginReload();
+    proxy.replace(["127.0.0.6:80"]);
+    assert.equal(await used("127.0.0.5"), "127.0.0.5");
+    const before = proxy.children;
+    reader = openSync(log, "r+");
+    await eventually(
+      () => Promise.resolve(proxy),
+      ({ children, state }) => state.isResting && children.some((child) => !before.includes(child)),
+    );
+    assert.equal(await used("127.0.0.5"), "127.0.0.5", "its new workers have it");
+    proxy.reload();
+    await eventually(() => used("127.0.0.5"), are());
+    closeSync(reader);
   });
 
   it("says nothing while two masters have workers", async () => {

@@ -53,14 +53,18 @@ export function nginx(file: string, pidFile: string): Consumer {
       const { text, changedAt, folders } = await readConfiguration(file);
       changes.follow(folders);
       const restNow = restOf(pidFile);
+      const isResting = restNow !== undefined;
       const workers = workersOf(pidFile);
       const names = namesIn(text);
       const restAfter = rest !== undefined && rest.at >= changedAt ? rest : restNow;
       if (changedAt !== current.since) current = { since: changedAt };
       current.rest ??= restAfter;
       // What changes while it is read may be read by half.
-      if (changedAt < began - clockTick && areLater(workers, current, restNow !== undefined))
+      if (changedAt < began - clockTick && areLater(workers, current, isResting))
         loaded = { workers: new Set(workers.accepting.map(({ key }) => key)), names };
+      // A reload that is under way may have read other files, and starts workers with them.
+      const areKnown = isResting && workers.accepting.every(({ key }) => loaded?.workers.has(key));
+      const haveNeverRead = (address: string): boolean => areKnown && loaded?.names(address) === false;
       reason = undefined;
       const next = new Map<string, Absent>();
       const used = addresses.filter((address) => {
@@ -68,13 +72,8 @@ export function nginx(file: string, pidFile: string): Consumer {
         const absent = known.get(address) ?? { since: changedAt };
         absent.rest ??= restAfter;
         next.set(address, absent);
-        const hasNeverRead =
-          loaded?.names(address) === false && workers.accepting.every(({ key }) => loaded?.workers.has(key));
-        const isHeld = isStillHeld(
-          absent,
-          workers,
-          hasNeverRead || areLater(workers, absent, restNow !== undefined),
-        );
+        const isReplaced = haveNeverRead(address) || areLater(workers, absent, isResting);
+        const isHeld = isStillHeld(absent, workers, isReplaced);
         if (isHeld) reason ??= reasonOf(absent, workers);
         return isHeld;
       });
