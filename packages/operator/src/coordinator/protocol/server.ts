@@ -60,7 +60,7 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
         if (!response.headersSent) sendText(response, 500, `${headLine}\n`, true);
       });
     },
-    // Before Node 24.9 all requests with an Upgrade header would come here: then consumers post.
+    // Before Node 22.21 and 24.9 all requests with an Upgrade header would come here: then consumers post.
     "shouldUpgradeCallback" in server ? streams.open : undefined,
   );
   server.maxConnections = mostConnections;
