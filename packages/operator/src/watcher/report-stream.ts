@@ -77,7 +77,9 @@ export class ReportStream {
   }
 
   #take(text: string): void {
-    const lines = (this.#rest + text).split("\n");
+    this.#rest += text;
+    // A long answer comes in hundreds of pieces, and none of them is searched twice.
+    const lines = text.includes("\n") ? this.#rest.split("\n") : [this.#rest];
     this.#rest = lines.pop() ?? "";
     if (this.#rest.length > this.#mostBytes) this.close();
     for (const line of lines) {
