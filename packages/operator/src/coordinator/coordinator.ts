@@ -102,7 +102,6 @@ export class Coordinator {
     const onOtherVersion = this.#otherVersions.heard.bind(this.#otherVersions);
     this.#consumerRequests = new ConsumerRequests({
       epoch: this.epoch,
-      accounts: flags.consumerAccounts,
       kinds: flags.consumerKinds,
       consumers,
       withdrawals,

@@ -68,6 +68,9 @@ test("who reports must show a token for this audience, of an account that may, a
   const naked = await ask({ method: "POST", path: "/v1/consumers/kube-proxy%2Fnode1", body: "{}" });
   assert.equal(naked.status, 401);
   assert.deepEqual(two.all.coordinator.status().consumers, []);
+  const metrics = await fetch(`http://127.0.0.1:${two.all.metricsPort}/metrics`).then((one) => one.text());
+  assert.match(metrics, /^lameduck_reports_total\{outcome="unauthorized"\} 3$/m);
+  assert.match(metrics, /^lameduck_reports_total\{outcome="forbidden"\} 2$/m);
   const { reviews } = api;
   for (let again = 0; again < 5; again++) await assert.rejects(report("node1", {}, "unheard-of"));
   await report("node1");

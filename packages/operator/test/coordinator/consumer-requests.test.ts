@@ -8,7 +8,6 @@ test("one pod does not use up the room for consumers, and what it no longer repo
   const outcomes: string[] = [];
   const requests = new ConsumerRequests({
     epoch: "e",
-    accounts: ["edge/watcher"],
     consumers: model.consumers,
     withdrawals: model.withdrawals,
     pods: model.terminations.pods,
@@ -40,7 +39,6 @@ test("a proxy whose pod is gone is forgotten, and nobody waits for it in vain", 
   const model = new Model({ mode: "consistency" });
   const requests = new ConsumerRequests({
     epoch: "e",
-    accounts: ["edge/watcher"],
     consumers: model.consumers,
     withdrawals: model.withdrawals,
     pods: model.terminations.pods,

@@ -14,7 +14,6 @@ export type ReportOutcome =
 
 export interface ConsumerRequestsOptions {
   readonly epoch: string;
-  readonly accounts: readonly string[];
   /** Accounts that report as these kinds alone. */
   readonly kinds?: ReadonlyMap<string, readonly string[]>;
   readonly consumers: Consumers;
@@ -92,6 +91,7 @@ export class ConsumerRequests {
   /** A report that is not read. */
   unread(status: number, error: string, reply: Reply): void {
     if (status === 401) this.#options.onReport("unauthorized");
+    else if (status === 403) this.#options.onReport("forbidden");
     this.#refuse(reply, status, error, true);
   }
 
@@ -235,8 +235,7 @@ export class ConsumerRequests {
   }
 
   #reasonToRefuse({ report }: PostedReport, { account, podUid, node }: Identity): string | undefined {
-    const { accounts, kinds, pods, consumers } = this.#options;
-    if (!accounts.includes(account)) return `${account} may not report`;
+    const { kinds, pods, consumers } = this.#options;
     const own = kinds?.get(account);
     if (own && !own.includes(report.kind)) return `${account} may report as ${own.join(", ")} only`;
     const isOfNode = isNodeProxy(report);
