@@ -34,7 +34,7 @@ test("a coordinator of an earlier release, which says less, is shown", async () 
 test("a replica that terminates is left out: it may have lost its rights already", async () => {
   const old = { metadata: { name: "coordinator-0", deletionTimestamp: "2026-01-01T00:00:00Z" } };
   const text = await shown(status, old);
-  assert.match(text, /^acknowledgements: 1 coordinators\n/);
+  assert.match(text, /^acknowledgements: 1 coordinator\n/);
   assert.doesNotMatch(text, /coordinator-0/);
 });
 

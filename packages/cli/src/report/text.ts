@@ -39,8 +39,12 @@ function figureLines({ hold, released, afterRelease, reasons, ...rest }: Figures
     `  stop reasons    ${reasonText.join(", ")}`,
     `  killed          ${killed}${killedUnknown > 0 ? ` (and ${killedUnknown} of which nobody knows)` : ""}`,
     `  overruled       ${overruled}`,
-    `  at risk         ${atRisk.reported === 0 ? "unknown" : `${atRisk.requests} requests, ${atRisk.connections} new connections came during holds (${atRisk.reported} of ${terminations} reported them)`}`,
+    `  at risk         ${atRisk.reported === 0 ? "unknown" : `during holds came ${counted(atRisk.requests, "request")}, ${counted(atRisk.connections, "new connection")} (${atRisk.reported} of ${terminations} reported them)`}`,
   ];
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function spread({ count, p50, p90, max }: Quantiles, of: number): string {

@@ -46,7 +46,7 @@ const mostNamed = 5;
 
 export function* coordinatorLines(replicas: readonly ReplicaStatus[]): Generator<string> {
   if (replicas.length === 0) return;
-  yield `acknowledgements: ${replicas.length} coordinators`;
+  yield `acknowledgements: ${replicas.length} ${replicas.length === 1 ? "coordinator" : "coordinators"}`;
   for (const { pod, status, problem } of replicas) {
     if (!status) {
       yield `  ${pod}: unknown, it could not be asked: ${problem}`;
