@@ -1,3 +1,4 @@
+import { Answers } from "../state/answers.ts";
 import type { Consumer } from "../state/consumer.ts";
 import { servesNode, isNodeKind, isNodeProxy, type Consumers } from "../state/consumers.ts";
 import type { Pods } from "../state/pods.ts";
@@ -52,13 +53,13 @@ export class ConsumerRequests {
   /** By consumer: the pod that reports for it. */
   readonly #owners = new Map<string, string>();
   readonly #names = new ReportedNames();
-  #bodies = new Map<number, string>();
-  #bodiesVersion = -1;
+  readonly #answers: Answers;
   #isSweeping = false;
   #isClosing = false;
 
   constructor(options: ConsumerRequestsOptions) {
     this.#options = options;
+    this.#answers = new Answers(options.epoch, options.withdrawals);
   }
 
   get parked(): number {
@@ -197,32 +198,7 @@ export class ConsumerRequests {
     if (reply.isOver) return;
     this.#answeredAt.set(key, now);
     const { applied, also } = posted.report;
-    const body = also.length === 0 ? this.#bodyAfter(applied) : this.#body(applied, posted);
-    reply.answer(200, body, this.#isClosing);
-  }
-
-  /** The answer's body, shared by consumers with the same watermark, as most have. */
-  #bodyAfter(applied: number): string {
-    const { version } = this.#options.withdrawals;
-    if (this.#bodiesVersion !== version) {
-      this.#bodies = new Map();
-      this.#bodiesVersion = version;
-    }
-    let body = this.#bodies.get(applied);
-    if (body === undefined) {
-      body = this.#body(applied);
-      this.#bodies.set(applied, body);
-    }
-    return body;
-  }
-
-  #body(applied: number, posted?: PostedReport): string {
-    const { epoch, withdrawals } = this.#options;
-    const withdrawn: [string, number][] = [];
-    for (const { addresses, number } of withdrawals.after(applied))
-      if (!posted?.report.also.some(([from, to]) => number >= from && number <= to))
-        for (const address of addresses) withdrawn.push([address, number]);
-    return JSON.stringify({ version: 1, epoch, head: withdrawals.head, withdrawn });
+    reply.answer(200, this.#answers.after(applied, also), this.#isClosing);
   }
 
   /** An account that is bound to kinds can name nobody else. */

@@ -1,0 +1,49 @@
+import type { Ranges } from "./consumer.ts";
+import type { Withdrawals } from "./withdrawals.ts";
+
+/** Characters of all answers that are kept. One of 10,000 withdrawals has some 200,000. */
+const mostKept = 8 * 2 ** 20;
+
+/** What consumers are told. Those with the same watermark share an answer, as most have the same. */
+export class Answers {
+  readonly #epoch: string;
+  readonly #withdrawals: Withdrawals;
+  readonly #kept = new Map<number, string>();
+  #version = -1;
+  #size = 0;
+
+  constructor(epoch: string, withdrawals: Withdrawals) {
+    this.#epoch = epoch;
+    this.#withdrawals = withdrawals;
+  }
+
+  /** Characters that are kept for further consumers. */
+  get size(): number {
+    return this.#size;
+  }
+
+  after(applied: number, also: Ranges): string {
+    if (also.length > 0) return this.#made(applied, also);
+    if (this.#version !== this.#withdrawals.version || this.#size > mostKept) this.#clear();
+    const known = this.#kept.get(applied);
+    if (known !== undefined) return known;
+    const made = this.#made(applied, also);
+    this.#kept.set(applied, made);
+    this.#size += made.length;
+    return made;
+  }
+
+  #clear(): void {
+    this.#version = this.#withdrawals.version;
+    this.#kept.clear();
+    this.#size = 0;
+  }
+
+  #made(applied: number, also: Ranges): string {
+    const withdrawn: [string, number][] = [];
+    for (const { addresses, number } of this.#withdrawals.after(applied))
+      if (!also.some(([from, to]) => number >= from && number <= to))
+        for (const address of addresses) withdrawn.push([address, number]);
+    return JSON.stringify({ version: 1, epoch: this.#epoch, head: this.#withdrawals.head, withdrawn });
+  }
+}
