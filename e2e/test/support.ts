@@ -1,3 +1,4 @@
+import { messageOf } from "@lameduck/drain/common";
 import { Cluster, type ClusterOptions, type Manifest } from "../cluster/index.ts";
 import { podFields } from "../cluster/workload.ts";
 
@@ -7,10 +8,13 @@ export function quietCluster(options: ClusterOptions): Promise<Cluster> {
 }
 
 export async function apply(cluster: Cluster, ...objects: readonly Manifest[]): Promise<void> {
-  await cluster.kubectl(
-    ["apply", "-f", "-"],
-    JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
-  );
+  const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
+  const once = (): Promise<string> => cluster.kubectl(["apply", "-f", "-"], list);
+  await once().catch((error: unknown) => {
+    // kubectl looks first and makes then: a controller may have made the same between, as it makes each namespace's ServiceAccount.
+    if (!/AlreadyExists/.test(messageOf(error))) throw error;
+    return once();
+  });
 }
 
 export async function rolledOut(cluster: Cluster, deployment: string): Promise<void> {
