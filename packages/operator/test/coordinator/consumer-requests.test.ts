@@ -1,22 +1,29 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ConsumerRequests } from "../../src/coordinator/protocol/consumer-requests.ts";
+import { ConsumerRequests, type ReportOutcome } from "../../src/coordinator/protocol/consumer-requests.ts";
 import { Model } from "./model.ts";
 
-test("one pod does not use up the room for consumers, and what it no longer reports for makes room again", () => {
-  const model = new Model({ mode: "consistency" });
-  const outcomes: string[] = [];
-  const requests = new ConsumerRequests({
+const reply = { isOver: false, answer: () => undefined, onClose: () => undefined };
+
+const requestsOf = (
+  model: Model,
+  onReport: (outcome: ReportOutcome) => void = () => undefined,
+): ConsumerRequests =>
+  new ConsumerRequests({
     epoch: "e",
     consumers: model.consumers,
     withdrawals: model.withdrawals,
     pods: model.terminations.pods,
     now: () => model.now,
-    onReport: (outcome) => outcomes.push(outcome),
+    onReport,
     onOtherVersion: () => undefined,
     onAdvance: () => undefined,
   });
-  const reply = { isOver: false, answer: () => undefined, onClose: () => undefined };
+
+test("one pod does not use up the room for consumers, and what it no longer reports for makes room again", () => {
+  const model = new Model({ mode: "consistency" });
+  const outcomes: string[] = [];
+  const requests = requestsOf(model, (outcome) => outcomes.push(outcome));
   const body = { version: 1, kind: "http", basis: "state", epoch: "e", applied: 0, known: 0, wait: 0 };
   const say = (name: string, podUid?: string): string | undefined => {
     const identity = { account: "edge/watcher", podUid, node: "node1", until: Infinity };
@@ -37,17 +44,7 @@ test("one pod does not use up the room for consumers, and what it no longer repo
 
 test("a proxy whose pod is gone is forgotten, and nobody waits for it in vain", () => {
   const model = new Model({ mode: "consistency" });
-  const requests = new ConsumerRequests({
-    epoch: "e",
-    consumers: model.consumers,
-    withdrawals: model.withdrawals,
-    pods: model.terminations.pods,
-    now: () => model.now,
-    onReport: () => undefined,
-    onOtherVersion: () => undefined,
-    onAdvance: () => undefined,
-  });
-  const reply = { isOver: false, answer: () => undefined, onClose: () => undefined };
+  const requests = requestsOf(model);
   const say = (name: string, podUid: string, more: object = {}): void => {
     const known = { version: 1, kind: "haproxy", basis: "state", epoch: "e", applied: 0, known: 0, wait: 0 };
     const identity = { account: "edge/watcher", podUid, node: "node1", until: Infinity };

@@ -2,9 +2,9 @@ import type { Change } from "@lameduck/kube";
 import type { KeptSlice } from "../objects.ts";
 
 /**
- * Whether a list hides something that the endpoints of a Service were since they were last known. The API server counts the changes of each slice
- * (`metadata.generation`): one that has changed once was nothing else meanwhile. Of two slices a list does not tell which changed first. That matters
- * within a Service and a family of addresses: proxies look at each family alone.
+ * Tells whether a list hides a state in which a Service's endpoints have been since they were last known. The API server counts the changes of each
+ * slice (`metadata.generation`). A slice that is one change further has been in no other state. Where two slices have changed, a list does not say
+ * which came first. Proxies look at each Service and each family of addresses alone, and so does this.
  */
 export class ListGaps {
   #listedAt = NaN;

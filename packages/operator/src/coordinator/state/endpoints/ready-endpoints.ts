@@ -14,8 +14,8 @@ export interface ReadinessEffect {
 }
 
 /**
- * Hints of one kind count where each ready endpoint has one. kube-proxy goes by those of nodes where one is for its node, else by those of zones where
- * one is for its zone, and else by none. Proxies before Kubernetes 1.34 know zones only.
+ * Hints of one kind count where each ready endpoint has one. kube-proxy first goes by the hints of nodes, if one is for its node. Then it goes by the
+ * hints of zones, if one is for its zone. Else no hint counts. Proxies before Kubernetes 1.34 know zones only.
  */
 const kinds = ["node/", "zone/"] as const;
 type Kind = (typeof kinds)[number];
