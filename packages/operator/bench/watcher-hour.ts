@@ -3,9 +3,9 @@
  *
  *     unshare --net node packages/operator/bench/watcher-hour.ts [--minutes 10] [--services 50] [--mode nftables]
  *
- * Pods are withdrawn all the time. The rules drop each of them a moment later. So the watcher looks as often as it ever does: in ten minutes some
- * 2,000 times, as in an hour of rollouts every two minutes. The environment is the chart's; --env NAME=VALUE changes it. Ends with 1 where
- * the memory is above the bound.
+ * Pods are withdrawn all the time, and the rules drop each of them a moment later. In ten minutes the watcher looks some 2,000 times. It does so
+ * in an hour of rollouts every two minutes, too. The environment is the chart's; --env NAME=VALUE changes it. Ends with 1 where the memory is
+ * above the bound.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

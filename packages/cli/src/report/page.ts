@@ -1,4 +1,4 @@
-import { htmlPage, legend, terminationFigure } from "@lameduck/accounting";
+import { count, htmlPage, legend, terminationFigure } from "@lameduck/accounting";
 import { element, escape } from "@lameduck/accounting/markup";
 import type { DrainReport } from "@lameduck/operator";
 import { figuresOf } from "./figures.ts";
@@ -11,7 +11,7 @@ const mostPictures = 100;
 /** One file without a script: the figures, and both chains of each termination. */
 export function reportPage(reports: readonly DrainReport[], asked: Asked): string {
   const { terminations, killed, overruled } = figuresOf(reports);
-  const heading = `${terminations} termination${terminations === 1 ? "" : "s"} in ${asked.namespace}`;
+  const heading = `${count(terminations, "termination")} in ${asked.namespace}`;
   const drawn = reports.filter(({ moments }) => moments.closing !== undefined).slice(-mostPictures);
   const others = reports.filter(({ moments }) => moments.closing === undefined);
   return htmlPage(heading, [

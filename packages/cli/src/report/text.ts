@@ -1,4 +1,4 @@
-import type { Quantiles } from "@lameduck/accounting";
+import { count as counted, type Quantiles } from "@lameduck/accounting";
 import { printable } from "@lameduck/drain/common";
 import type { ConsumerRecord, DrainReport } from "@lameduck/operator";
 import { columns } from "../output.ts";
@@ -20,7 +20,7 @@ export function overviewText(reports: readonly DrainReport[], { namespace, since
   const shown = reports.slice(-mostRows);
   const left = reports.length - shown.length;
   return [
-    `namespace ${namespace}: ${reports.length} termination${reports.length === 1 ? "" : "s"} in the last ${since}`,
+    `namespace ${namespace}: ${counted(reports.length, "termination")} in the last ${since}`,
     ...figureLines(figuresOf(reports)),
     "",
     ...columns([head, ...shown.map(row)]),
@@ -41,10 +41,6 @@ function figureLines({ hold, released, afterRelease, reasons, ...rest }: Figures
     `  overruled       ${overruled}`,
     `  at risk         ${atRisk.reported === 0 ? "unknown" : `during holds came ${counted(atRisk.requests, "request")}, ${counted(atRisk.connections, "new connection")} (${atRisk.reported} of ${terminations} reported them)`}`,
   ];
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function spread({ count, p50, p90, max }: Quantiles, of: number): string {

@@ -4,11 +4,10 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { Poller } from "../../src/watcher/poller.ts";
-import { Replicas } from "../../src/watcher/replicas.ts";
 import { randomFrom } from "../../fuzz/reviews.ts";
 import { until } from "../operator-api.ts";
 import { coordinating, type Coordinating, type Scene } from "./fixture.ts";
+import { idleWatcher } from "./idle-watcher.ts";
 import { Raw, report } from "./raw-stream.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-stream-"));
@@ -208,7 +207,7 @@ describe("a report stream", () => {
 describe("a watcher and a coordinator that know streams", () => {
   it("use one connection, also while a report waits and another is made", async () => {
     await using all = await coordinating(onePod);
-    await using _watcher = watching(all.port);
+    await using _watcher = idleWatcher(all.port, tokenFile);
     await until(() => all.coordinator.parked === 1, "parked");
     withdraw(all);
     await until(() => all.coordinator.status().released === 1, "released");
@@ -223,7 +222,7 @@ describe("a watcher and a coordinator that know streams", () => {
     await using all = await coordinating(onePod);
     const sockets: Socket[] = [];
     all.coordinator.server.on("connection", (socket: Socket) => sockets.push(socket));
-    await using watcher = watching(all.port);
+    await using watcher = idleWatcher(all.port, tokenFile);
     await until(() => all.coordinator.parked === 1, "parked");
     sockets[0]?.destroy();
     await until(() => sockets.length === 2 && all.coordinator.parked === 1, "parked on another");
@@ -232,26 +231,3 @@ describe("a watcher and a coordinator that know streams", () => {
     assert.deepEqual(watcher.failures, []);
   });
 });
-
-/** The watcher of node1, which uses no address. */
-function watching(port: number): AsyncDisposable & { readonly failures: readonly unknown[] } {
-  const nothing = new Set<string>();
-  const stillUsed = (): Promise<ReadonlySet<string>> => Promise.resolve(nothing);
-  const poller = new Poller({ kind: "kube-proxy", basis: "rules", stillUsed }, () => undefined);
-  const failures: unknown[] = [];
-  const replicas = new Replicas({
-    coordinators: [new URL(`http://127.0.0.1:${port}`)],
-    tokenFile,
-    name: "kube-proxy/node1",
-    node: "node1",
-    poller,
-    onFailure: (_place, error) => failures.push(error),
-  });
-  return {
-    failures,
-    async [Symbol.asyncDispose]() {
-      await replicas.stop();
-      await poller.stop();
-    },
-  };
-}

@@ -9,10 +9,9 @@ import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { isMap } from "../../src/policy/validate.ts";
 import { OtherVersions } from "../../src/coordinator/protocol/other-versions.ts";
-import { Poller } from "../../src/watcher/poller.ts";
-import { Replicas } from "../../src/watcher/replicas.ts";
 import { until } from "../operator-api.ts";
 import { coordinating, fieldsOf, type Coordinating, type Scene } from "./fixture.ts";
+import { type IdleWatcher, idleWatcher } from "./idle-watcher.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-versions-"));
 const tokenFile = join(directory, "token");
@@ -27,8 +26,7 @@ const next: Rewrite = (body) => ({ ...body, version: 2 });
 /** What a minor version may do. */
 const more: Rewrite = (body) => ({ ...body, "new-key": { of: ["another", "version"] } });
 
-interface Watching extends AsyncDisposable {
-  readonly failures: unknown[];
+interface Watching extends IdleWatcher {
   readonly asked: () => number;
 }
 
@@ -47,24 +45,12 @@ async function watching(port: number, report: Rewrite, answer: Rewrite): Promise
     })().catch(() => response.destroy());
   const server = createServer(between).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const nothing = new Set<string>();
-  const stillUsed = (): Promise<ReadonlySet<string>> => Promise.resolve(nothing);
-  const poller = new Poller({ kind: "kube-proxy", basis: "rules", stillUsed }, () => undefined);
-  const failures: unknown[] = [];
-  const replicas = new Replicas({
-    coordinators: [new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)],
-    tokenFile,
-    name: "kube-proxy/node1",
-    node: "node1",
-    poller,
-    onFailure: (_place, error) => failures.push(error),
-  });
+  const watcher = idleWatcher((server.address() as AddressInfo).port, tokenFile);
   return {
-    failures,
+    failures: watcher.failures,
     asked: () => asked,
     async [Symbol.asyncDispose]() {
-      await replicas.stop();
-      await poller.stop();
+      await watcher[Symbol.asyncDispose]();
       server.closeAllConnections();
       server.close();
     },
