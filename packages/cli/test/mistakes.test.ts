@@ -96,7 +96,7 @@ const mistakes: Mistake[] = [
   [
     "a name to allow that nobody knows",
     ["lab", "--network", "namespaces", "--allow", "no-such-host.invalid:5432"],
-    /--allow no-such-host\.invalid: .*\[LAMEDUCK_(ALLOW_UNKNOWN_HOST|NO_NAMESPACES)\]/,
+    /--allow no-such-host\.invalid: .*\[LAMEDUCK_ALLOW_UNKNOWN_HOST\]|network: .*\[LAMEDUCK_NO_NAMESPACES\]/,
     4,
   ],
   [

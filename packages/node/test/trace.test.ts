@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { courseText, parseTrace, replay } from "@lameduck/drain";
+import { withoutRootOr } from "../../../scripts/programs.ts";
 import { lameduck } from "../src/index.ts";
 import { ask } from "./ask.ts";
 import { inPod, startServer, type Child } from "./child.ts";
@@ -142,9 +143,9 @@ test("a stranger's file, a link, a pipe and a place that is not there are left a
 });
 
 const full = "/dev/shm/lameduck-full";
-const mounts = process.getuid?.() === 0;
+const skip = withoutRootOr("mount", "umount");
 
-test("a full disk costs the trace and nothing else", { skip: !mounts && "needs to mount" }, async (t) => {
+test("a full disk costs the trace and nothing else", { skip }, async (t) => {
   execFileSync("mkdir", ["-p", full]);
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=4k", "none", full]);
   t.after(() => {
@@ -155,7 +156,7 @@ test("a full disk costs the trace and nothing else", { skip: !mounts && "needs t
   assert.ok(existsSync(join(full, "trace.jsonl")));
 });
 
-test("a root that is read-only is told of once", { skip: !mounts && "needs to mount" }, async (t) => {
+test("a root that is read-only is told of once", { skip }, async (t) => {
   const root = join(volume, "read-only");
   execFileSync("mkdir", ["-p", root]);
   execFileSync("mount", ["-t", "tmpfs", "-o", "ro", "none", root]);

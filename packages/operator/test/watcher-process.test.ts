@@ -9,6 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { RuleChanges } from "../src/watcher/kube-proxy/rule-changes.ts";
 import { parseWatcherFlags } from "../src/watcher/flags.ts";
 import { coordinating, type Coordinating } from "./coordinator/fixture.ts";
+import { withoutRootOr } from "../../../scripts/programs.ts";
 import { asIptablesSave, asNftList } from "./watcher-rule-sets.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-watcher-"));
@@ -65,7 +66,6 @@ describe("the flags of the watcher", () => {
   });
 });
 
-const isRoot = process.getuid?.() === 0;
 const rules = (addresses: readonly string[]) => [
   { endpoints: addresses, isStale: false, isSticky: false, isExternal: false },
 ];
@@ -104,7 +104,7 @@ async function until(what: string, isTrue: () => Promise<boolean>): Promise<void
 
 describe(
   "the process, with a real coordinator and the rules of a node",
-  isRoot ? {} : { skip: "needs root" },
+  { skip: withoutRootOr("ip", "iptables-nft-restore", "nft") },
   () => {
     const modes = [
       [

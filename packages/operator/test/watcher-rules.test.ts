@@ -9,6 +9,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { mayBePending, readSyncs, syncMetrics } from "../src/watcher/kube-proxy/sync-metrics.ts";
 import { usedInIpvs } from "../src/watcher/rules/ip-vs.ts";
+import { withoutRootOr } from "../../../scripts/programs.ts";
 import { usedInNat, usesInNat } from "../src/watcher/rules/iptables-save.ts";
 import { usedInTable, usesInTable } from "../src/watcher/rules/nft-list.ts";
 import { asIptablesSave, asIpvs, asNftList, services, type Service } from "./watcher-rule-sets.ts";
@@ -104,9 +105,9 @@ describe("what is no rule set of kube-proxy", () => {
   });
 });
 
-const isRoot = process.getuid?.() === 0;
+const skip = withoutRootOr("unshare", "setpriv", "iptables-nft-restore", "nft");
 
-describe("the programs, in a network namespace of their own", isRoot ? {} : { skip: "needs root" }, () => {
+describe("the programs, in a network namespace of their own", { skip }, () => {
   const inside = (script: string): string =>
     execFileSync("unshare", ["--net", "sh", "-ec", script], {
       encoding: "latin1",

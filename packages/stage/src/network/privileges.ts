@@ -1,4 +1,4 @@
-import { run } from "./run.ts";
+import { run, type Finished } from "./run.ts";
 
 /** How the stage gets network namespaces here. */
 export type Fabric =
@@ -44,11 +44,14 @@ export async function findFabric(): Promise<Fabric> {
       return kind === "root"
         ? { kind }
         : { kind, uid: process.getuid?.() ?? 65_534, gid: process.getgid?.() ?? 65_534 };
-    reasons.push(lastLine(tried.stderr) || `unshare ended with ${tried.code}`);
+    reasons.push(tried.code === 127 ? "there is no unshare here: install util-linux" : whyNot(tried));
   }
   return { kind: "none", because: reasons.at(-1) ?? "not allowed" };
 }
 
-function lastLine(text: string): string {
-  return text.trim().split("\n").at(-1) ?? "";
+function whyNot({ code, stderr }: Finished): string {
+  const lastLine = stderr.trim().split("\n").at(-1) ?? "";
+  if (/\b(ip|nsenter): (command )?not found/.test(lastLine))
+    return `${lastLine}: install iproute2 and util-linux`;
+  return lastLine || `unshare ended with ${code}`;
 }
