@@ -8,11 +8,11 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } fr
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { findCompiler } from "../../init/toolchain/compilers.ts";
+import { findReleaseCompiler } from "../../init/toolchain/compilers.ts";
 import { fetchNode, newestNode } from "../../../scripts/other-nodes.ts";
 import { installPacked, must } from "./install-packed.ts";
 
-const missing = (["x64", "arm64"] as const).filter((architecture) => !findCompiler(architecture));
+const missing = (["x64", "arm64"] as const).filter((architecture) => !findReleaseCompiler(architecture));
 const skip = missing.length > 0 && `no C compiler for ${missing.join(" and ")}`;
 const folder = skip ? "" : installPacked();
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -57,7 +57,7 @@ test("without a compiler for a binary, packing fails in one line", { skip }, () 
     env: { PATH: bin },
     encoding: "utf8",
   });
-  assert.match(`${stdout}${stderr}`, /^cannot pack: no C compiler for x64 and arm64; install [^\n]+\n$/);
+  assert.match(`${stdout}${stderr}`, /^cannot pack: no C compiler for x64 and arm64; run [^\n]+\n$/);
   assert.equal(status, 1);
   assert.ok(existsSync(join(clone, "packages/init/dist/compile.js")), "the build is back");
 });
