@@ -91,9 +91,10 @@ function backupOf(one: Published): string {
 
 function buildBinaries(): void {
   const missing = (["x64", "arm64"] as const).filter((architecture) => !findReleaseCompiler(architecture));
-  if (missing.length > 0)
+  // A user of a clone gets all else: `npm run install-into`.
+  if (missing.length > 0 && process.env["LAMEDUCK_PACK_WITHOUT_BINARIES"] !== "1")
     throw new Error(`no C compiler for ${missing.join(" and ")}; run \`${installZig}\``);
-  run("node", [join(folderOf("init"), "toolchain/build.ts")]);
+  if (missing.length < 2) run("node", [join(folderOf("init"), "toolchain/build.ts")]);
   const dist = join(folderOf("init"), "dist");
   for (const file of globSync("*", { cwd: dist }))
     if (!/^(lameduck-init-(x64|arm64)|(index|errors)\.(js|d\.ts))$/.test(file)) rmSync(join(dist, file));

@@ -49,7 +49,8 @@ function findZig(architecture: Architecture): Compiler | undefined {
 }
 
 function versionOf(zig: string): string {
-  return String(spawnSync(zig, ["version"], { encoding: "utf8" }).stdout).trim();
+  const { status, stdout } = spawnSync(zig, ["version"], { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : "";
 }
 
 function findGcc(architecture: Architecture): Compiler | undefined {
