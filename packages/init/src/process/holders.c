@@ -120,8 +120,11 @@ bool holds_itself(pid_t pid, int signal, double least, double most)
 	bool holds = false;
 	for (size_t i = 0; i < count; i++) {
 		const struct holder *holder = &holders[i];
-		if (holder->pid != pid || holder->began > 0)
+		if (holder->pid != pid)
 			continue;
+		/* It was told in another way, such as by an httpGet hook, and holds already. */
+		if (holder->began > 0)
+			return true;
 		if (signal == 0 || !(holder->signals & mask_of(signal)) || holder->longest < least || holder->longest > most)
 			return false;
 		holds = true;
@@ -168,17 +171,23 @@ bool has_just_held(const struct holder *holder, double now)
 bool holder_ask_to_end(const struct holder *holder)
 {
 	char path[LONGEST_PATH];
-	int fd = open(path_of("end", holder->pid, path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	unlink(path_of("end", holder->pid, path));
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return false;
+	/* Which of its holds: a file that is left over must not end another. */
+	int written = dprintf(fd, "%.0f\n", holder->began);
+	close(fd);
+	return written > 0;
 }
 
 bool holder_is_asked(struct holder *holder)
 {
-	char path[LONGEST_PATH];
+	char path[LONGEST_PATH], text[32];
+	uint64_t began;
 	path_of("end", holder->pid, path);
-	if (access(path, F_OK) != 0 || !is_trusted(path, holder->with.pid))
+	if (access(path, F_OK) != 0 || !is_trusted(path, holder->with.pid) || read_file(path, text, sizeof text) <= 0 ||
+	    !read_decimal(text, &began) || began != (uint64_t)(holder->began + 0.5))
 		return false;
 	unlink(path);
 	holder->ended = clock_now();

@@ -79,13 +79,12 @@ export class Holder {
     remove();
   }
 
-  /** Whether `lameduck-init end` was run: true once for each time. */
+  /** Whether `lameduck-init end` was run for this hold. */
   isAsked(): boolean {
     const path = pathOf("end", process.pid);
     try {
-      if (!isTrusted(lstatSync(path), process.pid)) return false;
-      rmSync(path);
-      return true;
+      const isOurs = isTrusted(lstatSync(path), process.pid);
+      return isOurs && Number(readFileSync(path, "utf8")) === begunOf(this.#parts);
     } catch {
       return false;
     }
@@ -142,7 +141,14 @@ function key(): number {
   }
 }
 
-const remove = (): void => rmSync(pathOf("holder", process.pid), { force: true });
+const remove = (): void => {
+  for (const kind of ["holder", "end"])
+    try {
+      rmSync(pathOf(kind, process.pid), { force: true });
+    } catch {
+      // It is another user's.
+    }
+};
 
 /** All parts hold at once: the process holds at the signals that each listens to, as long as the longest. */
 function write(all: ReadonlySet<Part>): void {
@@ -150,18 +156,23 @@ function write(all: ReadonlySet<Part>): void {
   const names =
     parts[0]?.signals.filter((name) => parts.every(({ signals }) => signals.includes(name))) ?? [];
   const signals = names.reduce((sum, name) => sum + 2 ** (constants.signals[name] - 1), 0);
-  const begun = parts.map(({ began }) => began).filter((began) => began > 0);
   const ended = parts.every((part) => part.ended > 0) ? Math.max(...parts.map((part) => part.ended)) : 0;
   const longest = Math.max(...parts.map((part) => part.longest));
   const beside = pathOf("new", process.pid);
   try {
-    const text = `1 library ${process.pid} ${startedOf(process.pid)} ${signals} ${longest} ${begun.length > 0 ? Math.min(...begun) : 0} ${ended}\n`;
+    const text = `1 library ${process.pid} ${startedOf(process.pid)} ${signals} ${longest} ${begunOf(all)} ${ended}\n`;
     rmSync(beside, { force: true });
     writeFileSync(beside, text, { flag: "wx", mode: 0o644 });
     renameSync(beside, pathOf("holder", process.pid));
   } catch {
     // The others are not told, and hold by themselves.
   }
+}
+
+/** When the process began to hold; 0: not yet. */
+function begunOf(parts: ReadonlySet<Part>): number {
+  const begun = [...parts].map(({ began }) => began).filter((began) => began > 0);
+  return begun.length > 0 ? Math.min(...begun) : 0;
 }
 
 function filesOf(path: string): string[] {
