@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { findCompiler } from "../../packages/init/toolchain/compilers.ts";
+import { findReleaseCompiler, installZig } from "../../packages/init/toolchain/compilers.ts";
 import { embed } from "./embed.ts";
 import { folderOf, manifestOf, published, root, type Published } from "./workspace.ts";
 import type * as Program from "../../packages/load/src/in-cluster/program.ts";
@@ -90,12 +90,11 @@ function backupOf(one: Published): string {
 }
 
 function buildBinaries(): void {
-  const missing = (["x64", "arm64"] as const).filter((architecture) => !findCompiler(architecture));
-  if (missing.length > 0)
-    throw new Error(
-      `no C compiler for ${missing.join(" and ")}; install musl-tools, gcc-aarch64-linux-gnu and libc6-dev-arm64-cross`,
-    );
-  run("node", [join(folderOf("init"), "toolchain/build.ts")]);
+  const missing = (["x64", "arm64"] as const).filter((architecture) => !findReleaseCompiler(architecture));
+  // A user of a clone gets all else: `npm run install-into`.
+  if (missing.length > 0 && process.env["LAMEDUCK_PACK_WITHOUT_BINARIES"] !== "1")
+    throw new Error(`no C compiler for ${missing.join(" and ")}; run \`${installZig}\``);
+  if (missing.length < 2) run("node", [join(folderOf("init"), "toolchain/build.ts")]);
   const dist = join(folderOf("init"), "dist");
   for (const file of globSync("*", { cwd: dist }))
     if (!/^(lameduck-init-(x64|arm64)|(index|errors)\.(js|d\.ts))$/.test(file)) rmSync(join(dist, file));

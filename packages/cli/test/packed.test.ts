@@ -4,15 +4,15 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import { findCompiler } from "../../init/toolchain/compilers.ts";
+import { findReleaseCompiler } from "../../init/toolchain/compilers.ts";
 import { fetchNode, newestNode } from "../../../scripts/other-nodes.ts";
 import { installPacked, must } from "./install-packed.ts";
 
-const missing = (["x64", "arm64"] as const).filter((architecture) => !findCompiler(architecture));
+const missing = (["x64", "arm64"] as const).filter((architecture) => !findReleaseCompiler(architecture));
 const skip = missing.length > 0 && `no C compiler for ${missing.join(" and ")}`;
 const folder = skip ? "" : installPacked();
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,12 +52,13 @@ test("without a compiler for a binary, packing fails in one line", { skip }, () 
   symlinkSync(process.execPath, join(bin, "node"));
   symlinkSync(join(folder, "clone/node_modules/.bin/tsc"), join(bin, "tsc"));
   const clone = join(folder, "clone");
+  rmSync(join(clone, "packages/init/.zig"), { force: true });
   const { status, stdout, stderr } = spawnSync("node", [join(clone, "scripts/pack/pack.ts"), "prepack"], {
     cwd: join(clone, "packages/init"),
     env: { PATH: bin },
     encoding: "utf8",
   });
-  assert.match(`${stdout}${stderr}`, /^cannot pack: no C compiler for x64 and arm64; install [^\n]+\n$/);
+  assert.match(`${stdout}${stderr}`, /^cannot pack: no C compiler for x64 and arm64; run [^\n]+\n$/);
   assert.equal(status, 1);
   assert.ok(existsSync(join(clone, "packages/init/dist/compile.js")), "the build is back");
 });
@@ -164,6 +165,49 @@ function runsLab(title: string, find: () => string): void {
     );
   });
 }
+
+/** Node, npm, git and what their scripts start: a machine without a C compiler. */
+function barePath(): string {
+  const bare = join(folder, "bare");
+  mkdirSync(bare);
+  for (const name of ["sh", "env", "npm", "npx", "git", "tar", "gzip", "dirname", "uname"]) {
+    const found = (process.env["PATH"] ?? "").split(delimiter).map((part) => join(part, name));
+    const path = found.find((each) => existsSync(each));
+    if (path !== undefined) symlinkSync(realpathSync(path), join(bare, name));
+  }
+  symlinkSync(process.execPath, join(bare, "node"));
+  symlinkSync(join(folder, "clone/node_modules/.bin/tsc"), join(bare, "tsc"));
+  return bare;
+}
+
+if (process.env["LAMEDUCK_PACKED"] === "whole")
+  test(
+    "install-into fills an empty folder, also without a C compiler: all but the init's binary is there",
+    { skip },
+    (context) => {
+      const own = join(folder, "own");
+      const { status, stdout, stderr } = spawnSync("npm", ["run", "-s", "install-into", "--", own], {
+        cwd: join(folder, "clone"),
+        env: { HOME: process.env["HOME"], PATH: barePath() },
+        encoding: "utf8",
+      });
+      if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(stderr))
+        return context.skip("needs the npm registry");
+      assert.equal(status, 0, stderr);
+      assert.match(stdout, /^installed lameduck, .*\nwithout lameduck-init for x64 and arm64, .*pip install/);
+      const bin = join(own, "node_modules/.bin/lameduck");
+      assert.match(must(bin, ["--help"], own), /^Usage: lameduck/);
+      must("node", ["-e", library], own);
+      assert.equal(spawnSync(bin, ["init-binary"], { cwd: own }).status, 4);
+      const { dependencies } = JSON.parse(readFileSync(join(own, "package.json"), "utf8")) as {
+        dependencies: object;
+      };
+      assert.deepEqual(
+        Object.values(dependencies).map((one) => String(one).slice(0, 24)),
+        Array(3).fill("file:lameduck-packages/l"),
+      );
+    },
+  );
 
 runs("this Node", () => process.execPath);
 if (process.env["LAMEDUCK_PACKED"] === "whole") {

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compile, packageRoot } from "../toolchain/compile.ts";
-import { isInstalled } from "../toolchain/compilers.ts";
+import { isInstalled, systemCompiler } from "../toolchain/compilers.ts";
 import { initBinary } from "../toolchain/index.ts";
 import { Network } from "../test/network.ts";
 import { descendantsOf, endAll, Running, withoutNamespaces } from "../test/running.ts";
@@ -36,7 +36,7 @@ const contenders: Contender[] = [
 ].filter(({ command }) => isInstalled(command[0] ?? "") || command[0]?.startsWith("/"));
 
 try {
-  compile("cc", ["-O2"], [join(packageRoot, "bench/measure.c")], measure);
+  compile(systemCompiler, ["-O2"], [join(packageRoot, "bench/measure.c")], measure);
   const startups = await alternate("startup", "/bin/true", [{ name: "bare", command: [] }, ...contenders]);
   const forwards = await alternate("forward", `${measure} echo`, contenders);
   print("start + true + reap, us", startups, "bare");

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { commandLine } from "../../../scripts/command-line.ts";
 import { compile, librarySources, packageRoot } from "../toolchain/compile.ts";
+import { systemCompiler } from "../toolchain/compilers.ts";
 
 /**
  * What the decision costs in C, beside a hold by `fixed`, which weighs nothing: processor time and memory, for one address and for thousands.
@@ -14,7 +15,7 @@ commandLine(import.meta.url, { options: {} });
 const folder = mkdtempSync(join(tmpdir(), "lameduck-decision-"));
 try {
   const program = join(folder, "decision");
-  compile("cc", ["-O2"], [...librarySources(), join(packageRoot, "bench/decision.c")], program);
+  compile(systemCompiler, ["-O2"], [...librarySources(), join(packageRoot, "bench/decision.c")], program);
   for (const policy of ["fixed", "adaptive"])
     for (const addresses of [1, 10, 100, 1_000, 10_000, 1_000_000])
       spawnSync(program, [policy, String(addresses)], { stdio: "inherit" });

@@ -7,7 +7,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { compile, librarySources, packageRoot } from "../toolchain/compile.ts";
-import { isInstalled } from "../toolchain/compilers.ts";
+import { clang, isInstalled } from "../toolchain/compilers.ts";
 import { fuzzDecision } from "./decision.ts";
 
 const flags = "-g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all".split(" ");
@@ -35,7 +35,7 @@ function fuzz(name: string): boolean {
   const folder = mkdtempSync(join(tmpdir(), "lameduck-fuzz-"));
   try {
     const program = join(folder, name);
-    compile("clang", flags, [...librarySources(), join(packageRoot, "fuzz", `${name}.c`)], program);
+    compile(clang, flags, [...librarySources(), join(packageRoot, "fuzz", `${name}.c`)], program);
     const corpus = join(folder, "corpus");
     mkdirSync(corpus);
     seeds(name).forEach((seed, index) => writeFileSync(join(corpus, `seed-${index}`), seed, "latin1"));

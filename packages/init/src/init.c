@@ -1,9 +1,12 @@
 #include "init.h"
 
 #include "base/clock.h"
+#include "cli/variables.h"
+#include "decision/duration.h"
 #include "hold/report.h"
 #include "personality.h"
 #include "process/child.h"
+#include "process/holders.h"
 #include "process/reap.h"
 #include "traffic/before.h"
 
@@ -30,6 +33,8 @@ struct init {
 	signal_mask ignore_once;
 	struct baseline baseline;
 	struct hold *hold;
+	struct holder holder; /* us, in a hold */
+	signal_mask told; /* of which signals it was said that nothing was held */
 	double next_trial; /* dry run: when the next hold is played; 0 while one is going on */
 	bool ready_announced;
 	bool ended;
@@ -105,20 +110,49 @@ static bool may_hold(const struct init *init)
 }
 
 /* `why`: NULL for a dry run. */
-static void hold_from_now(struct init *init, const char *why)
+static void hold_from(struct init *init, const char *why, double terminated_at)
 {
-	double now = clock_now();
-	hold_begin(init->hold, &init->settings->hold, init->logger, &init->baseline, why, now, now);
+	hold_begin(init->hold, &init->settings->hold, init->logger, &init->baseline, why, terminated_at, clock_now());
+}
+
+/*
+ * The library is our child and holds by itself at the signal that it would get. Then it holds: it sees requests, and asks clients to leave. Not where
+ * other containers wait for our file, or we for theirs; nor where it would hold longer than we know to be possible.
+ */
+static bool is_program_to_hold(const struct init *init, int signal)
+{
+	const struct drain_config *config = &init->settings->hold.decision;
+	const struct order *order = &init->settings->hold.order;
+	if (order->ready_file || order->wait_for.count + order->wait_gone.count > 0)
+		return false;
+	return holds_itself(init->child, translated(init, signal), fmin(config->floor, config->cap), config->cap + 1);
 }
 
 static void begin_hold(struct init *init, int signal)
 {
-	char name[16];
-	init->stage = HOLDING;
-	init->stop_signal = signal;
+	char name[16], held[32];
+	const struct drain_config *config = &init->settings->hold.decision;
+	struct holder before;
+	double now = clock_now();
 	signal_name(signal, name);
-	hold_from_now(init, name);
-	report_begin(init->hold, name, clock_now());
+	/* The grace period began with the hook. */
+	bool was_held = held_before(&before, config->cap + config->reserve + config->prestop, now);
+	if (is_program_to_hold(init, signal)) {
+		log_line(init->logger, LOG_NOTE, "%s: PID %d holds by itself (@lameduck/node): sent on at once", name, (int)init->child);
+		stop_program(init, signal);
+	} else if (was_held && has_just_held(&before, now)) {
+		log_line(init->logger, LOG_NOTE, "%s: %s has held for %s: sent on at once", name, before.program,
+			 format_duration(floor(before.ended - before.began), held, sizeof held));
+		stop_program(init, signal);
+	} else {
+		init->stage = HOLDING;
+		init->stop_signal = signal;
+		init->holder = (struct holder){ .program = "init", .pid = getpid(), .with = process_of(getpid()),
+						.longest = floor(config->cap), .began = now };
+		holder_write(&init->holder);
+		hold_from(init, name, was_held ? before.began : now);
+		report_begin(init->hold, name, now);
+	}
 }
 
 static void finish_hold(struct init *init)
@@ -127,6 +161,8 @@ static void finish_hold(struct init *init)
 	int signal = translated(init, init->stop_signal);
 	snprintf(and_then, sizeof and_then, "sending %s to %s%d", signal_name(signal, name),
 		 signals_group(init) ? "group " : "", (int)init->child);
+	init->holder.ended = clock_now();
+	holder_write(&init->holder);
 	stop_program(init, init->stop_signal);
 	hold_end(init->hold, and_then, clock_now());
 }
@@ -152,6 +188,27 @@ static void take_ended_children(struct init *init)
 	log_line(init->logger, LOG_DETAIL, "PID %d has ended: exit code %d", (int)init->child, exit_code_of(init->status));
 }
 
+/*
+ * An image's STOPSIGNAL that nobody has named is passed on like any other, and nothing is held. It comes from outside of the container, which has no number
+ * here. Other signals that people send from there (SIGHUP, SIGUSR1 to a log rotation) are said to be none.
+ */
+static void tell_of_stop_signal(struct init *init, struct arrived_signal arrived)
+{
+	char name[16];
+	int signal = arrived.number;
+	const signal_mask usual = mask_of(SIGQUIT) | mask_of(SIGUSR1) | mask_of(SIGWINCH) | mask_of(SIGINT) | mask_of(SIGTERM) |
+				  mask_of(SIGPWR) | ~(mask_of(32) - 1);
+	bool is_asked = arrived.by_process && arrived.from == 0 && in_kubernetes() && usual & mask_of(signal);
+	if (!is_asked || init->stage != SERVING || init->settings->no_hold || init->told & mask_of(signal))
+		return;
+	init->told |= mask_of(signal);
+	signal_name(signal, name);
+	log_line(init->logger, LOG_WARNING,
+	    "%s came from outside of the container and was sent on at once, nothing is held: if it is the image's STOPSIGNAL, set --stop-signal %s "
+	    "(LAMEDUCK_STOP_SIGNAL=%s)",
+	    name, name, name);
+}
+
 static void take_signal(struct init *init, struct arrived_signal arrived)
 {
 	int signal = arrived.number;
@@ -173,6 +230,7 @@ static void take_signal(struct init *init, struct arrived_signal arrived)
 		/* For many programs a second one means: now. */
 		stop_program(init, signal);
 	} else {
+		tell_of_stop_signal(init, arrived);
 		pass_on(init, signal);
 	}
 }
@@ -191,7 +249,7 @@ static int timeout(struct init *init, double now)
 	if (init->next_trial > now)
 		return (int)ceil(init->next_trial - now);
 	if (init->next_trial > 0)
-		hold_from_now(init, NULL);
+		hold_from(init, NULL, clock_now());
 	init->next_trial = 0;
 	return hold_timeout(init->hold, now);
 }
@@ -225,6 +283,8 @@ static void turn(struct init *init)
 	poll(polled, 1 + HOLD_DESCRIPTORS, longest);
 	if (polled[0].revents & POLLIN)
 		take_signal(init, next_signal(init->signals));
+	if (init->stage == HOLDING && holder_is_asked(&init->holder))
+		hold_force(init->hold, "lameduck-init end", clock_now());
 	if (init->ended || init->next_trial > 0 || !hold_step(init->hold, clock_now()))
 		return;
 	if (init->stage == HOLDING)
@@ -248,6 +308,8 @@ static int finish(struct init *init)
 	hold_report_end(init->hold);
 	if (init->child_group == CHILD_GROUP_SESSION)
 		send_on(init, SIGTERM);
+	if (init->holder.began > 0)
+		holder_remove(&init->holder);
 	announce_ready(init);
 	order_announce(init->settings->hold.order.done_file, init->logger);
 	if (code > 255 || init->settings->expected_codes[code])
@@ -268,6 +330,8 @@ static int start_program(struct init *init, const struct inherited *inherited)
 		.exec_failure_code = as_dumb_init ? 2 : -1,
 	};
 	int exec_error;
+	if (!init->settings->no_hold && !init->settings->dry_run)
+		tell_program(init->settings);
 	init->child = start_child(&launch, init->signals, &exec_error);
 	if (init->child < 0)
 		log_line(init->logger, LOG_ERROR, "cannot start a process: %s", strerror(errno));
@@ -307,7 +371,7 @@ int run_init(const struct settings *settings, const struct logger *logger)
 	}
 	init.trying = settings->dry_run && !failure;
 	if (init.trying)
-		hold_from_now(&init, NULL);
+		hold_from(&init, NULL, clock_now());
 	while (!init.ended)
 		turn(&init);
 	return finish(&init);

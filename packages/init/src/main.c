@@ -1,6 +1,7 @@
 #include "cli/variables.h"
 #include "cli/help.h"
 #include "cli/settings.h"
+#include "end.h"
 #include "init.h"
 #include "wait.h"
 
@@ -62,6 +63,8 @@ int main(int argc, char *argv[])
 		return run_init(&settings, &logger);
 	case ACTION_WAIT:
 		return run_wait(&settings, &logger);
+	case ACTION_END:
+		return run_end(&logger);
 	case ACTION_HELP:
 	case ACTION_VERSION:
 	case ACTION_LICENSE:

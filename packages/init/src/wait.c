@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "hold/report.h"
 #include "process/container.h"
-#include "process/earlier_run.h"
+#include "process/holders.h"
 #include "traffic/before.h"
 
 #include <errno.h>
@@ -11,8 +11,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const int look_interval = 100; /* ms */
+/* What is left of the grace period when a slow kubelet sends its signal is a little less than when it starts the hook. */
+static const double nearly = 0.9;
 
 /* A hook may be ended by SIGTERM or SIGINT; either ends the hold, and the kubelet goes on with the program's own signal. */
 static bool is_asked_to_end(int signals, const struct hold *hold, double now)
@@ -51,6 +54,21 @@ static bool stop_main(const struct main_process *main, int signal, const struct 
 	return false;
 }
 
+/*
+ * The program holds by itself at the signal that comes next, and as long as we would. It sees requests and can ask clients to leave. Not where other
+ * containers wait for our files, or we for theirs. Nor where a longer hold of ours was meant, as the program was told that a hook takes the time.
+ */
+static bool is_program_to_hold(const struct settings *settings, const struct main_process *main)
+{
+	const struct order *order = &settings->hold.order;
+	const struct drain_config *decision = &settings->hold.decision;
+	double longest = decision->policy == POLICY_FIXED ? fmin(decision->delay, decision->cap) : decision->cap;
+	int next = settings->then_signal ? settings->then_signal : SIGTERM;
+	if (settings->dry_run || order->ready_file || order->wait_for.count + order->wait_gone.count > 0)
+		return false;
+	return holds_itself(main->pid, next, nearly * longest, decision->cap + 1);
+}
+
 static bool then_stop(const struct settings *settings, const struct main_process *main, int signals, double cap_ends,
 		      const struct logger *logger)
 {
@@ -84,17 +102,22 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	set_signal_mask(ending | mask_of(SIGPIPE));
 	int signals = open_signals(ending);
 	double begun = clock_now();
-	double began = begun;
 	double cap = settings->hold.decision.cap;
 	struct main_process main = find_main_process();
 	struct logger logger = *own;
-	struct run_record record = { 0 };
+	struct holder holder = { .program = "wait", .pid = getpid(), .with = main, .longest = floor(cap), .began = begun };
 	if (!settings->dry_run) {
 		/* The kubelet shows the output of a hook only if it fails. */
 		logger.also = open_log_of(main.pid);
-		began = run_begins(&record, main, cap, begun);
+		if (is_program_to_hold(settings, &main)) {
+			log_line(&logger, LOG_NOTE, "preStop: PID %d holds by itself (@lameduck/node): nothing is held before it", (int)main.pid);
+			return then_stop(settings, &main, signals, begun + cap, &logger) ? 0 : 1;
+		}
+		holder.began = hook_began(&holder, begun);
+		holder_write(&holder);
 		order_clean(&settings->hold.order);
 	}
+	double began = holder.began;
 	hold_warn(&settings->hold, &logger);
 	struct baseline baseline = baseline_of_namespace(begun);
 	hold_begin(&hold, &settings->hold, &logger, &baseline, settings->dry_run ? NULL : "preStop", began, begun);
@@ -102,10 +125,14 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	do {
 		if (is_asked_to_end(signals, &hold, clock_now()))
 			hold_force(&hold, "signal", clock_now());
+		else if (holder_is_asked(&holder))
+			hold_force(&hold, "lameduck-init end", clock_now());
 	} while (!hold_step(&hold, clock_now()));
+	holder.ended = clock_now();
+	if (!settings->dry_run)
+		holder_write(&holder);
 	hold_end(&hold, what_follows(settings, &main, follows, sizeof follows), clock_now());
 	hold_report_end(&hold);
-	run_ends(&record);
 	if (!settings->dry_run)
 		order_announce(settings->hold.order.ready_file, &logger);
 	bool stopped = then_stop(settings, &main, signals, began + cap, &logger);

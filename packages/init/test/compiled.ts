@@ -13,7 +13,7 @@ import {
   utimesSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import {
   compile,
   compileForRelease,
@@ -21,7 +21,7 @@ import {
   packageRoot,
   programSources,
 } from "../toolchain/compile.ts";
-import { findCompiler } from "../toolchain/compilers.ts";
+import { findCompiler, systemCompiler, type Compiler } from "../toolchain/compilers.ts";
 
 /** LAMEDUCK_INIT_SANITIZE=1 runs the same tests on a build with AddressSanitizer and UBSan. */
 export const sanitized = process.env["LAMEDUCK_INIT_SANITIZE"] === "1";
@@ -31,7 +31,7 @@ const sanitizerFlags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanit
 if (sanitized) process.env["ASAN_OPTIONS"] = "detect_leaks=0";
 
 const here = process.arch === "arm64" ? "arm64" : "x64";
-const compiler = sanitized ? { command: "gcc" } : findCompiler(here);
+const compiler = sanitized ? { ...systemCompiler, command: "gcc" } : findCompiler(here);
 
 /** `skip` option of a test: one line why it cannot run, or false. */
 export const withoutCompiler: string | false = compiler
@@ -94,10 +94,9 @@ function buildOnce(name: string, make: (output: string) => void): string {
 
 function build(name: string, sources: () => string[]): string {
   if (!compiler) throw new Error("no compiler");
-  const { command } = compiler;
   return buildOnce(name, (output) => {
-    if (sanitized) compile(command, sanitizerFlags, sources(), output);
-    else compileForRelease(command, sources(), output);
+    if (sanitized) compile(compiler, sanitizerFlags, sources(), output);
+    else compileForRelease(compiler, sources(), output);
   });
 }
 
@@ -112,7 +111,7 @@ export function helperProgram(name: string): string {
 }
 
 function compiledOnce(name: string, flags: readonly string[], sources: readonly string[]): string {
-  return buildOnce(name, (output) => compile("cc", flags, sources, output));
+  return buildOnce(name, (output) => compile(systemCompiler, flags, sources, output));
 }
 
 /** A harness of test/native, linked with everything but main. */
@@ -121,8 +120,9 @@ export function nativeProgram(name: string): string {
 }
 
 /** The same for another processor, as users get them. */
-export function foreignProgram(command: string, name: string, sources: () => string[]): string {
-  return buildOnce(`${command}-${name}`, (output) => compileForRelease(command, sources(), output));
+export function foreignProgram(foreign: Compiler, name: string, sources: () => string[]): string {
+  const from = basename(foreign.command);
+  return buildOnce(`${from}-${name}`, (output) => compileForRelease(foreign, sources(), output));
 }
 
 /** The program linked dynamically, for what is put between it and the C library. */

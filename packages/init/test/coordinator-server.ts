@@ -6,6 +6,7 @@
  * In the mode `behind` it has released the pod when it is first asked, and answers from then on as another one that is behind; in `again` as one that
  * sees the pod published again. In the modes `signal`, `hiccup` and `doubt` it releases the pod on SIGUSR2. The second and the third question it resets
  * in `hiccup`, and answers by `unknown` in `doubt`.
+ * In `end` somebody has asked for the end of the hold.
  * In `strict-incomplete` it cannot release the pod, and the DrainPolicy says `consistency`.
  * In `falls-silent` it answers once, and takes nothing that it is told; it prints how long it was waited for.
  * In `busy` it releases it as in `release`, and takes only what it is told for the fourth time.
@@ -53,7 +54,7 @@ function stateNow(): string {
   if (["release", "signal", "hiccup", "doubt", "busy"].includes(mode))
     return performance.now() >= releasedAt ? "released" : "waiting";
   if (mode === "strict-incomplete") return "incomplete";
-  return mode === "consistency" || mode === "falls-silent" ? "waiting" : mode;
+  return mode === "end" || mode === "consistency" || mode === "falls-silent" ? "waiting" : mode;
 }
 
 function answer(): string {
@@ -72,6 +73,7 @@ function answer(): string {
       : ["consumers: 4/5", "behind: kube-proxy/node5 (rules)"]),
     "basis: rules",
     `mode: ${["consistency", "strict-incomplete"].includes(mode) ? "consistency" : "availability"}`,
+    ...(mode === "end" ? ["end: now"] : []),
     "new-key: of another version",
     "",
   ].join("\n");

@@ -122,6 +122,67 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       assert.match(last, line);
   });
 
+  test("the kubelet's probe of a young pod disproves no release, and the same connection of another does", async () => {
+    const probe = { every: 10_000, for: 100, patient: true };
+    const says = async (flags: readonly string[], route: boolean, before: boolean): Promise<HoldReport> => {
+      await using network = await Network.create();
+      if (route) network.inPod("ip", "route", "add", "default", "via", senderAddress(1));
+      await coordinator(network, "released");
+      const server = await pod(network, ["--floor", "3s", ...flags, ...asks(coordinatorAt)]);
+      const first = sender(network, 1, probe);
+      const second = sender(network, 1, probe);
+      const other = sender(network, 2, { every: 100, for: 500, patient: true });
+      await second.line("ready");
+      if (before) {
+        await go(first);
+        await resultOf(first);
+        await go(other);
+        await resultOf(other);
+      }
+      terminate(server);
+      await server.says("hold-began");
+      await pause(500);
+      await go(second);
+      await server.ended;
+      return reportOf(server.stderr);
+    };
+    const overruled = /overruled by 198\.18\.1\.1/;
+    const [stranger, gateway, firstOfAll, untold] = await Promise.all([
+      says([], false, false),
+      says([], true, false),
+      says(["--probe-period", "8s", "--probe-period", "8s"], false, true),
+      says([], false, true),
+    ]);
+    assert.match(stranger.explanation, overruled);
+    assert.doesNotMatch(gateway.explanation, overruled);
+    assert.doesNotMatch(firstOfAll.explanation, overruled);
+    assert.match(untold.explanation, overruled);
+  });
+
+  test("a coordinator that was asked to end the hold ends it: forced", async () => {
+    await using network = await Network.create();
+    await coordinator(network, "end");
+    const server = await pod(network, [...policyFlags, "--floor", "15s", ...asks(coordinatorAt)]);
+    terminate(server);
+    await server.ended;
+    const { reason, because } = reportOf(server.stderr);
+    assert.deepEqual([reason, because], ["forced", "the coordinator was asked to end it"]);
+  });
+
+  test("the last line says that a coordinator was silent, also where packets to it vanish", async () => {
+    await using network = await Network.create();
+    const [server, heard] = await Promise.all([
+      pod(network, ["--floor", "1s", ...asks("203.0.113.9")]),
+      coordinator(network, "waiting"),
+    ]);
+    network.inPod("ip", "route", "add", "203.0.113.0/24", "dev", "pod");
+    terminate(server);
+    await server.ended;
+    assert.match(server.stderr, /; the cluster: silent, no answer of http:\/\/203\.0\.113\.9:8070"/);
+    assert.equal(reportOf(server.stderr).cluster, "silent");
+    heard.kill("SIGTERM");
+  });
+
   test("a coordinator that releases too early is overruled by what arrives, and the last line says by whom", async () => {
     await using network = await Network.create();
     const cluster = await coordinator(network, "released");

@@ -1,24 +1,28 @@
-/** `npm run build:init`: static binaries for x64 and arm64, as far as there are compilers for them here. */
+/**
+ * `npm run build:init`: static binaries for x64 and arm64, as far as there are compilers for them here. It downloads nothing, and says by which command
+ * the compiler comes that is missing.
+ */
 import { statSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { compileForRelease, packageRoot, programSources } from "./compile.ts";
-import { findCompiler } from "./compilers.ts";
+import { findReleaseCompiler, installZig } from "./compilers.ts";
 import type { Architecture } from "./index.ts";
 
 const architectures: readonly Architecture[] = ["x64", "arm64"];
-const missing = architectures.filter((architecture) => !build(architecture));
-if (missing.length === architectures.length) process.exitCode = 1;
+const built = architectures.filter(build);
+if (built.length < architectures.length)
+  process.stderr.write(`${installZig}   brings a compiler for both processors (170 kB each)\n`);
+if (built.length === 0) process.exitCode = 1;
 
 function build(architecture: Architecture): boolean {
-  const compiler = findCompiler(architecture);
+  const compiler = findReleaseCompiler(architecture);
   if (!compiler) {
-    process.stderr.write(
-      `no compiler for ${architecture}: install ${architecture === "x64" ? "musl-tools or gcc" : "gcc-aarch64-linux-gnu and libc6-dev-arm64-cross"}\n`,
-    );
+    process.stderr.write(`lameduck-init-${architecture} is not built: there is no C compiler for it here\n`);
     return false;
   }
   const output = join(packageRoot, "dist", `lameduck-init-${architecture}`);
-  compileForRelease(compiler.command, programSources(), output);
-  process.stdout.write(`${output}: ${statSync(output).size} bytes (${compiler.libc}, ${compiler.command})\n`);
+  compileForRelease(compiler, programSources(), output);
+  const command = [relative(packageRoot, compiler.command), ...compiler.first].join(" ");
+  process.stdout.write(`${output}: ${statSync(output).size} bytes (${compiler.libc}, ${command})\n`);
   return true;
 }

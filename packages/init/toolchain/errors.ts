@@ -8,7 +8,7 @@ export const initErrors = {
   LAMEDUCK_BAD_CHOICE: "choose one of the values that are named",
   LAMEDUCK_MISSING_COMMAND: "name the program to run: lameduck-init [options] -- PROGRAM [ARGUMENTS]",
   LAMEDUCK_INIT_NOT_BUILT:
-    "install @lameduck/init again, or run `npm run build:init` in a clone of the repository (Debian: musl-tools)",
+    "install @lameduck/init again, or run `npm run build:init` in a clone of the repository",
 } as const;
 
 /** The binary is not there. */

@@ -7,6 +7,7 @@ import { mistake } from "./errors.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import { Evidence } from "./hold/evidence.ts";
 import { Hold, type HoldEnd } from "./hold/hold.ts";
+import { Holder } from "./hold/holders.ts";
 import { Hooks, type HookFunction, type HookOptions, type HookPhase } from "./closing/hooks.ts";
 import { makeLog } from "./reports/log.ts";
 import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
@@ -38,6 +39,7 @@ export class Lameduck {
   readonly #stopFile: StopFile | undefined;
   readonly #recording: Recording | undefined;
   readonly #coordinator: Coordinator | undefined;
+  readonly #holder: Holder | undefined;
   readonly #abort = new AbortController();
   readonly #signals: ProcessSignals;
   readonly #manner: Manner;
@@ -65,6 +67,7 @@ export class Lameduck {
       this.#coordinator = new Coordinator(settings.coordinator, this.#evidence, this.#clock, (message) =>
         this.#announcer.notice("coordinator", message),
       );
+    if (this.#coordinator) this.#coordinator.onEnd = () => this.#hold.force();
     this.#hold = new Hold(this.#evidence, this.#watches, this.#clock, settings, this.#recording);
     this.#closing = new Closing(this.#watches, this.#clock, (problem) =>
       this.#announcer.notice("internal", problem),
@@ -75,6 +78,7 @@ export class Lameduck {
       this.#stopFile = new StopFile(settings.stopFile, (message) =>
         this.#announcer.notice("killed", message),
       );
+    if (settings.pod) this.#holder = new Holder(settings.signals, longestHold(settings), settings.pod);
     this.#exits = settings.exit;
     this.#signals = this.#signalsOf(settings);
     for (const server of servers) this.add(server as WatchedServer);
@@ -156,6 +160,7 @@ export class Lameduck {
     for (const warning of this.#settings.warnings)
       if (isNewWarning(warning)) this.#announcer.notice("settings", warning);
     this.#signals.engage();
+    this.#holder?.announce();
   }
 
   #giveUp(watch: ServerWatch, isClosed: boolean): void {
@@ -163,7 +168,9 @@ export class Lameduck {
     if (isClosed && this.#phase !== "serving") return;
     this.#watches.delete(watch);
     watch.detach();
-    if (this.#watches.size === 0) this.#signals.leave();
+    if (this.#watches.size > 0) return;
+    this.#signals.leave();
+    this.#holder?.leave();
   }
 
   /** Work that must be done belongs into a hook. A promise that a listener returns is waited for at `closed`, the last event, alone. */
@@ -227,6 +234,7 @@ export class Lameduck {
   detach(): void {
     for (const undo of this.#atDetach.splice(0)) undo();
     this.#signals.leave();
+    this.#holder?.leave();
     for (const watch of this.#watches) watch.detach();
     this.#watches.clear();
   }
@@ -260,6 +268,7 @@ export class Lameduck {
       stopFile: this.#stopFile,
       recording: this.#recording,
       coordinator: this.#coordinator,
+      holder: this.#holder,
     };
     const owner = {
       exits: () => this.#exits,
@@ -283,4 +292,8 @@ export class Lameduck {
     if (exitCode === null) this.#stopFile?.end();
     this.#signals.end(exitCode);
   }
+}
+
+function longestHold({ drain: { policy, cap } }: Settings): number {
+  return policy.kind === "fixed" ? Math.min(policy.delay, cap) : cap;
 }

@@ -1,3 +1,4 @@
+import { formatDuration } from "@lameduck/drain";
 import { messageOf } from "@lameduck/drain/common";
 import { untilSettled, type Clock } from "./clock.ts";
 import type { Closing } from "./closing/closing.ts";
@@ -9,6 +10,7 @@ import { reportAtBegin, reportAtEnd, reportAtStop } from "./coordinator/report.t
 import type { ClosedEvent, Phase } from "./events.ts";
 import type { Evidence } from "./hold/evidence.ts";
 import type { Hold, HoldEnd } from "./hold/hold.ts";
+import type { HeldBefore, Holder } from "./hold/holders.ts";
 import type { Settings } from "./options/settings.ts";
 import type { Announcer } from "./reports/announce.ts";
 import type { Recording } from "./reports/recording.ts";
@@ -35,6 +37,8 @@ export interface Parts {
   readonly stopFile: StopFile | undefined;
   readonly recording: Recording | undefined;
   readonly coordinator: Coordinator | undefined;
+  /** Undefined outside of a pod. */
+  readonly holder: Holder | undefined;
 }
 
 /** Whoever is terminated. */
@@ -63,7 +67,8 @@ export class Termination {
     const { settings, clock, announcer, watches, evidence, closing, hooks, others } = this.#parts;
     const { stopFile, recording, coordinator } = this.#parts;
     const from = clock.now();
-    const by = deadlinesOf(settings, { from, late, isCrash, hasClosedHooks: hooks.has("closed") });
+    const held = this.#heldBefore();
+    const by = deadlinesOf(settings, { from, late, isCrash, held, hasClosedHooks: hooks.has("closed") });
     const report = new Report(settings, from, by);
     stopFile?.begin(reason, by.kill - from);
     const cap = Math.min(settings.drain.cap, Math.max(1, by.cap - from));
@@ -71,7 +76,7 @@ export class Termination {
     const onExit = this.#reportExit(report);
     const noLongerSurvive = surviveCrashes((message) => announcer.notice("crash", message));
     try {
-      const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, by.cap);
+      const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, by.cap, held);
       const listeners = new Set([...watches].flatMap((watch) => watch.listeners));
       await others.closeThemselves(signalGate(), listeners, () => this.#isListening(), by.cap);
       const closingHooks = lameDuckHooks.then(() => hooks.run("closing", by.requests));
@@ -104,10 +109,19 @@ export class Termination {
   }
 
   /** The lame-duck phase. @returns its hooks, which may outlast it. */
-  async #serveOn(report: Report, reason: string, capAt: number): Promise<{ hooks: Promise<void> }> {
-    const { clock, announcer, evidence, hold, hooks: allHooks, recording, coordinator } = this.#parts;
+  async #serveOn(
+    report: Report,
+    reason: string,
+    capAt: number,
+    held: HeldBefore | undefined,
+  ): Promise<{ hooks: Promise<void> }> {
+    const { clock, announcer, evidence, hold, hooks: allHooks, recording, coordinator, holder } = this.#parts;
     this.#owner.enter("lame-duck");
-    const holding = hold.run(capAt);
+    holder?.begin();
+    const holding = hold.run(capAt, {
+      isSecond: held?.isOver === true,
+      isAsked: () => holder?.isAsked() === true,
+    });
     const begun = report.lameDuck(reason, evidence.requestsInFlight, this.#open());
     void announcer.phase(begun);
     const hooks = allHooks.run("lame-duck", capAt);
@@ -115,6 +129,7 @@ export class Termination {
     if (!this.#isListening() && this.#open() + evidence.leases === 0) hold.force();
     else coordinator?.begin(reportAtBegin(begun));
     const end = await holding;
+    holder?.end();
     this.#owner.held(end);
     const stopped = report.closing(clock.now(), end, this.#open());
     void announcer.phase(stopped);
@@ -123,6 +138,19 @@ export class Termination {
     if (recording) await untilSettled(recording.written, longestWrite);
     this.#owner.close(end);
     return { hooks };
+  }
+
+  /** One of init, hook and library holds. */
+  #heldBefore(): HeldBefore | undefined {
+    const { settings, announcer, holder } = this.#parts;
+    const { drain, deadline } = settings;
+    const held = holder?.before(deadline + drain.prestop, drain.cap);
+    if (held?.isOver === true)
+      announcer.notice(
+        "signal",
+        `lameduck-init (${held.program}) began to hold ${formatDuration(Math.round(held.spent / 100) * 100)} ago: there is no second hold`,
+      );
+    return held;
   }
 
   /** An application that exits by itself ends the termination, too. */

@@ -50,6 +50,17 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     assert.deepEqual(notices(child), []);
   });
 
+  test("a coordinator that was asked to end the hold ends it: forced", async () => {
+    await using coordination = await Coordination.start(waiting);
+    const child = await asked({ ...coordination.environment, LAMEDUCK_FLOOR: "20s" });
+    child.kill();
+    await child.until(() => coordination.asked.some((url) => url.includes("seen=waiting")));
+    coordination.say(`${waiting}end: now\n`);
+    await child.exited;
+    assert.equal(child.event("closing")?.reason, "forced");
+    assert.equal(coordination.last("reason"), "forced");
+  });
+
   test("it tells how the termination goes, until its end", async () => {
     await using coordination = await Coordination.start(released);
     const child = await terminated(coordination.environment);

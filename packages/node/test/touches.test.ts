@@ -54,6 +54,7 @@ const properties: Record<string, string> = {
   "Server: Symbol(@lameduck/node:watched)": nothing,
   "Http2Server: Symbol(@lameduck/node:watched)": nothing,
   "Http2SecureServer: Symbol(@lameduck/node:watched)": nothing,
+  "process: Symbol(@lameduck/node:holders)": nothing,
   "process: Symbol(@lameduck/node:signals)": nothing,
   "process: emit": "SIGTERM waits for the hold; anything else is passed on",
 };

@@ -15,6 +15,7 @@
 static const char help[] =
 	"lameduck-init [options] -- PROGRAM [ARGUMENTS]   as PID 1: holds SIGTERM until traffic has moved away\n"
 	"lameduck-init wait [options]                     as preStop hook: returns when traffic has moved away\n"
+	"lameduck-init end                                ends the holds of its container now, for kubectl exec\n"
 	"\n"
 	"  lameduck-init --grace 30s --signal TERM=QUIT -- nginx -g \"daemon off;\"\n"
 	"  lameduck-init wait --grace 30s\n"
@@ -81,6 +82,8 @@ static const char help[] =
 	"\n"
 	"Exit codes: the program's own, 128 + n if signal n ended it, 127 not found, 126 not executable, 2 usage, 3 internal.\n"
 	"wait: 0 hold is over, 1 --wait-for, --wait-gone or --then failed, 137 PID 1 has ended after --then, 2 usage.\n"
+	"end: 0 the holds have ended, 1 nothing is held, 4 a holder could not be told or did not end within 5 s.\n"
+	"Where the program is @lameduck/node's, and it would hold by itself at the signal, init and wait leave the hold to it.\n"
 	"Called by the name tini or dumb-init it behaves as that program does, and holds only if an option of the hold is set.\n";
 
 static const char license[] =

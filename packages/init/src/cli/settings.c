@@ -148,11 +148,18 @@ bool settings_read(struct settings *settings, int argc, char *const *argv, struc
 	if (settings->personality == PERSONALITY_OWN && argc > 1 && strcmp(argv[1], "wait") == 0) {
 		settings->action = ACTION_WAIT;
 		next = 2;
+	} else if (settings->personality == PERSONALITY_OWN && argc > 1 && strcmp(argv[1], "end") == 0) {
+		settings->action = ACTION_END;
+		next = 2;
 	}
 	struct error of_arguments;
 	if (!flags_from_arguments(settings, argc, argv, &next, understood ? error : &of_arguments))
 		return false;
-	/* Help is for those who have made a mistake. */
+	if (settings->action == ACTION_END && next < argc) {
+		error_set(error, ERROR_UNKNOWN_OPTION, argv[next], "end takes no argument: it ends all holds of this container");
+		return false;
+	}
+	/* Help is for those who have made a mistake; and a hold can be ended whatever the variables of the container say. */
 	if (settings->action != ACTION_RUN && settings->action != ACTION_WAIT)
 		return true;
 	if (!understood)

@@ -8,7 +8,7 @@
 /* By which name we were called: each behaves as the program of that name does. */
 enum personality { PERSONALITY_OWN, PERSONALITY_TINI, PERSONALITY_DUMB_INIT };
 
-enum action { ACTION_RUN, ACTION_WAIT, ACTION_HELP, ACTION_VERSION, ACTION_LICENSE };
+enum action { ACTION_RUN, ACTION_WAIT, ACTION_END, ACTION_HELP, ACTION_VERSION, ACTION_LICENSE };
 
 struct settings {
 	enum personality personality;

@@ -11,6 +11,11 @@
 
 enum { LONGEST_VARIABLE = 48 };
 
+/* Variables of the library for Node, whose server may run below, and which resemble ours. */
+static const char of_library[] = "LAMEDUCK_SIGNALS";
+/* Tells the program that a lameduck-init is its parent, or an ancestor, and which process that is. */
+static const char of_init[] = "LAMEDUCK_INIT";
+
 static const char *variable_of(const struct flag *flag, char name[LONGEST_VARIABLE])
 {
 	snprintf(name, LONGEST_VARIABLE, "LAMEDUCK_%s", flag->name);
@@ -73,13 +78,32 @@ bool flags_from_environment(struct settings *settings, struct error *error)
 	return true;
 }
 
-/* Variables of the library for Node, whose server may run below, and which resemble ours. */
-static const char of_library[] = "LAMEDUCK_SIGNALS";
+void tell_program(const struct settings *settings)
+{
+	const struct drain_options *told = &settings->decision;
+	const struct {
+		const char *name, *value;
+	} variables[] = {
+		{ "LAMEDUCK_GRACE_PERIOD", told->grace }, { "LAMEDUCK_PRESTOP", told->prestop },
+		{ "LAMEDUCK_RESERVE", told->reserve },	  { "LAMEDUCK_FLOOR", told->floor },
+		{ "LAMEDUCK_CAP", told->cap },		  { "LAMEDUCK_POLICY", told->policy },
+		{ "LAMEDUCK_DELAY", told->delay },	  { "LAMEDUCK_WINDOW", told->window },
+		{ "LAMEDUCK_LOSS_BUDGET", told->loss_budget }, { "LAMEDUCK_CONVERGENCE", told->convergence },
+	};
+	char pid[16];
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+		if (variables[i].value)
+			setenv(variables[i].name, variables[i].value, 1);
+	snprintf(pid, sizeof pid, "%d", (int)getpid());
+	setenv(of_init, pid, 1);
+}
 
 static bool is_known(const char *name, size_t length)
 {
-	if (strlen(of_library) == length && memcmp(of_library, name, length) == 0)
-		return true;
+	static const char *const others[] = { of_library, of_init };
+	for (size_t i = 0; i < 2; i++)
+		if (strlen(others[i]) == length && memcmp(others[i], name, length) == 0)
+			return true;
 	for (size_t i = 0; i < flag_count; i++) {
 		char known[LONGEST_VARIABLE];
 		if (strlen(variable_of(&flags[i], known)) == length && memcmp(known, name, length) == 0)

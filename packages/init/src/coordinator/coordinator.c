@@ -34,6 +34,7 @@ void coordinator_begin(struct coordinator *coordinator, const struct coordinator
 	coordinator->logger = logger;
 	coordinator->on = place->url != NULL;
 	coordinator->found = coordinator->looking = coordinator->silent = coordinator->version_noted = false;
+	coordinator->ends_hold = false;
 	coordinator->status = (struct status){ .state = STATUS_NOTHING, .released = NAN, .consistency = place->consistency };
 	coordinator->seen = STATUS_NOTHING;
 	coordinator->turn = coordinator->failures = 0;
@@ -173,6 +174,7 @@ static bool keeps_release(const struct status *before, const struct status *stat
 static void take(struct coordinator *coordinator, const struct status *status, double now)
 {
 	coordinator->seen = status->state;
+	coordinator->ends_hold = coordinator->ends_hold || status->end;
 	if (status->state == STATUS_RELEASED)
 		coordinator->ask_at = now + pause_once_released;
 	if (!keeps_release(&coordinator->status, status))

@@ -30,6 +30,7 @@ struct coordinator {
 	struct http_answer answer;
 	struct status status; /* latest answer that counts; STATUS_NOTHING where there is none */
 	enum status_state seen; /* of the latest answer */
+	bool ends_hold; /* an answer has said so */
 	double ask_at;
 	double find_at;
 	double report_at;

@@ -63,6 +63,8 @@ static void read_value(struct status *status, const char *key, const char *value
 		memcpy(status->behind, value, sizeof status->behind);
 	else if (strcmp(key, "last") == 0)
 		memcpy(status->last, value, sizeof status->last);
+	else if (strcmp(key, "end") == 0)
+		status->end = strcmp(value, "now") == 0;
 	else if (strcmp(key, "mode") == 0 && strcmp(value, "consistency") == 0)
 		status->consistency = true;
 	else if (strcmp(key, "mode") == 0 && strcmp(value, "availability") == 0)

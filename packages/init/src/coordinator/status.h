@@ -17,6 +17,7 @@ struct status {
 	unsigned reported, relevant; /* consumers; 0 of 0 where it does not say */
 	char behind[STATUS_NAMES];
 	char last[STATUS_NAMES]; /* who let go last */
+	bool end; /* somebody has asked for the end of the hold */
 	bool consistency; /* nobody is left out for being silent */
 };
 

@@ -107,6 +107,8 @@ static void observe(struct hold *hold, double now)
 void cluster_step(struct hold *hold, double now)
 {
 	coordinator_step(&hold->coordinator, now);
+	if (hold->coordinator.ends_hold && !hold->forced)
+		hold_force(hold, "the coordinator was asked to end it", now);
 	enum cluster_says says = state_for_decision(hold);
 	if (says != hold->cluster) {
 		hold->cluster = says;

@@ -69,19 +69,28 @@ static void add_course_fields(struct writer *text, const struct hold *hold, cons
 	text_add(text, "]");
 }
 
-static const char *state_of_cluster(const struct hold *hold)
+/* ms: whoever has not answered in a hold of this length is silent, also before that is certain. */
+static const double answer_due = 500;
+
+static bool is_silent(const struct hold *hold, double now)
 {
-	return hold->coordinator.silent ? "silent" : status_state_names[hold->coordinator.status.state];
+	const struct coordinator *coordinator = &hold->coordinator;
+	return coordinator->silent || (coordinator->status.state == STATUS_NOTHING && now - hold->began >= answer_due);
 }
 
-static void add_cluster_fields(struct writer *text, const struct hold *hold)
+static const char *state_of_cluster(const struct hold *hold, double now)
+{
+	return is_silent(hold, now) ? "silent" : status_state_names[hold->coordinator.status.state];
+}
+
+static void add_cluster_fields(struct writer *text, const struct hold *hold, double now)
 {
 	const struct status *status = &hold->coordinator.status;
 	const struct release *release = &hold->drain.release;
 	char escaped[2 * STATUS_NAMES];
 	if (!hold->coordinator.on)
 		return;
-	text_add(text, ",\"cluster\":\"%s\",\"consumers\":\"%u/%u\"", state_of_cluster(hold), status->reported, status->relevant);
+	text_add(text, ",\"cluster\":\"%s\",\"consumers\":\"%u/%u\"", state_of_cluster(hold, now), status->reported, status->relevant);
 	if (*status->behind)
 		text_add(text, ",\"behind\":\"%s\"", json_escape(status->behind, escaped, sizeof escaped));
 	if (release->given)
@@ -91,12 +100,12 @@ static void add_cluster_fields(struct writer *text, const struct hold *hold)
 }
 
 /* "; the cluster: waiting, 4/5 consumers, behind: kube-proxy/node5". */
-static void add_cluster(struct writer *text, const struct hold *hold)
+static void add_cluster(struct writer *text, const struct hold *hold, double now)
 {
 	const struct status *status = &hold->coordinator.status;
 	if (!hold->coordinator.on)
 		return;
-	text_add(text, "; the cluster: %s", state_of_cluster(hold));
+	text_add(text, "; the cluster: %s", state_of_cluster(hold, now));
 	if (status->relevant > 0)
 		text_add(text, ", %u/%u consumers", status->reported, status->relevant);
 	if (*status->behind)
@@ -131,7 +140,7 @@ static void fields_of_end(const struct hold *hold, const struct explanation *exp
 	add_evidence(&text, traffic->evidence, "\",\"");
 	text_add(&text, "%s]", quote);
 	add_course_fields(&text, hold, explanation, now);
-	add_cluster_fields(&text, hold);
+	add_cluster_fields(&text, hold, now);
 }
 
 void report_begin(const struct hold *hold, const char *why, double now)
@@ -165,6 +174,8 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 		text_add(&text, ", last arrival %s before the end",
 		    format_duration(floor(now - traffic->last_arrival), duration, sizeof duration));
 	text_add(&text, ", %.0f in flight, %zu open; %s", traffic->in_flight, traffic->open, and_then);
+	if (hold->coordinator.on && is_silent(hold, now))
+		text_add(&text, "; the cluster: silent, no answer of %s", hold->coordinator.place->url);
 	if (!traffic->evidence)
 		text_add(&text, " (no evidence: nothing tells of our ports, so only the floor was held)");
 	fields_of_end(hold, &explanation, fields, sizeof fields, now);
@@ -189,13 +200,13 @@ void report_now(const struct hold *hold, double now)
 		text_add(&text, ", until %s at %s",
 		    format_duration(hold->decision.until - hold->began, until, sizeof until),
 		    hold->decision.waiting_for == WAIT_IN_FLIGHT ? "the latest" : "the earliest");
-	add_cluster(&text, hold);
+	add_cluster(&text, hold, now);
 	text_add(&text, "; sees ");
 	add_evidence(&text, traffic->evidence, ", ");
 	struct writer field = { fields, sizeof fields };
 	text_add(&field, "\"event\":\"seen\",\"held_ms\":%.0f,\"senders\":%zu", now - hold->began,
 	    hold->drain.senders.count);
 	add_counts(&field, hold, now);
-	add_cluster_fields(&field, hold);
+	add_cluster_fields(&field, hold, now);
 	log_with(hold->logger, LOG_NOTE, fields, line);
 }

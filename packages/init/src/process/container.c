@@ -32,12 +32,18 @@ static bool read_stat(pid_t pid, int field, uint64_t *value)
 	return at && read_decimal(at + 1, value);
 }
 
-static struct main_process described(pid_t pid)
+struct main_process process_of(pid_t pid)
 {
 	struct main_process process = { .pid = pid };
 	if (!read_stat(pid, FIELD_STARTED, &process.started))
 		process.started = 0;
 	return process;
+}
+
+bool is_alive(const struct main_process *process)
+{
+	uint64_t started;
+	return read_stat(process->pid, FIELD_STARTED, &started) && started == process->started;
 }
 
 static bool in_cgroup(pid_t pid, const char *cgroup)
@@ -56,7 +62,7 @@ static bool comes_from_outside(pid_t pid)
 struct main_process find_main_process(void)
 {
 	char cgroup[4096];
-	struct main_process oldest = described(1);
+	struct main_process oldest = process_of(1);
 	if (read_of(getpid(), "cgroup", cgroup, sizeof cgroup) <= 0 || in_cgroup(1, cgroup))
 		return oldest;
 	DIR *directory = opendir("/proc");
@@ -65,7 +71,7 @@ struct main_process find_main_process(void)
 		pid_t pid = (pid_t)atoi(entry->d_name);
 		if (pid <= 1 || pid == getpid() || !comes_from_outside(pid) || !in_cgroup(pid, cgroup))
 			continue;
-		struct main_process process = described(pid);
+		struct main_process process = process_of(pid);
 		if (!found || process.started < oldest.started)
 			oldest = process;
 		found = true;

@@ -14,6 +14,10 @@ struct main_process {
 	uint64_t started; /* ticks since boot; 0 where it cannot be read */
 };
 
+struct main_process process_of(pid_t pid);
+/* And is no other that has its number now. */
+bool is_alive(const struct main_process *process);
+
 /* PID 1, unless the pod shares one process namespace: then the oldest process in our cgroup that was started from outside. */
 struct main_process find_main_process(void);
 

@@ -117,5 +117,6 @@ struct arrived_signal next_signal(int fd)
 	while (got < 0 && errno == EINTR);
 	if (got != sizeof info)
 		return (struct arrived_signal){ 0 };
-	return (struct arrived_signal){ .number = (int)info.ssi_signo, .from = (int)info.ssi_pid };
+	return (struct arrived_signal){ .number = (int)info.ssi_signo, .from = (int)info.ssi_pid,
+					.by_process = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE };
 }

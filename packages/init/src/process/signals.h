@@ -39,6 +39,7 @@ int open_signals(signal_mask mask);
 struct arrived_signal {
 	int number;
 	int from; /* process, 0 where unknown or outside */
+	bool by_process; /* sent by one, not by the kernel */
 };
 
 /* Blocks until a signal comes. */

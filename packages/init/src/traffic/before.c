@@ -13,6 +13,9 @@
 /* ms. Senders of a new pod come one by one, at irregular intervals. Their usual rates are those of the time after. */
 static const double beginning = 10000;
 
+/* Seconds for which the kernel keeps the trace of a connection. */
+static const double visible = 60;
+
 /* Connections without a trace may be of other senders: no rate is taken for more than twice that of its trace. */
 static const double least_traced = 0.5;
 
@@ -53,6 +56,15 @@ static bool was_probe(struct probes *probes, const struct past_connection *past)
 	return probes_explain(probes, &past->peer, SIZE_UNKNOWN, past->at) || probes_are_all(probes, &past->peer);
 }
 
+/*
+ * Nobody sends to a pod before a probe has found it ready. So of a pod with a probe whose whole life is still visible, the first to connect was the
+ * kubelet: many networks have a gateway from which it does not probe.
+ */
+static bool is_young(const struct traffic *traffic)
+{
+	return !traffic->probes.periods.assumed && namespace_age() < visible;
+}
+
 double learn_past(struct traffic *traffic, const struct baseline *baseline)
 {
 	static struct history history;
@@ -67,6 +79,8 @@ double learn_past(struct traffic *traffic, const struct baseline *baseline)
 	double first = history.past[0].at;
 	double settled = fmin(first + beginning, (first + traffic->began) / 2);
 	bool has_settled = false;
+	if (history.count > 0 && is_young(traffic))
+		probes_come_from(&traffic->probes, &history.past[0].peer);
 	for (size_t i = 0; i < history.count; i++)
 		probes_note(&traffic->probes, &history.past[i].peer, SIZE_UNKNOWN, history.past[i].at);
 	for (size_t i = 0; i < history.count; i++) {

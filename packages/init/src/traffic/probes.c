@@ -155,3 +155,35 @@ bool probes_are_all(struct probes *probes, const struct address *peer)
 	}
 	return any && (double)any->rhythm.count <= most;
 }
+
+void probes_come_from(struct probes *probes, const struct address *peer)
+{
+	if (probes->likely_count < MOST_LIKELY)
+		probes->likely[probes->likely_count++] = *peer;
+}
+
+static bool is_likely(const struct probes *probes, const struct address *peer)
+{
+	for (size_t i = 0; i < probes->likely_count; i++)
+		if (address_equal(&probes->likely[i], peer))
+			return true;
+	return false;
+}
+
+bool probes_may_be(const struct probes *probes, const struct address *peer, double at)
+{
+	double first = at;
+	size_t count = 0, most = 0;
+	if (!is_likely(probes, peer))
+		return false;
+	for (size_t i = 0; i < probes->count; i++) {
+		const struct prober *prober = &probes->probers[i];
+		if (!address_equal(&prober->peer, peer))
+			continue;
+		count += prober->rhythm.count;
+		first = fmin(first, prober->rhythm.first);
+	}
+	for (size_t i = 0; i < probes->periods.count; i++)
+		most += 1 + (size_t)((at - first + LATEST) / probes->periods.each[i]);
+	return count <= most;
+}

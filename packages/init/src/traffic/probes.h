@@ -27,8 +27,13 @@ struct prober {
 	bool by_period; /* a prober by the configured periods; its rhythm may not be known yet */
 };
 
+/* The default gateway, and who was first to connect to a young pod. */
+enum { MOST_LIKELY = 2 };
+
 struct probes {
 	struct ignored_peers ignored;
+	struct address likely[MOST_LIKELY]; /* from where the kubelet may probe */
+	size_t likely_count;
 	struct probe_periods periods;
 	struct prober probers[MOST_PROBERS];
 	size_t count;
@@ -51,6 +56,14 @@ bool probes_explain(const struct probes *probes, const struct address *peer, uin
 
 /* Whether the connections of `peer` of unknown size are no more than its probes would be. */
 bool probes_are_all(struct probes *probes, const struct address *peer);
+
+void probes_come_from(struct probes *probes, const struct address *peer);
+
+/*
+ * Whether a connection of `peer` may be a probe, though nothing shows it yet: the kubelet may probe from there, and there have been no more connections than
+ * its probes make.
+ */
+bool probes_may_be(const struct probes *probes, const struct address *peer, double at);
 
 /* Whether `peer` is known to be a prober; `by_size`: by one number of bytes. */
 bool probes_expect(const struct probes *probes, const struct address *peer, bool by_size);

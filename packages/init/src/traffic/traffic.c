@@ -84,9 +84,15 @@ void traffic_request_on_old(struct traffic *traffic, const char *sender, double 
 	observe(traffic, (struct observation){ .type = SEEN_CONNECTION, .at = at, .name = sender, .old = true });
 }
 
+/*
+ * In a young pod the kubelet's probes are not known yet. What may be one is an arrival like any other, but it disproves no release: it is told as if it
+ * might have come before.
+ */
 void traffic_arrive_from(struct traffic *traffic, const struct address *peer, uint64_t size, double at, double since)
 {
 	char name[ADDRESS_TEXT];
+	if (size != SIZE_UNKNOWN && probes_may_be(&traffic->probes, peer, at))
+		since = 0;
 	arrivals_keep(&traffic->arrivals, peer, size, at, since);
 	note_opening(traffic, peer, at);
 	traffic_arrive(traffic, address_format(peer, name), at, since);
@@ -135,6 +141,9 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->probes.ignored = settings->ignored_peers;
 	traffic->probes.periods = settings->probe_periods;
 	probe_periods_default(&traffic->probes.periods);
+	struct address gateway;
+	if (default_gateway(&gateway))
+		probes_come_from(&traffic->probes, &gateway);
 	traffic->host_network = is_host_network();
 	traffic->events = -1;
 	pooled_peers_init(&traffic->pooled_peers);

@@ -1,4 +1,5 @@
 import { unforeseen } from "@lameduck/drain";
+import type { HeldBefore } from "../hold/holders.ts";
 import type { Settings } from "../options/settings.ts";
 
 /** What a crash leaves of the hold, milliseconds: to let in who waits in the accept queue already. */
@@ -23,21 +24,35 @@ export interface Termination {
   /** How long ago the signal was sent, milliseconds. */
   readonly late: number;
   readonly isCrash: boolean;
+  /** The init or a preStop hook has held before, within the same grace period. */
+  readonly held: HeldBefore | undefined;
   /** Hooks that run after the last request. */
   readonly hasClosedHooks: boolean;
 }
 
 export function deadlinesOf(
-  { drain, deadline }: Settings,
-  { from, late, isCrash, hasClosedHooks }: Termination,
+  { drain, deadline, ramp }: Settings,
+  { from, late, isCrash, held, hasClosedHooks }: Termination,
 ): Deadlines {
   // However late the signal: the floor for senders and the reserve for requests in flight matter more than the estimated lateness.
   const counted = Math.min(late, drain.cap - drain.floor);
   const spent = isCrash ? Math.max(0, drain.cap - lastTurns) : counted;
-  const cap = from + drain.cap - spent;
-  const kill = from + deadline - spent;
+  const [cap, kill] = held
+    ? afterAnother(held, from, { drain, deadline, ramp })
+    : [from + drain.cap - spent, from + deadline - spent];
   const reserve = kill - cap;
   const hooks = kill - unforeseen(reserve);
   // Half of the reserve belongs to hooks that come after the last request.
   return { late: counted, cap, requests: hasClosedHooks ? cap + reserve / 2 : hooks, hooks, kill };
+}
+
+/** The grace period began when the other began to hold, or with the hook. What it has left is for asking clients to leave, and for closing. */
+function afterAnother(
+  { program, spent, isOver }: HeldBefore,
+  from: number,
+  { drain, deadline, ramp }: Pick<Settings, "drain" | "deadline" | "ramp">,
+): [cap: number, kill: number] {
+  const left = Math.max(0, drain.cap - spent);
+  const whole = program === "wait" ? deadline + drain.prestop : deadline;
+  return [from + (isOver ? Math.min(ramp, left) : left), from + Math.max(left, whole - spent)];
 }

@@ -13,6 +13,8 @@ export interface Answer {
   /** Who let go last. */
   readonly last: string | undefined;
   readonly basis: string | undefined;
+  /** Somebody has asked for the end of the hold. */
+  readonly endsHold: boolean;
   readonly mode: "availability" | "consistency" | undefined;
 }
 
@@ -53,6 +55,7 @@ export function parseAnswer(text: string): Answer {
     behind: shownOf("behind"),
     last: shownOf("last"),
     basis: shownOf("basis"),
+    endsHold: fields.get("end") === "now",
     mode: modes.find((each) => each === fields.get("mode")),
   };
 }

@@ -51,6 +51,8 @@ export class Coordinator {
   readonly #requests: Requests | undefined;
   /** Matters that have been logged. */
   readonly #logged = new Set<string>();
+  /** Somebody has asked it to end the hold. */
+  onEnd: () => void = () => {};
   #mode: Mode;
   #answer: Answer | undefined;
   /** The state that the latest answer had. */
@@ -154,10 +156,11 @@ export class Coordinator {
   }
 
   #take(answer: Answer): void {
-    const { state, releasedFor, consumers, last, behind, mode } = answer;
+    const { state, releasedFor, consumers, last, behind, mode, endsHold } = answer;
     this.#seen = state;
     this.#isSilent = false;
     this.#mode = mode ?? this.#mode;
+    if (endsHold) this.onEnd();
     // A release stays valid: another replica may not know of it yet. Only a pod that is published again is no longer released.
     if (this.#answer?.state === "released" && state !== "released" && !answer.isPublished) return;
     this.#answer = answer;

@@ -7,6 +7,17 @@ import type { Evidence } from "./evidence.ts";
 /** Interval of the hold's timer. A blocked event loop is noticed from twice this time on. */
 const tickPeriod = 20;
 
+/** What makes one hold different from others. */
+export interface Manner {
+  /** Another has held before: clients are asked to leave from the beginning, and nothing else is waited for. */
+  readonly isSecond: boolean;
+  /** Whether somebody has asked for its end. */
+  readonly isAsked: () => boolean;
+}
+
+/** Milliseconds between two looks whether somebody has. */
+const askPeriod = 200;
+
 export interface HoldEnd {
   readonly reason: StopReason;
   readonly explanation: Explanation;
@@ -74,16 +85,21 @@ export class Hold {
   }
 
   /** @param capAt when it must be over, which for a signal that came late is before the cap has passed. */
-  async run(capAt: number): Promise<HoldEnd> {
+  async run(capAt: number, { isSecond, isAsked }: Manner): Promise<HoldEnd> {
     const from = this.#clock.now();
     const { drain } = this.#evidence;
     this.#conditions = new Conditions(drain, from);
     this.#evidence.observe({ type: "termination", at: from });
     for (const watch of this.#watches) watch.hold();
     let until = from;
+    let askAt = from;
     for (;;) {
       const now = this.#clock.now();
-      this.#hint(now - from);
+      this.#hint(now - from, isSecond ? 0 : this.#hintAt);
+      if (now >= askAt) {
+        askAt = now + askPeriod;
+        if (isAsked()) this.force();
+      }
       for (const watch of this.#watches) watch.tick();
       if (this.#ask || now >= until) {
         this.#ask = false;
@@ -95,7 +111,7 @@ export class Hold {
     }
     const end = this.#clock.now();
     const decision = this.#decide(end);
-    const reason = decision.stop ? decision.reason : "cap";
+    const reason = decision.stop ? decision.reason : isSecond ? "delay" : "cap";
     this.#recording?.end(end, reason);
     this.#end = {
       reason,
@@ -127,9 +143,9 @@ export class Hold {
     return sum;
   }
 
-  #hint(held: number): void {
-    if (held < this.#hintAt) return;
-    const share = this.#ramp === 0 ? 1 : Math.min(1, (held - this.#hintAt) / this.#ramp);
+  #hint(held: number, from: number): void {
+    if (held < from) return;
+    const share = this.#ramp === 0 ? 1 : Math.min(1, (held - from) / this.#ramp);
     for (const watch of this.#watches) watch.hint(share);
   }
 

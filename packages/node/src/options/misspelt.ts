@@ -11,7 +11,7 @@ const ofService =
   /^LAMEDUCK(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
 
 /** Variables of lameduck-init that resemble ours. */
-const ofInit = ["SIGNAL", "GRACE"];
+const ofInit = ["SIGNAL", "GRACE", "INIT"];
 
 /** The name that both lameduck-init and the library read. */
 const gracePeriod = "LAMEDUCK_GRACE_PERIOD";

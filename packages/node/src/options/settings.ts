@@ -102,6 +102,8 @@ export interface Settings {
   readonly trace: string | undefined;
   /** Undefined where nobody is to be asked. */
   readonly coordinator: CoordinatorSettings | undefined;
+  /** The environment of a process in a pod; undefined elsewhere. */
+  readonly pod: Environment | undefined;
   /** Possible mistakes. Each is reported once. */
   readonly warnings: readonly string[];
 }
@@ -159,6 +161,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     stopFile: parsePath("stopFile", options.stopFile, environment["LAMEDUCK_STOP_FILE"]),
     trace: trace.path,
     coordinator: coordinator.isMeant || isOfCluster(drain) ? coordinator : undefined,
+    pod: isInKubernetes(environment) ? environment : undefined,
     warnings: [...warnings, ...warningsAbout(merged, drain, environment)],
   });
 }
