@@ -30,7 +30,7 @@ const missing: [number, unknown] = [
   { kind: "Status", status: "Failure", reason: "NotFound", message: "none" },
 ];
 const isCollection = (path: string): boolean =>
-  /(namespaces|leases|pods|deployments|services|nodes|configmaps|drainpolicies|admissionpolicies|admissionpolicybindings)$/.test(
+  /(namespaces|leases|pods|deployments|services|nodes|configmaps|drainpolicies|networkpolicies|admissionpolicies|admissionpolicybindings)$/.test(
     path,
   );
 
@@ -197,8 +197,13 @@ export class Cluster {
     }
     const same = JSON.stringify(before?.["applied"]) === JSON.stringify(given);
     const version = Number(before?.metadata.resourceVersion ?? 0) + (same ? 0 : 1);
+    const available = this.isReady ? 2 : 0;
     const status =
-      given.kind === "Deployment" ? { updatedReplicas: 2, availableReplicas: this.isReady ? 2 : 0 } : {};
+      given.kind === "Deployment"
+        ? { updatedReplicas: 2, availableReplicas: available }
+        : given.kind === "DaemonSet"
+          ? { desiredNumberScheduled: 5, numberAvailable: 5 }
+          : {};
     const metadata = { ...given.metadata, resourceVersion: String(version) };
     this.put(path, { ...given, metadata, status, applied: given });
     return [before ? 200 : 201, this.objects.get(path)];

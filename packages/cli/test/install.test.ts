@@ -111,9 +111,11 @@ describe("lameduck install", () => {
     assert.ok(cluster.objects.has(coordinator));
     assert.ok(cluster.objects.has("/api/v1/namespaces/lameduck-node"));
     const pods = "/api/v1/namespaces/lameduck-system/pods";
+    const policies = "/apis/networking.k8s.io/v1/namespaces/lameduck-system/networkpolicies";
     const labels = { "app.kubernetes.io/name": "lameduck", "app.kubernetes.io/component": "coordinator" };
     for (const name of ["one", "two"])
       cluster.put(`${pods}/${name}`, { kind: "Pod", metadata: { labels }, spec: { containers: [] } });
+    cluster.put(`${policies}/all`, { kind: "NetworkPolicy", metadata: {}, spec: { podSelector: {} } });
     cluster.put(`${pods}/one:9090/proxy/status`, {
       kind: "Status",
       metadata: {},
@@ -136,7 +138,10 @@ describe("lameduck install", () => {
       missing: ["node3"],
       unread: [{ name: "endpointslices", state: "unheard" }],
     });
-    const { out } = await cluster.lameduck("status");
+    const { out, code: found } = await cluster.lameduck("status");
+    assert.equal(found, 1);
+    assert.match(out, /^acknowledgements: 2 of 2 coordinators ready, 5 of 5 watchers ready$/m);
+    assert.match(out, /NetworkPolicy lameduck-coordinator, all lets nobody in to port 9090.*--metrics-from/);
     assert.match(
       out,
       /one: 2 consumers report, mode availability unless .*; 4 pods terminate, 1 of them released/,
@@ -266,14 +271,20 @@ describe("lameduck install", () => {
     cluster.isReady = false;
     cluster.put("/api/v1/namespaces/lameduck-system/pods/a", {
       kind: "Pod",
-      metadata: { labels: { "app.kubernetes.io/name": "lameduck" } },
+      metadata: {
+        labels: { "app.kubernetes.io/name": "lameduck", "app.kubernetes.io/component": "webhook" },
+      },
+      spec: { containers: [] },
       status: {
         containerStatuses: [{ name: "w", state: { waiting: { reason: "ErrImagePull", message: "no" } } }],
       },
     });
     const { code, err } = await cluster.lameduck("install", "--yes", "--timeout", "1s");
     assert.equal(code, 4);
-    assert.match(err, /0 of 2 replicas are ready: ErrImagePull no \[LAMEDUCK_NOT_READY\]/);
+    assert.match(
+      err,
+      /0 of 2 replicas are ready: ErrImagePull no; in force meanwhile: nothing, .* \[LAMEDUCK_NOT_READY\]/,
+    );
   });
 
   for (const [name, prepare, args, words, code] of [

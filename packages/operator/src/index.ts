@@ -6,6 +6,7 @@ export { architecturesOf } from "./exposure/cluster-view.ts";
 export { heldDeletionsConfiguration } from "./deletions/call/configuration.ts";
 export { restoreAll } from "./deletions/restorer.ts";
 export type { CoordinatorStatus } from "./coordinator/status.ts";
+export type { TerminatingPod, TerminatingPods } from "./coordinator/terminating.ts";
 export { OperatorError, operatorErrors } from "./errors.ts";
 export { carrierKeys, initFile, registerFile } from "./inject/carrier.ts";
 export { inject } from "./inject/inject.ts";

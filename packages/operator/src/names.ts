@@ -72,7 +72,13 @@ export const operatorNames = {
     ports: { protocol: 8070, metrics: 9090 },
     /** The audience of the tokens that consumers and pods show. Tokens for the API server are not accepted here. */
     audience: "lameduck",
-    paths: { pods: "/v1/pods", consumers: "/v1/consumers", holds: "/v1/holds", status: "/status" },
+    paths: {
+      pods: "/v1/pods",
+      consumers: "/v1/consumers",
+      holds: "/v1/holds",
+      status: "/status",
+      terminating: "/terminating",
+    },
   },
   /** Who reports for the proxy of each node: packages/operator/src/watcher. */
   watcher: {
@@ -80,6 +86,8 @@ export const operatorNames = {
     namespace: "lameduck-node",
     /** DaemonSet, ServiceAccount. */
     workload: "lameduck-watcher",
+    /** Of the node itself, on its loopback address. */
+    livePort: 8071,
   },
 } as const;
 

@@ -1,5 +1,5 @@
 import { operatorNames } from "@lameduck/operator";
-import { orUndefined, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
 import { badOption, CliError } from "../errors.ts";
 import { ifReadable } from "./facts.ts";
 
@@ -31,7 +31,7 @@ export async function mustNotBeHelms(client: KubernetesClient): Promise<void> {
 /** "NAMESPACE/NAME" of the release that has installed Lameduck. Its CRD is there in either mode. */
 export async function helmRelease(client: KubernetesClient): Promise<string | undefined> {
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/drainpolicies.lameduck.dev";
-  const definition = await orUndefined(client.get<KubernetesObject>(path), 404);
+  const definition = await ifReadable(client.get<KubernetesObject>(path));
   const { annotations = {} } = definition?.metadata ?? {};
   const name = annotations["meta.helm.sh/release-name"];
   return name && `${annotations["meta.helm.sh/release-namespace"]}/${name}`;

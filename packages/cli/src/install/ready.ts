@@ -1,14 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  orUndefined,
-  type KubernetesClient,
-  type KubernetesObject,
-  type Pod,
-  type Workload,
-} from "@lameduck/kube";
+import { orUndefined, type KubernetesClient, type KubernetesObject, type Workload } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/operator";
 import { carrierIn } from "./carrier.ts";
 import { found } from "./objects.ts";
+import { readComponent } from "./status/component.ts";
 import { CliError } from "../errors.ts";
 
 /** Waits until all replicas of this release are there. @throws {CliError} LAMEDUCK_NOT_READY with what a pod says. */
@@ -30,7 +25,7 @@ export async function untilReady(
       throw new CliError(
         "LAMEDUCK_NOT_READY",
         `deployment/${deployment} -n ${namespace}`,
-        `${status?.availableReplicas ?? 0} of ${replicas} replicas are ready${await whyOf(client, namespace)}`,
+        await shortfall(client, namespace, deployment, signal),
       );
     await delay(500, undefined, { signal });
   }
@@ -73,12 +68,22 @@ export async function untilCarried(
   }
 }
 
-async function whyOf(client: KubernetesClient, namespace: string): Promise<string> {
-  const selector = encodeURIComponent("app.kubernetes.io/name=lameduck");
-  const pods = await client.list<Pod>(`/api/v1/namespaces/${namespace}/pods?labelSelector=${selector}`);
-  const waiting = pods
-    .flatMap(({ status }) => status?.containerStatuses ?? [])
-    .map(({ state }) => state?.waiting)
-    .find((one) => one?.reason !== undefined && one.reason !== "ContainerCreating");
-  return waiting === undefined ? "" : `: ${waiting.reason} ${waiting.message ?? ""}`.trimEnd();
+/** How many are ready, why the others are not, and what goes on meanwhile. */
+async function shortfall(
+  client: KubernetesClient,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const component = name === operatorNames.workload ? "webhook" : "coordinator";
+  const found = await readComponent(client, { resource: "deployments", namespace, name, component }, signal);
+  const { ready = 0, wanted = 0, former = [], trouble = [] } = found ?? {};
+  const why = trouble.length === 0 ? "" : `: ${trouble.join("; ")}`;
+  const meanwhile = former.length > 0 ? former.join(", ") : meanwhileNone[component];
+  return `${ready} of ${wanted} replicas are ready${why}; in force meanwhile: ${meanwhile}`;
 }
+
+const meanwhileNone = {
+  webhook: "nothing, new pods start without Lameduck",
+  coordinator: "no coordinator, pods decide by their own evidence",
+};

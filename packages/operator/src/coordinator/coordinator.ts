@@ -25,6 +25,7 @@ import { EarlyReporters } from "./early-reporters.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
 import { consumersStatus, type CoordinatorStatus } from "./status.ts";
+import { terminatingPods, type TerminatingPods } from "./terminating.ts";
 import { type TerminationListener, steadyNow } from "./termination.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -89,6 +90,7 @@ export class Coordinator {
         began: (record) => this.#notify("began", record),
         changed: (record) => this.#notify("changed", record),
         stateChanged: (record) => this.#stateChanged(record),
+        lingers: (record) => this.#notify("ended", record),
         ended: (record) => this.#ended(record),
       },
     });
@@ -164,8 +166,11 @@ export class Coordinator {
       onFault: (error) => onProblem("protocol", error),
     });
     this.#peers = peersOf(flags, onProblem);
-    const health = { notReady: () => this.notReady(), status: () => this.status() };
-    this.#metricsServer = metricsServer(this.metrics, health);
+    const { status, terminating } = operatorNames.coordinator.paths;
+    this.#metricsServer = metricsServer(this.metrics, {
+      notReady: () => this.notReady(),
+      pages: { [status]: () => this.status(), [terminating]: () => this.#terminatingPods() },
+    });
     this.metrics.registerGauges({
       notReady: () => this.notReady(),
       status: () => this.status(),
@@ -260,6 +265,14 @@ export class Coordinator {
     };
   }
 
+  #terminatingPods(): TerminatingPods {
+    const { records, progress } = this.#terminations;
+    const now = this.#now();
+    return terminatingPods(records.values(), (record) =>
+      progress.behind(record, this.#settings.of(record.namespace), now),
+    );
+  }
+
   /** @returns whether a timeout may decide something. */
   #decide(): boolean {
     this.#terminations.decide(this.#now());
@@ -278,7 +291,7 @@ export class Coordinator {
   #ended(record: TerminationRecord): void {
     this.metrics.ended.inc({ state: record.state });
     this.#podRequests.stateChanged(record);
-    this.#notify("ended", record);
+    if (!record.isLingering) this.#notify("ended", record);
   }
 
   /** Calls the listeners. One that fails must not delay a release. */

@@ -66,8 +66,10 @@ export interface Termination {
   /** Consumers of that address that had reported the withdrawal as applied, if the pod is right: "kube-proxy/node5". */
   readonly tooEarly: readonly string[];
   readonly exits: readonly ContainerExit[];
-  /** When the pod's object was gone. */
+  /** When the pod's object was gone; undefined also where it stays after the end of its containers. */
   readonly goneAt: number | undefined;
+  /** What holds the object of a pod that has ended. */
+  readonly finalizers: readonly string[];
 }
 
 /** Consumers that a termination names. */
@@ -77,7 +79,7 @@ export const mostNamed = 100;
 export interface TerminationListener {
   began(termination: Termination): void;
   changed(termination: Termination): void;
-  /** Once for each: the object of the pod is gone. */
+  /** Once for each: the object of the pod is gone, or its containers have ended and a finalizer keeps the object. */
   ended(termination: Termination): void;
 }
 

@@ -23,6 +23,8 @@ export interface KeptPod extends KubernetesObject {
   readonly exits: readonly ContainerExit[];
   /** All containers have ended, so that another pod may soon have its addresses. */
   readonly isFinished: boolean;
+  /** Of a pod that is being deleted: what its object waits for. */
+  readonly finalizers: readonly string[];
 }
 
 export interface KeptEndpoint {
@@ -77,6 +79,7 @@ export function keepPod(pod: PodObject): KeptPod {
     deletedAt: Number.isNaN(ends) ? undefined : ends - (deletionGracePeriodSeconds ?? 0) * 1_000,
     graceSeconds,
     exits,
+    finalizers: (deletionTimestamp !== undefined && metadata.finalizers) || none,
     isFinished:
       status?.phase === "Succeeded" ||
       status?.phase === "Failed" ||

@@ -30,6 +30,10 @@ export class TerminationRecord implements Termination {
   isHostNetwork: boolean;
   readonly hasHostPort: boolean;
   isFinished = false;
+  /** Its containers have ended and its object stays, held by a finalizer: what there is to record is recorded. */
+  isLingering = false;
+  /** What holds the object. */
+  finalizers: readonly string[] = [];
   state: ReleaseState = "waiting";
   /** It has seen a connection from outside the cluster. Such a connection may come through any node. */
   seesOutside = false;

@@ -21,6 +21,8 @@ export interface TerminationEvents {
   changed(record: TerminationRecord): void;
   /** The state that its pod is answered has changed. */
   stateChanged(record: TerminationRecord): void;
+  /** Its containers have ended a while ago, and its object stays. */
+  lingers(record: TerminationRecord): void;
   ended(record: TerminationRecord): void;
 }
 
@@ -33,6 +35,8 @@ const reportGrace = 10_000;
 const membershipGrace = 20_000;
 /** Milliseconds after the last question about a pod that is not being deleted, until its record is dropped. */
 const heldFor = 60_000;
+/** Milliseconds from the end of all containers until the object counts as one that stays: the kubelet removes it within a second or two. */
+const lingersAfter = 10_000;
 
 /** A longer pause between two decisions, in milliseconds, means that this process stood still: eight times the usual one. */
 const longestPause = 2_000;
@@ -63,6 +67,8 @@ export class Terminations {
   /** Those that are not released yet. */
   readonly #pending = new Set<TerminationRecord>();
   readonly #askedAt = new Map<TerminationRecord, number>();
+  /** When all containers had ended, of those whose object is still there. */
+  readonly #finishedAt = new Map<TerminationRecord, number>();
   readonly #groupStates: GroupStates;
   readonly #numbering: Numbering;
   #syncedAt: number | undefined;
@@ -86,7 +92,7 @@ export class Terminations {
   }
 
   get pending(): number {
-    return this.#pending.size;
+    return this.#pending.size + this.#finishedAt.size;
   }
 
   get isSynced(): boolean {
@@ -182,6 +188,13 @@ export class Terminations {
         this.#askedAt.delete(record);
         if (record.isHeldOnly) this.#forget(record);
       }
+    for (const [record, finishedAt] of this.#finishedAt)
+      if (now - finishedAt > lingersAfter) {
+        this.#finishedAt.delete(record);
+        if (record.isHeldOnly) continue;
+        this.#options.events.lingers(record);
+        record.isLingering = true;
+      }
   }
 
   /** After a pause of this process no consumer counts as silent: reports sent meanwhile are not read yet. */
@@ -201,6 +214,8 @@ export class Terminations {
     this.#records.set(record.uid, record);
     this.#pending.add(record);
     record.isFinished = pod.isFinished;
+    record.finalizers = pod.finalizers;
+    if (pod.isFinished) this.#finishedAt.set(record, now);
     // What leads to the pod must be looked up now: it is unknown once the pod is gone.
     this.releases.routesTo(record);
     this.#number(record, now, false);
@@ -224,8 +239,10 @@ export class Terminations {
     }
     const hasNewExits = pod.exits.length !== record.exits.length;
     record.exits = pod.exits;
+    record.finalizers = pod.finalizers;
     if (pod.isFinished && !record.isFinished) {
       record.isFinished = true;
+      this.#finishedAt.set(record, now);
       // Another pod may soon have its address, and nothing listens there any more.
       this.#numbering.drop(record);
     }
@@ -282,7 +299,7 @@ export class Terminations {
   }
 
   #changed(record: TerminationRecord): void {
-    if (!record.isHeldOnly) this.#options.events.changed(record);
+    if (!record.isHeldOnly && !record.isLingering) this.#options.events.changed(record);
   }
 
   #end(record: TerminationRecord, now: number): void {
@@ -295,6 +312,7 @@ export class Terminations {
     this.#records.delete(record.uid);
     this.#pending.delete(record);
     this.#askedAt.delete(record);
+    this.#finishedAt.delete(record);
     this.#numbering.drop(record);
   }
 }

@@ -122,7 +122,7 @@ function overruledIn({ reported }: Termination): string | undefined {
 }
 
 function unknownOf(
-  { withdrawnAt, exits }: Termination,
+  { withdrawnAt, exits, goneAt, finalizers }: Termination,
   { isWhole, closingAt }: Followed,
   { heldMs, connections, requests }: PodMessages,
   consumers: readonly ConsumerRecord[],
@@ -136,6 +136,11 @@ function unknownOf(
     ...(heldMs === undefined && closingAt === undefined ? ["hold: no report from the pod"] : []),
     ...(connections === undefined && requests === undefined
       ? ["atRisk: no report from the pod says what arrived during the hold"]
+      : []),
+    ...(goneAt === undefined && exits.length > 0
+      ? [
+          `gone: the containers have ended, and the object stays (finalizers: ${finalizers.join(", ") || "none"})`,
+        ]
       : []),
     ...(exits.length === 0 ? ["containers: the pod was gone before its exit was seen"] : []),
   ];
