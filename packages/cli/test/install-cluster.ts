@@ -105,7 +105,15 @@ export class Cluster {
     const url = new URL(request.url ?? "/", "http://cluster");
     const path = url.pathname;
     if (path === "/version") return [200, { major: "1", minor: this.minor }];
-    if (url.searchParams.get("dryRun") === "All") {
+    const isDry = url.searchParams.get("dryRun") === "All";
+    if (isDry && request.method === "PATCH") {
+      const before = this.objects.get(path);
+      const answer = this.#patch(path, JSON.parse(body) as Stored);
+      if (before) this.objects.set(path, before);
+      else this.objects.delete(path);
+      return answer;
+    }
+    if (isDry) {
       this.dryRunsBy.set(request.socket, (this.dryRunsBy.get(request.socket) ?? 0) + 1);
       return this.#admit(path.split("/")[4] ?? "", JSON.parse(body) as Stored);
     }

@@ -274,6 +274,11 @@ describe("the chart", () => {
     };
     assert.deepEqual([hostNetwork, hostPID, automountServiceAccountToken], [true, undefined, false]);
     assert.deepEqual(tolerations, [{ operator: "Exists" }]);
+    const { priorityClassName } = spec.template.spec;
+    assert.equal(priorityClassName, "lameduck-node");
+    const { livenessProbe } = containers[0] as { livenessProbe?: { httpGet: object } };
+    const { livePort } = operatorNames.watcher;
+    assert.deepEqual(livenessProbe?.httpGet, { host: "127.0.0.1", path: "/livez", port: livePort });
     assert.deepEqual(containers[0].securityContext, {
       runAsUser: 0,
       runAsGroup: 0,
@@ -286,6 +291,7 @@ describe("the chart", () => {
     const token = { path: "token", audience: coordinator.audience, expirationSeconds: 3_600 };
     assert.deepEqual(volumes, [{ name: "token", projected: { sources: [{ serviceAccountToken: token }] } }]);
     const flags = parseWatcherFlags(containers[0].args.slice(1), { NODE_NAME: "node1" });
+    assert.equal(flags?.livePort, livePort);
     assert.deepEqual(
       flags?.coordinators.map(({ host }) => host),
       [`${coordinator.consumersService}.${operatorNames.namespace}.svc:${coordinator.ports.protocol}`],
@@ -296,12 +302,24 @@ describe("the chart", () => {
     );
   });
 
-  it("runs nothing and grants nothing where the policy does the work", () => {
-    const kinds = new Set(objectsOf("install-policy-only.yaml").map(({ kind }) => kind));
+  it("lets whoever may view a namespace read its policies and reports, and nobody write them", () => {
+    for (const page of ["install.yaml", "install-policy-only.yaml"]) {
+      const role = objectsOf(page).find(({ metadata }) => metadata.name === "lameduck-view");
+      const { labels } = (role?.metadata ?? {}) as { labels?: Record<string, string> };
+      assert.equal(labels?.["rbac.authorization.k8s.io/aggregate-to-view"], "true");
+      const resources = ["drainpolicies", "drainreports"];
+      const verbs = ["get", "list", "watch"];
+      assert.deepEqual(role?.["rules"], [{ apiGroups: ["lameduck.dev"], resources, verbs }]);
+    }
+  });
+
+  it("runs nothing and grants nothing to a process where the policy does the work", () => {
+    const objects = objectsOf("install-policy-only.yaml");
+    const kinds = new Set(objects.map(({ kind }) => kind));
     for (const kind of [
       "Deployment",
       "Role",
-      "ClusterRole",
+      "ClusterRoleBinding",
       "ServiceAccount",
       "MutatingWebhookConfiguration",
     ])

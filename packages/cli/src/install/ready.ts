@@ -6,16 +6,27 @@ import { found } from "./objects.ts";
 import { readComponent } from "./status/component.ts";
 import { CliError } from "../errors.ts";
 
+/** Milliseconds between two looks for the reason. */
+const betweenLooks = 5_000;
+
+export interface ReadyOptions {
+  readonly deployment?: string;
+  /** Told why they are not, each time that it is another reason. */
+  readonly say?: (line: string) => void;
+}
+
 /** Waits until all replicas of this release are there. @throws {CliError} LAMEDUCK_NOT_READY with what a pod says. */
 export async function untilReady(
   client: KubernetesClient,
   namespace: string,
   milliseconds: number,
   signal: AbortSignal,
-  deployment: string = operatorNames.workload,
+  { deployment = operatorNames.workload, say = () => undefined }: ReadyOptions = {},
 ): Promise<void> {
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${deployment}`;
   const until = Date.now() + milliseconds;
+  let told = "";
+  let next = Date.now() + betweenLooks;
   for (;;) {
     const { metadata, spec, status } = await client.get<Workload>(path, signal);
     const replicas = spec.replicas ?? 1;
@@ -27,6 +38,12 @@ export async function untilReady(
         `deployment/${deployment} -n ${namespace}`,
         await shortfall(client, namespace, deployment, signal),
       );
+    if (Date.now() > next) {
+      next = Date.now() + betweenLooks;
+      const now = await shortfall(client, namespace, deployment, signal);
+      if (now !== told && now.includes(": ")) say(`deployment/${deployment}: ${now}`);
+      told = now;
+    }
     await delay(500, undefined, { signal });
   }
 }
