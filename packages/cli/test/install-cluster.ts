@@ -30,7 +30,7 @@ const missing: [number, unknown] = [
   { kind: "Status", status: "Failure", reason: "NotFound", message: "none" },
 ];
 const isCollection = (path: string): boolean =>
-  /(namespaces|leases|pods|deployments|services|nodes|configmaps|drainpolicies|networkpolicies|admissionpolicies|admissionpolicybindings)$/.test(
+  /(namespaces|leases|pods|deployments|services|nodes|configmaps|drainpolicies|networkpolicies|events|admissionpolicies|admissionpolicybindings)$/.test(
     path,
   );
 

@@ -89,6 +89,21 @@ describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
       else assert.doesNotMatch(out, /ConfigMap/);
     });
 
+  test("tells what the operator says of it, as long as it is so", async () => {
+    const message = "ConfigMap lameduck-init cannot be written: exceeded quota: small";
+    cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+    cluster.put("/api/v1/namespaces/shop/events/one", {
+      kind: "Event",
+      metadata: {},
+      reason: "CarrierRefused",
+      message,
+      lastTimestamp: "2026-01-01T00:00:00Z",
+    });
+    assert.match((await cluster.lameduck("status")).out, /is not there yet.*\n {2}.*exceeded quota: small/);
+    put(ours, { "lameduck-init-amd64": binary });
+    assert.doesNotMatch((await cluster.lameduck("status")).out, /quota/);
+  });
+
   test("tells as JSON that a pod needs what is not there", async () => {
     await cluster.lameduck("install", "--yes");
     put({}, { other: binary });
@@ -157,7 +172,7 @@ test("lameduck status --flags shows the workloads that the audit says will lose 
 describe("lameduck uninstall", () => {
   test("keeps what running pods use, and a second time leaves nothing", { skip: withoutInit }, async () => {
     await cluster.lameduck("install", "--yes", "--policy-only", "--enable", "shop");
-    await cluster.lameduck("install", "--yes");
+    await cluster.lameduck("install", "--yes", "--disable", "policy-only");
     cluster.addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" } });
     cluster.changes = [];
     const first = await cluster.lameduck("uninstall", "--yes");
@@ -171,8 +186,11 @@ describe("lameduck uninstall", () => {
     ]);
     assert.deepEqual(cluster.objects.get("/api/v1/namespaces/shop")?.metadata["labels"], {});
     cluster.objects.delete("/api/v1/namespaces/shop/pods/new");
+    const labels = { "lameduck.dev/held-deletions": "enabled", "lameduck.dev/inject": "disabled", team: "a" };
+    cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels } });
     await cluster.lameduck("uninstall", "--yes");
     assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/shop"]);
+    assert.deepEqual(cluster.objects.get("/api/v1/namespaces/shop")?.metadata["labels"], { team: "a" });
   });
 
   test("a dry run changes nothing", async () => {

@@ -1,7 +1,7 @@
 export { mutatingConfiguration, validatingConfiguration } from "./admission/configurations.ts";
 export { admissionPolicy, revisionOf, type PolicyOptions } from "./cel/policy.ts";
 export { mountsCarrier, type MountingPod } from "./carrier/copier.ts";
-export { carrierFiles, carrierSumAnnotation } from "./carrier/files.ts";
+export { CarrierSource, carrierFiles, carrierSumAnnotation } from "./carrier/files.ts";
 export { architecturesOf } from "./exposure/cluster-view.ts";
 export { heldDeletionsConfiguration } from "./deletions/call/configuration.ts";
 export { restoreAll } from "./deletions/restorer.ts";

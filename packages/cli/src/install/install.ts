@@ -15,6 +15,7 @@ import { carrierFor } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { differenceOf } from "./difference.ts";
 import { extras, installedNow, merged, mustBeExtra, nothingInstalled, type Asked } from "./kept.ts";
+import { factsOf } from "./facts.ts";
 import { peerOf } from "./metrics-from.ts";
 import { mustBeIn, mustNotBeHelms } from "./place.ts";
 import { restoreHeld } from "./uninstall.ts";
@@ -132,11 +133,12 @@ async function install(options: Options): Promise<number> {
     // Nothing runs that could bring the carrier to namespaces that were labelled before.
     const carried =
       mode === "policy" ? [...new Set([...(await labelledNamespaces(client, signal)), ...enabled])] : [];
+    const { architectures } = await factsOf(client, signal);
     // The manifest's own policies are rendered for an unknown cluster.
     const policies = mode === "policy" ? await admissionPolicies(client, namespace, signal) : [];
     const all = [
       ...objects.filter((one) => !isAdmissionPolicy(one)),
-      ...carried.map(carrierFor),
+      ...carried.map((one) => carrierFor(one, architectures)),
       ...policies,
     ];
     const superfluous = await superfluousTo(client, all, namespace, signal);

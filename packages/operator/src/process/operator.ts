@@ -9,7 +9,7 @@ import { metricsHandler } from "../admission/health.ts";
 import { injectingHandler } from "../admission/mutate.ts";
 import { AdmissionServer } from "../admission/server.ts";
 import { validate } from "../admission/validate.ts";
-import type { CarrierFiles } from "../carrier/files.ts";
+import type { CarrierSource } from "../carrier/files.ts";
 import { CertificateKeeper } from "../certificates/keeper.ts";
 import { MountedCertificate } from "../certificates/mounted.ts";
 import { rotate } from "../certificates/rotate.ts";
@@ -29,7 +29,7 @@ export interface OperatorOptions {
   readonly flags: OperatorFlags;
   readonly client: KubernetesClient;
   readonly connection: Pick<ClusterConnection, "namespace">;
-  readonly files: CarrierFiles | undefined;
+  readonly files: CarrierSource | undefined;
   readonly log: Logger;
 }
 

@@ -9,6 +9,7 @@ import {
 } from "@lameduck/operator";
 import {
   type Condition,
+  type Event,
   type KubernetesClient,
   type KubernetesObject,
   type Pod,
@@ -36,6 +37,8 @@ export interface NamespaceStatus {
   readonly isEnabled: boolean;
   /** The ConfigMap from which pods mount lameduck-init. */
   readonly carrier: CarrierState;
+  /** What the operator has told of it lately: that it is refused, or that somebody had changed it. */
+  readonly carrierNews: string | undefined;
   /** An injected pod mounts it. */
   readonly needsCarrier: boolean;
   readonly pods: readonly JudgedPod[];
@@ -191,13 +194,14 @@ async function readEach(
   ]);
   return inBatches(namespaces, async ({ metadata: { name, labels = {} } }) => {
     const within = `/api/v1/namespaces/${name}`;
-    const [pods, services, carrier, namespacePolicy] = await Promise.all([
+    const [pods, services, carrier, namespacePolicy, events] = await Promise.all([
       client.list<Pod & MountingPod>(`${within}/pods`, signal),
       client.list<Service>(`${within}/services`, signal),
       ifReadable(
         client.get<CarrierConfigMap>(`${within}/configmaps/${operatorNames.carrierConfigMap}`, signal),
       ),
       policyOf(client, name, signal),
+      ifReadable(client.list<Event>(`${within}/events?${aboutCarrier}`, signal)),
     ]);
     const around: Surroundings = {
       namespace: name,
@@ -216,6 +220,7 @@ async function readEach(
       name,
       isEnabled: labels[injectLabel] === injectLabelValue,
       carrier: carrierState(carrier),
+      carrierNews: newsIn(events ?? [], carrierState(carrier)),
       needsCarrier: running.some(
         (pod) => pod.metadata.annotations?.[injectedAnnotation] !== undefined && mountsCarrier(pod),
       ),
@@ -224,6 +229,17 @@ async function readEach(
     };
     return { status, leaving };
   });
+}
+
+const aboutCarrier = `fieldSelector=${encodeURIComponent(`involvedObject.kind=ConfigMap,involvedObject.name=${operatorNames.carrierConfigMap}`)}`;
+
+/** The last Event of the operator about the ConfigMap. The API server forgets Events after an hour. */
+function newsIn(events: readonly Event[], state: CarrierState): string | undefined {
+  const own = events.filter(
+    ({ reason }) => reason === "CarrierChanged" || (reason === "CarrierRefused" && state !== "usable"),
+  );
+  const at = ({ lastTimestamp }: Event): string => lastTimestamp ?? "";
+  return own.toSorted((a, b) => at(b).localeCompare(at(a)))[0]?.message;
 }
 
 /** The message of the condition that the operator writes to a DrainPolicy. */

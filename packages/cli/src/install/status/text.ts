@@ -49,11 +49,18 @@ function* lines(status: Status): Generator<string> {
 
 const carrierTexts = {
   missing: "is not there yet: wait for the operator, or lameduck install --policy-only",
-  foreign: "is somebody else's and holds no lameduck-init: give it another name",
-  changed: "was changed since Lameduck wrote it: delete it, and it is written anew",
+  foreign: "is somebody else's and holds no lameduck-init of this processor: give it another name",
+  changed: "was changed since Lameduck wrote it; the operator puts it right within a minute",
 } as const;
 
-function* namespaceLines({ name, isEnabled, pods, carrier, losing }: NamespaceStatus): Generator<string> {
+function* namespaceLines({
+  name,
+  isEnabled,
+  pods,
+  carrier,
+  carrierNews,
+  losing,
+}: NamespaceStatus): Generator<string> {
   if (!isEnabled)
     yield `namespace ${name}: not labelled ${injectLabel}=${injectLabelValue}, so that nothing is injected`;
   const injected = pods.filter(({ version }) => version !== undefined);
@@ -61,6 +68,7 @@ function* namespaceLines({ name, isEnabled, pods, carrier, losing }: NamespaceSt
   if (losing !== undefined) yield `  will lose requests: ${printable(losing)}`;
   if (carrier !== "usable" && isEnabled)
     yield `  hooks of injected pods may do nothing: ConfigMap ${operatorNames.carrierConfigMap} ${carrierTexts[carrier]}`;
+  if (carrierNews !== undefined) yield `  ${printable(carrierNews)}`;
   const others = pods.filter(({ version }) => version === undefined);
   for (const [workload, own] of Map.groupBy(others, (pod) => pod.workload)) {
     for (const [why, alike] of Map.groupBy(own, (pod) => pod.why))

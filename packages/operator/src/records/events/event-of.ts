@@ -10,6 +10,8 @@ export const eventReasons = {
   DrainConsumerBehind: "Warning",
   DrainConsumerMissing: "Warning",
   LosesRequests: "Warning",
+  CarrierChanged: "Warning",
+  CarrierRefused: "Warning",
 } as const;
 
 export type EventReason = keyof typeof eventReasons;
