@@ -47,6 +47,8 @@ export class Cluster {
   lags: number[] = [0];
   /** What it answers a probe with until then. */
   former: string | undefined;
+  /** Paths that the caller has no right to. */
+  forbidden: RegExp | undefined;
   /** Why pods are refused. */
   refusal: string | undefined;
   /** Connections by which dry runs have come. */
@@ -92,6 +94,7 @@ export class Cluster {
     this.lags = [0];
     this.former = undefined;
     this.refusal = undefined;
+    this.forbidden = undefined;
     this.dryRunsBy.clear();
     this.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: {} });
   }
@@ -104,6 +107,8 @@ export class Cluster {
   answer(request: IncomingMessage, body: string): [status: number, answer: unknown] {
     const url = new URL(request.url ?? "/", "http://cluster");
     const path = url.pathname;
+    if (this.forbidden?.test(path))
+      return [403, { kind: "Status", status: "Failure", reason: "Forbidden", message: `no right: ${path}` }];
     if (path === "/version") return [200, { major: "1", minor: this.minor }];
     const isDry = url.searchParams.get("dryRun") === "All";
     if (isDry && request.method === "PATCH") {

@@ -66,6 +66,42 @@ describe("lameduck status", () => {
   });
 });
 
+test("status --pods lists who terminates, for how long at most, and what a pod that has ended waits for", async () => {
+  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+  const ends = new Date(Date.now() + 50_000).toISOString();
+  const leaving = { deletionTimestamp: ends, deletionGracePeriodSeconds: 55 };
+  const state = { terminated: { exitCode: 0 } };
+  for (const [name, metadata, status] of [
+    ["web", { ...leaving, annotations: { "lameduck.dev/injected": "0.1.0" } }, {}],
+    ["own", leaving, {}],
+    ["kept", { ...leaving, finalizers: ["a/b"] }, { containerStatuses: [{ name: "c", state }] }],
+  ] as const)
+    cluster.put(`/api/v1/namespaces/shop/pods/${name}`, {
+      kind: "Pod",
+      metadata,
+      spec: { containers: [] },
+      status: { phase: "Running", ...status },
+    });
+  assert.doesNotMatch((await cluster.lameduck("status")).out, /terminating/);
+  const { out } = await cluster.lameduck("status", "--pods");
+  assert.match(out, /^terminating: 3 pods$/m);
+  assert.match(out, /shop\/web \(pod\/web\): for \d+ s, at most [45]\d s more; its own evidence decides/);
+  assert.match(out, /shop\/own .* no Lameduck was injected/);
+  assert.match(out, /shop\/kept \(pod\/kept\): for \d+ s; .* waits for finalizers: a\/b/);
+});
+
+test("status -n looks at one namespace alone, with the rights of its tenants", async () => {
+  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+  cluster.addPod("one", { annotations: { "lameduck.dev/injected": "0.1.0" } });
+  cluster.forbidden = /^(?!\/version|.*\/namespaces\/shop)/;
+  const { code, out, err } = await cluster.lameduck("status", "-n", "shop");
+  assert.equal(code, 0, err);
+  assert.match(out, /^only namespace shop is looked at/);
+  assert.match(out, /^namespace shop: 1 of 1 pods run with Lameduck \(0\.1\.0\)$/m);
+  const missing = await cluster.lameduck("status", "-n", "shpo");
+  assert.equal(missing.code, 4, missing.err);
+});
+
 describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
   const name = "lameduck-init";
   const binary = Buffer.from("ELF").toString("base64");

@@ -5,7 +5,14 @@ import type { Manifest } from "./manifest.ts";
 /** Fields that are named; the others are counted. */
 const mostNamed = 4;
 /** What the API server writes itself. */
-const ofServer = new Set(["managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"]);
+const ofServer = new Set([
+  "managedFields",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "uid",
+  "deprecated.daemonset.template.generation",
+]);
 
 /**
  * What applying the object would change, by a dry run of the API server.

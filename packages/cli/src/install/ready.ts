@@ -3,7 +3,7 @@ import { orUndefined, type KubernetesClient, type KubernetesObject, type Workloa
 import { operatorNames } from "@lameduck/operator";
 import { carrierIn } from "./carrier.ts";
 import { found } from "./objects.ts";
-import { readComponent } from "./status/component.ts";
+import { readComponent, type ComponentStatus } from "./status/component.ts";
 import { CliError } from "../errors.ts";
 
 /** Milliseconds between two looks for the reason. */
@@ -40,8 +40,9 @@ export async function untilReady(
       );
     if (Date.now() > next) {
       next = Date.now() + betweenLooks;
-      const now = await shortfall(client, namespace, deployment, signal);
-      if (now !== told && now.includes(": ")) say(`deployment/${deployment}: ${now}`);
+      const { trouble = [] } = (await componentAt(client, namespace, deployment, signal)) ?? {};
+      const now = trouble.join("; ");
+      if (now !== "" && now !== told) say(`deployment/${deployment}: ${now}`);
       told = now;
     }
     await delay(500, undefined, { signal });
@@ -92,13 +93,23 @@ async function shortfall(
   name: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const component = name === operatorNames.workload ? "webhook" : "coordinator";
-  const found = await readComponent(client, { resource: "deployments", namespace, name, component }, signal);
+  const found = await componentAt(client, namespace, name, signal);
   const { ready = 0, wanted = 0, former = [], trouble = [] } = found ?? {};
   const why = trouble.length === 0 ? "" : `: ${trouble.join("; ")}`;
-  const meanwhile = former.length > 0 ? former.join(", ") : meanwhileNone[component];
+  const meanwhile = former.length > 0 ? former.join(", ") : meanwhileNone[componentOf(name)];
   return `${ready} of ${wanted} replicas are ready${why}; in force meanwhile: ${meanwhile}`;
 }
+
+const componentOf = (deployment: string): "webhook" | "coordinator" =>
+  deployment === operatorNames.workload ? "webhook" : "coordinator";
+
+const componentAt = (
+  client: KubernetesClient,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<ComponentStatus | undefined> =>
+  readComponent(client, { resource: "deployments", namespace, name, component: componentOf(name) }, signal);
 
 const meanwhileNone = {
   webhook: "nothing, new pods start without Lameduck",

@@ -67,15 +67,17 @@ export function componentOf({ metadata, spec, status }: Workload, pods: readonly
 export function troubleOf(pods: readonly Pod[], conditions: readonly Condition[] = []): string[] {
   const ofPods = pods
     .filter((pod) => !isReady(pod))
-    .flatMap(({ status }) => [
+    .flatMap(({ status, spec }) => [
       ...(status?.containerStatuses ?? []).flatMap(({ state, lastState, restartCount = 0 }) => {
         const { reason, message = "" } = state?.waiting ?? {};
         const last = lastState?.terminated;
         if (reason === "CrashLoopBackOff" && last)
           return [`CrashLoopBackOff: it ended ${restartCount} times, last with exit code ${last.exitCode}`];
-        return reason === undefined || reason === "ContainerCreating"
-          ? []
-          : [`${reason} ${message}`.trimEnd()];
+        if (reason === "ContainerCreating")
+          return [
+            `ContainerCreating: image ${imageOf({ spec }) ?? ""} is being pulled, or a volume is being made`,
+          ];
+        return reason === undefined ? [] : [`${reason} ${message}`.trimEnd()];
       }),
       ...(status?.conditions ?? [])
         .filter(({ type, status: is }) => type === "PodScheduled" && is === "False")

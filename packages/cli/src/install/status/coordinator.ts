@@ -24,6 +24,7 @@ export interface AcknowledgementStatus {
 const { coordinator: names, watcher } = operatorNames;
 /** Milliseconds: a NetworkPolicy drops what it does not allow, and the API server tries for half a minute. */
 const longestQuestion = 8_000;
+const notRunning = "it does not run yet";
 
 /** @param isTold whether the webhook tells pods of a coordinator. @returns undefined where acknowledgements are off. */
 export async function readAcknowledgements(
@@ -46,7 +47,8 @@ export async function readAcknowledgements(
     readReplicas(client, namespace, signal),
   ]);
   if (!isTold && coordinator === undefined && replicas.length === 0) return undefined;
-  const closedBy = replicas.some(({ status }) => !status) ? await closing(client, namespace, signal) : [];
+  const isClosed = ({ problem }: ReplicaStatus): boolean => problem !== undefined && problem !== notRunning;
+  const closedBy = replicas.some(isClosed) ? await closing(client, namespace, signal) : [];
   return { coordinator, watcher: watchers, replicas, closedBy };
 }
 
@@ -58,7 +60,8 @@ async function readReplicas(
 ): Promise<readonly ReplicaStatus[]> {
   const pods = await podsOf(client, namespace, "coordinator", signal);
   return Promise.all(
-    pods.map(async ({ metadata: { name } }): Promise<ReplicaStatus> => {
+    pods.map(async ({ metadata: { name }, status: { phase } = {} }): Promise<ReplicaStatus> => {
+      if (phase === "Pending") return { pod: name, status: undefined, problem: notRunning };
       const status = await asked<CoordinatorStatus>(client, namespace, name, names.paths.status, signal);
       if (typeof status === "string") return { pod: name, status: undefined, problem: status };
       return { pod: name, status, problem: undefined };

@@ -9,7 +9,8 @@ export interface TerminatingNow {
   readonly workload: string;
   /** Milliseconds, by the API server's clock. */
   readonly since: number;
-  readonly graceSeconds: number;
+  /** Undefined where its containers have ended. */
+  readonly graceSeconds: number | undefined;
   /** For whom or what it waits, in words. */
   readonly waits: string;
 }
@@ -27,16 +28,14 @@ export function terminatingNow(pod: Pod, known: TerminatingPod | undefined, now:
     name: metadata.name,
     workload: owner ? `${owner.kind.toLowerCase()}/${owner.name}` : `pod/${metadata.name}`,
     since: Math.max(0, since),
-    graceSeconds,
+    graceSeconds: hasEnded(pod) ? undefined : graceSeconds,
     waits: waitsOf(pod, known),
   };
 }
 
 function waitsOf(pod: Pod, known: TerminatingPod | undefined): string {
-  const { metadata, status } = pod;
-  const containers = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
-  const hasEnded = containers.length > 0 && containers.every(({ state }) => state?.running === undefined);
-  if (hasEnded) {
+  const { metadata } = pod;
+  if (hasEnded(pod)) {
     const finalizers = metadata.finalizers ?? [];
     return finalizers.length > 0
       ? `its containers have ended; the object waits for finalizers: ${finalizers.join(", ")}`
@@ -55,15 +54,23 @@ function waitsOf(pod: Pod, known: TerminatingPod | undefined): string {
     : "its own evidence decides: no coordinator says whom it waits for";
 }
 
+function hasEnded({ status }: Pod): boolean {
+  const containers = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  return containers.length > 0 && containers.every(({ state }) => state?.running === undefined);
+}
+
+function boundText(since: number, graceSeconds: number | undefined): string {
+  if (graceSeconds === undefined) return "";
+  const left = graceSeconds * 1_000 - since;
+  return left > 0 ? `, at most ${seconds(left)} more` : `, its grace period of ${graceSeconds} s is over`;
+}
+
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 1_000)} s`;
 
 export function* terminatingLines(pods: readonly TerminatingNow[], more: number): Generator<string> {
   yield `terminating: ${pods.length === 0 ? "no pod" : pods.length === 1 ? "1 pod" : `${pods.length} pods`}`;
   for (const { namespace, name, workload, since, graceSeconds, waits } of pods) {
-    const left = graceSeconds * 1_000 - since;
-    const bound =
-      left > 0 ? `at most ${seconds(left)} more` : `its grace period of ${graceSeconds} s is over`;
-    yield `  ${namespace}/${name} (${workload}): for ${seconds(since)}, ${bound}; ${waits}`;
+    yield `  ${namespace}/${name} (${workload}): for ${seconds(since)}${boundText(since, graceSeconds)}; ${waits}`;
   }
   if (more > 0) yield `  and ${more} more`;
 }
