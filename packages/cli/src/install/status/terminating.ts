@@ -42,7 +42,7 @@ function waitsOf(pod: Pod, known: TerminatingPod | undefined): string {
       : "its containers have ended; the kubelet removes it";
   }
   if (known && known.phase !== undefined && known.phase !== "lame-duck")
-    return `it has stopped accepting (${printable(known.phase)}); its program is still there`;
+    return `its hold is over (${printable(known.phase)}); its program is still there`;
   if (known?.state === "released") return "all senders have let go; it waits for what is in flight";
   if (known && known.waitsFor.length > 0) {
     const more = known.waitsForMore > 0 ? ` and ${known.waitsForMore} more` : "";

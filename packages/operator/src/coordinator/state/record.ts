@@ -1,5 +1,5 @@
 import type { KeptPod } from "./objects.ts";
-import type { ContainerExit, NamedConsumers, Termination, WorkloadName } from "../termination.ts";
+import type { ContainerExit, Injected, NamedConsumers, Termination, WorkloadName } from "../termination.ts";
 
 /** The state that a terminating pod is answered. */
 export type ReleaseState = "waiting" | "released" | "incomplete" | "unknown";
@@ -24,6 +24,9 @@ export class TerminationRecord implements Termination {
   goneAt: number | undefined;
   overruledBy: string | undefined;
   tooEarly: readonly string[] = [];
+  overruler: string | undefined;
+  mayBeProbe = false;
+  readonly injected: Injected | undefined;
   reported: Readonly<Record<string, string>> = {};
   /** The pod is not being deleted: somebody asks whether it could be. */
   isHeldOnly: boolean;
@@ -59,6 +62,7 @@ export class TerminationRecord implements Termination {
     this.isHostNetwork = hostAddress !== undefined;
     this.hasHostPort = hasHostPort;
     this.addresses = addresses;
+    this.injected = pod.injected;
     this.exits = exits;
     this.#consumersOf = consumersOf;
   }
