@@ -31,6 +31,7 @@ export {
   heldMark,
   holdLabel,
   injectLabel,
+  oldestKubernetes,
   operatorNames,
   probeAnnotation,
 } from "./names.ts";

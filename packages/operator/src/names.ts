@@ -91,5 +91,16 @@ export const operatorNames = {
   },
 } as const;
 
+/** The oldest minor version of Kubernetes 1 that each needs; chart and docs/install.md say the same, and a test holds them to it. */
+export const oldestKubernetes = {
+  /** matchConditions of webhooks. */
+  webhook: 30,
+  /** The kubelet's own `sleep` in a preStop hook, without a feature gate. */
+  sleep: 30,
+  imageVolume: 35,
+  /** MutatingAdmissionPolicy without a feature gate. */
+  policy: 36,
+} as const;
+
 /** What is injected names it. A constant, because the process is one file; a test holds it to package.json. */
 export const lameduckVersion = "0.1.0";

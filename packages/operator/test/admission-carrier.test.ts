@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { carrierFiles, CarrierSource } from "../src/carrier/files.ts";
-import { NeededArchitectures } from "../src/carrier/needed.ts";
+import { carrierFiles, CarrierSource, NeededArchitectures } from "../src/carrier/files.ts";
 import { CarrierCopier, type CarrierNews } from "../src/carrier/copier.ts";
 import { OperatorApi } from "./operator-api.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { consumerAccount, operatorNames } from "@lameduck/operator";
+import { consumerAccount, oldestKubernetes, operatorNames } from "@lameduck/operator";
 import { parse, parseAllDocuments } from "yaml";
 import { parseWatcherFlags } from "../src/watcher/flags.ts";
 import { chartDigest, chartDirectory } from "../chart/digest.ts";
@@ -55,6 +55,25 @@ describe("the chart", () => {
     const { version } = JSON.parse(read(join(root, "package.json"))) as { version: string };
     const chart = parse(read(join(chartDirectory, "Chart.yaml"))) as { version: string; appVersion: string };
     assert.deepEqual([chart.version, chart.appVersion], [version, version]);
+  });
+
+  it("says the same as code and docs of the versions of Kubernetes that are needed", () => {
+    const { webhook, sleep, imageVolume, policy } = oldestKubernetes;
+    const { kubeVersion } = parse(read(join(chartDirectory, "Chart.yaml"))) as { kubeVersion: string };
+    assert.equal(kubeVersion, `>=1.${webhook}.0-0`);
+    assert.match(read(join(chartDirectory, "templates", "guard.yaml")), new RegExp(`"<1\\.${policy}\\.0-0"`));
+    const page = read(join(root, "docs", "install.md"));
+    for (const [what, minor] of [
+      ["the webhook", webhook],
+      ["carrier `none`", sleep],
+      ["carrier `image-volume`", imageVolume],
+      ["the policy alone", policy],
+    ] as const) {
+      const line = page
+        .split("\n")
+        .find((one) => /^\| \[?/.test(one) && one.includes(what) && /\| Kubernetes/.test(one));
+      assert.match(line ?? "", new RegExp(`\\| Kubernetes 1\\.${minor} \\|$`), what);
+    }
   });
 
   it("has a schema for every value that it has, and no more", () => {

@@ -1,5 +1,11 @@
 import { Command } from "commander";
-import { consumerAccount, injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
+import {
+  consumerAccount,
+  oldestKubernetes,
+  injectLabel,
+  injectLabelValue,
+  operatorNames,
+} from "@lameduck/operator";
 import { parseDuration } from "@lameduck/drain";
 import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
 import { manifestYaml } from "@lameduck/manifests";
@@ -19,7 +25,7 @@ import { factsOf } from "./facts.ts";
 import { peerOf } from "./metrics-from.ts";
 import { mustBeIn, mustNotBeHelms } from "./place.ts";
 import { restoreHeld } from "./uninstall.ts";
-import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
+import { manifestsOf, type Manifest } from "./manifest.ts";
 import { isForeign, label, labelledNamespaces, mustBeInjectable } from "./namespaces.ts";
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
 import { admissionPolicies, isAdmissionPolicy, policiesThere } from "./policy.ts";
@@ -41,9 +47,6 @@ interface Options extends ConnectionFlags {
   readonly timeout: string;
 }
 
-/** matchConditions of webhooks; MutatingAdmissionPolicy without a feature gate. */
-const oldestMinor: Readonly<Record<Mode, number>> = { webhook: 30, policy: 36 };
-
 /** `lameduck install`: what the Helm chart installs, without Helm. */
 export function installCommand(exit: (code: number) => void): Command {
   const command = new Command("install").description(
@@ -52,7 +55,7 @@ export function installCommand(exit: (code: number) => void): Command {
   return addConnectionOptions(command)
     .option(
       "--policy-only",
-      "install a MutatingAdmissionPolicy instead of the webhook; no process runs (Kubernetes 1.36)",
+      `install a MutatingAdmissionPolicy instead of the webhook; no process runs (Kubernetes 1.${oldestKubernetes.policy})`,
     )
     .option(
       "--held-deletions",
@@ -122,7 +125,7 @@ async function install(options: Options): Promise<number> {
     await mustBeIn(client, namespace);
     const { wanted, kept } = merged(asked, await installedNow(client, namespace, signal), version());
     const { mode, acknowledgements = false, heldDeletions = false } = wanted;
-    for (const note of await requireVersion(client, oldestMinor[mode], `lameduck install (${mode})`))
+    for (const note of await requireVersion(client, oldestKubernetes[mode], `lameduck install (${mode})`))
       say(`note: ${note}`);
     const objects = manifestsOf({ ...wanted, namespace });
     if (dryRun) printed(objects);

@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { Server } from "node:http";
-import { type AddressInfo } from "node:net";
 import type { ClusterConnection, KubernetesClient } from "@lameduck/kube";
 import type { Logger } from "pino";
 import { operatorNames, lameduckVersion } from "../names.ts";
 import { Cluster } from "./cluster.ts";
 import type { CoordinatorFlags } from "./flags.ts";
 import { CoordinatorMetrics } from "./metrics.ts";
-import { metricsServer } from "./metrics-server.ts";
+import { metricsServer, portOf } from "./metrics-server.ts";
 import { type Peers, peersOf } from "./peers.ts";
 import { ConsumerRequests } from "./protocol/consumer-requests.ts";
 import { Identifier } from "./protocol/identify.ts";
@@ -25,7 +24,7 @@ import { EarlyReporters } from "./early-reporters.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
 import { consumersStatus, type CoordinatorStatus } from "./status.ts";
-import { terminatingPods, type TerminatingPods } from "./terminating.ts";
+import { terminatingPods } from "./terminating.ts";
 import { type TerminationListener, steadyNow } from "./termination.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -166,10 +165,13 @@ export class Coordinator {
       onFault: (error) => onProblem("protocol", error),
     });
     this.#peers = peersOf(flags, onProblem);
-    const { status, terminating } = operatorNames.coordinator.paths;
+    const { paths } = operatorNames.coordinator;
     this.#metricsServer = metricsServer(this.metrics, {
       notReady: () => this.notReady(),
-      pages: { [status]: () => this.status(), [terminating]: () => this.#terminatingPods() },
+      pages: {
+        [paths.status]: () => this.status(),
+        [paths.terminating]: () => terminatingPods(terminations, this.#settings, now()),
+      },
     });
     this.metrics.registerGauges({
       notReady: () => this.notReady(),
@@ -265,14 +267,6 @@ export class Coordinator {
     };
   }
 
-  #terminatingPods(): TerminatingPods {
-    const { records, progress } = this.#terminations;
-    const now = this.#now();
-    return terminatingPods(records.values(), (record) =>
-      progress.behind(record, this.#settings.of(record.namespace), now),
-    );
-  }
-
   /** @returns whether a timeout may decide something. */
   #decide(): boolean {
     this.#terminations.decide(this.#now());
@@ -304,8 +298,4 @@ export class Coordinator {
         this.#options.log.error({ err: error, uid: record.uid }, "a listener failed");
       }
   }
-}
-
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port;
 }

@@ -1,5 +1,7 @@
 import { workloadText } from "./termination.ts";
 import type { BehindConsumer } from "./state/consumer-progress.ts";
+import type { PolicySettings } from "./settings.ts";
+import type { Terminations } from "./state/terminations.ts";
 import type { ReleaseState, TerminationRecord } from "./state/record.ts";
 
 /** A pod that terminates now, for `lameduck status --pods`. */
@@ -35,12 +37,16 @@ export interface TerminatingPods {
 const most = 200;
 const mostNamed = 5;
 
-/** @param behind the consumers that a pod waits for. */
 export function terminatingPods(
-  records: Iterable<TerminationRecord>,
-  behind: (record: TerminationRecord) => readonly BehindConsumer[],
+  { records, progress }: Pick<Terminations, "records" | "progress">,
+  settings: PolicySettings,
+  now: number,
 ): TerminatingPods {
-  const all = [...records].filter(({ isHeldOnly }) => !isHeldOnly).sort((a, b) => a.deletedAt - b.deletedAt);
+  const behind = (record: TerminationRecord): readonly BehindConsumer[] =>
+    progress.behind(record, settings.of(record.namespace), now);
+  const all = [...records.values()]
+    .filter(({ isHeldOnly }) => !isHeldOnly)
+    .sort((a, b) => a.deletedAt - b.deletedAt);
   return {
     version: 1,
     pods: all.slice(0, most).map((one) => described(one, behind)),

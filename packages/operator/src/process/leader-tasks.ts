@@ -1,6 +1,6 @@
 import { Lease, type KubernetesClient } from "@lameduck/kube";
 import { CarrierCopier, type CarrierAction } from "../carrier/copier.ts";
-import type { CarrierSource } from "../carrier/files.ts";
+import { NeededArchitectures, type CarrierSource } from "../carrier/files.ts";
 import type { ClusterView } from "../exposure/cluster-view.ts";
 import type { PolicyObject } from "../exposure/objects.ts";
 import { losesRequests, type LosesRequests } from "../flagging/condition.ts";
@@ -8,7 +8,6 @@ import { Flagger } from "../flagging/flagger.ts";
 import { operatorNames } from "../names.ts";
 import { policyName } from "../policy/validate.ts";
 import { WorkloadEvents } from "../records/events/workload-events.ts";
-import { NeededArchitectures } from "../carrier/needed.ts";
 import { Pause } from "./pause.ts";
 import { updatePolicyStatus } from "./policy-status.ts";
 
@@ -119,6 +118,7 @@ export class LeaderTasks {
     const { client, view, onProblem } = this.#options;
     const options = {
       now: Date.now,
+      ownNamespace: this.#options.namespace,
       losing: (policy: PolicyObject) => this.#losing(policy),
       onProblem: (error: unknown) => onProblem("policies", error),
     };

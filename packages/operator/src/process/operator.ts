@@ -20,7 +20,7 @@ import { LeaderTasks } from "./leader-tasks.ts";
 import type { OperatorFlags } from "./flags.ts";
 import { leftOutLogger } from "./left-out.ts";
 import { setUpHolding, type Holding } from "./holding.ts";
-import { gauge } from "./gauges.ts";
+import { gauge, processMetrics } from "./gauges.ts";
 import { OperatorMetrics } from "./metrics.ts";
 import { answerOneAtATime } from "../admission/one-at-a-time.ts";
 import { followVersion, type ServerVersion } from "./server-version.ts";
@@ -214,6 +214,7 @@ export class Operator {
 
   #registerGauges(): void {
     const { metrics } = this;
+    processMetrics(metrics.registry, "webhook");
     gauge(metrics.registry, "lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
       this.notReady() === undefined ? 1 : 0,
     );

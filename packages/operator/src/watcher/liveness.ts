@@ -8,6 +8,7 @@ const loopback = "127.0.0.1";
 /** Answers the kubelet's liveness probe. A process that is stopped, or whose event loop hangs, does not answer and is replaced. */
 export async function answerLiveness(port: number): Promise<Server> {
   const server = createServer((request, response) => {
+    // Its body, should there be one, must not keep the connection open.
     request.resume();
     const isKnown = request.url === operatorNames.paths.live;
     response.writeHead(isKnown ? 200 : 404, { connection: "close" }).end(isKnown ? "ok\n" : "");

@@ -44,6 +44,8 @@ export interface NamespaceStatus {
   readonly pods: readonly JudgedPod[];
   /** What the operator has found of workloads that will lose requests; undefined where it has found none, or does not look. */
   readonly losing: string | undefined;
+  /** What the operator says of its DrainPolicy. */
+  readonly policy: readonly string[];
 }
 
 export interface Status {
@@ -225,7 +227,8 @@ async function readEach(
         (pod) => pod.metadata.annotations?.[injectedAnnotation] !== undefined && mountsCarrier(pod),
       ),
       pods: running.map((pod) => judge(pod, around)),
-      losing: losingIn(namespacePolicy),
+      losing: conditionOf(namespacePolicy, "LosesRequests", "True"),
+      policy: ["Accepted", "LeavesTime"].flatMap((type) => conditionOf(namespacePolicy, type, "False") ?? []),
     };
     return { status, leaving };
   });
@@ -242,9 +245,9 @@ function newsIn(events: readonly Event[], state: CarrierState): string | undefin
   return own.toSorted((a, b) => at(b).localeCompare(at(a)))[0]?.message;
 }
 
-/** The message of the condition that the operator writes to a DrainPolicy. */
-function losingIn(policy: unknown): string | undefined {
+/** The message of a condition that the operator writes to a DrainPolicy. */
+function conditionOf(policy: unknown, type: string, is: "True" | "False"): string | undefined {
   const { status } = (policy ?? {}) as { readonly status?: { readonly conditions?: readonly Condition[] } };
-  const found = status?.conditions?.find(({ type }) => type === "LosesRequests");
-  return found?.status === "True" ? found.message : undefined;
+  const found = status?.conditions?.find((one) => one.type === type);
+  return found?.status === is ? found.message : undefined;
 }

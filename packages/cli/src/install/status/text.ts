@@ -60,11 +60,13 @@ function* namespaceLines({
   carrier,
   carrierNews,
   losing,
+  policy,
 }: NamespaceStatus): Generator<string> {
   if (!isEnabled)
     yield `namespace ${name}: not labelled ${injectLabel}=${injectLabelValue}, so that nothing is injected`;
   const injected = pods.filter(({ version }) => version !== undefined);
   yield `namespace ${name}: ${injected.length} of ${pods.length} pods run with Lameduck${versionsOf(injected)}`;
+  for (const problem of policy) yield `  DrainPolicy: ${printable(problem)}`;
   if (losing !== undefined) yield `  will lose requests: ${printable(losing)}`;
   if (carrier !== "usable" && isEnabled)
     yield `  hooks of injected pods may do nothing: ConfigMap ${operatorNames.carrierConfigMap} ${carrierTexts[carrier]}`;

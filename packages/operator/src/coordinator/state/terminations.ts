@@ -3,6 +3,7 @@ import type { PolicySettings } from "../settings.ts";
 import type { Consumers } from "./consumers.ts";
 import { Listings } from "./endpoints/listings.ts";
 import { ConsumerProgress } from "./consumer-progress.ts";
+import { Lingering } from "./lingering.ts";
 import type { Nodes } from "./nodes.ts";
 import { Numbering } from "./numbering.ts";
 import type { KeptPod, KeptSlice } from "./objects.ts";
@@ -35,8 +36,6 @@ const reportGrace = 10_000;
 const membershipGrace = 20_000;
 /** Milliseconds after the last question about a pod that is not being deleted, until its record is dropped. */
 const heldFor = 60_000;
-/** Milliseconds from the end of all containers until the object counts as one that stays: the kubelet removes it within a second or two. */
-const lingersAfter = 10_000;
 
 /** A longer pause between two decisions, in milliseconds, means that this process stood still: eight times the usual one. */
 const longestPause = 2_000;
@@ -67,8 +66,7 @@ export class Terminations {
   /** Those that are not released yet. */
   readonly #pending = new Set<TerminationRecord>();
   readonly #askedAt = new Map<TerminationRecord, number>();
-  /** When all containers had ended, of those whose object is still there. */
-  readonly #finishedAt = new Map<TerminationRecord, number>();
+  readonly #lingering = new Lingering();
   readonly #groupStates: GroupStates;
   readonly #numbering: Numbering;
   #syncedAt: number | undefined;
@@ -92,7 +90,7 @@ export class Terminations {
   }
 
   get pending(): number {
-    return this.#pending.size + this.#finishedAt.size;
+    return this.#pending.size + this.#lingering.size;
   }
 
   get isSynced(): boolean {
@@ -188,13 +186,10 @@ export class Terminations {
         this.#askedAt.delete(record);
         if (record.isHeldOnly) this.#forget(record);
       }
-    for (const [record, finishedAt] of this.#finishedAt)
-      if (now - finishedAt > lingersAfter) {
-        this.#finishedAt.delete(record);
-        if (record.isHeldOnly) continue;
-        this.#options.events.lingers(record);
-        record.isLingering = true;
-      }
+    for (const record of this.#lingering.take(now)) {
+      this.#options.events.lingers(record);
+      record.isLingering = true;
+    }
   }
 
   /** After a pause of this process no consumer counts as silent: reports sent meanwhile are not read yet. */
@@ -215,7 +210,7 @@ export class Terminations {
     this.#pending.add(record);
     record.isFinished = pod.isFinished;
     record.finalizers = pod.finalizers;
-    if (pod.isFinished) this.#finishedAt.set(record, now);
+    if (pod.isFinished) this.#lingering.finished(record, now);
     // What leads to the pod must be looked up now: it is unknown once the pod is gone.
     this.releases.routesTo(record);
     this.#number(record, now, false);
@@ -242,7 +237,7 @@ export class Terminations {
     record.finalizers = pod.finalizers;
     if (pod.isFinished && !record.isFinished) {
       record.isFinished = true;
-      this.#finishedAt.set(record, now);
+      this.#lingering.finished(record, now);
       // Another pod may soon have its address, and nothing listens there any more.
       this.#numbering.drop(record);
     }
@@ -312,7 +307,7 @@ export class Terminations {
     this.#records.delete(record.uid);
     this.#pending.delete(record);
     this.#askedAt.delete(record);
-    this.#finishedAt.delete(record);
+    this.#lingering.forget(record);
     this.#numbering.drop(record);
   }
 }
