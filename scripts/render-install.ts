@@ -35,7 +35,8 @@ const helm = (await findProgram("helm")) ?? (await buildHelm(cacheDirectory(), s
 function rendered(page: string, settings: readonly string[]): string {
   const command = ["template", "lameduck", chartDirectory, "--namespace", "lameduck-system"];
   const version = ["--kube-version", "1.36.0"];
-  const text = execFileSync(helm, [...command, ...version, ...settings], { encoding: "utf8" });
+  const apart = ["--set", "crds.keep=false"];
+  const text = execFileSync(helm, [...command, ...version, ...apart, ...settings], { encoding: "utf8" });
   const documents = text
     .split(/^---\n/m)
     .map((one) => one.replace(/^#.*\n/gm, "").trim())

@@ -16,7 +16,7 @@ export const ingressAccount = { name: "ingress-consumer", namespace: watcher.nam
 export async function install(cluster: Cluster, acknowledged: boolean): Promise<void> {
   await deliverImage(cluster);
   if (!acknowledged) {
-    await lameduckDoes(cluster, "install", "--yes");
+    await lameduckDoes(cluster, "install", "--yes", "--disable", "acknowledgements");
     return;
   }
   await installAcknowledging(cluster);

@@ -74,7 +74,8 @@ export type Way = (typeof ways)[number];
 export async function installed(cluster: Cluster, way: Way): Promise<void> {
   await withoutHelm(cluster);
   if (way === "none") await lameduckDoes(cluster, "uninstall", "--yes");
-  else if (way === "webhook") await lameduckDoes(cluster, "install", "--yes", "--enable", "default");
+  else if (way === "webhook")
+    await lameduckDoes(cluster, "install", "--yes", "--enable", "default", "--disable", "policy-only");
   else await lameduckDoes(cluster, "install", "--yes", "--policy-only", "--enable", "default");
 }
 

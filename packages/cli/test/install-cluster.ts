@@ -30,7 +30,7 @@ const missing: [number, unknown] = [
   { kind: "Status", status: "Failure", reason: "NotFound", message: "none" },
 ];
 const isCollection = (path: string): boolean =>
-  /(namespaces|leases|pods|deployments|services|nodes|configmaps|drainpolicies|admissionpolicies|admissionpolicybindings)$/.test(
+  /(namespaces|leases|pods|deployments|services|nodes|configmaps|drainpolicies|networkpolicies|events|admissionpolicies|admissionpolicybindings)$/.test(
     path,
   );
 
@@ -47,6 +47,8 @@ export class Cluster {
   lags: number[] = [0];
   /** What it answers a probe with until then. */
   former: string | undefined;
+  /** Paths that the caller has no right to. */
+  forbidden: RegExp | undefined;
   /** Why pods are refused. */
   refusal: string | undefined;
   /** Connections by which dry runs have come. */
@@ -92,6 +94,7 @@ export class Cluster {
     this.lags = [0];
     this.former = undefined;
     this.refusal = undefined;
+    this.forbidden = undefined;
     this.dryRunsBy.clear();
     this.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: {} });
   }
@@ -104,8 +107,18 @@ export class Cluster {
   answer(request: IncomingMessage, body: string): [status: number, answer: unknown] {
     const url = new URL(request.url ?? "/", "http://cluster");
     const path = url.pathname;
+    if (this.forbidden?.test(path))
+      return [403, { kind: "Status", status: "Failure", reason: "Forbidden", message: `no right: ${path}` }];
     if (path === "/version") return [200, { major: "1", minor: this.minor }];
-    if (url.searchParams.get("dryRun") === "All") {
+    const isDry = url.searchParams.get("dryRun") === "All";
+    if (isDry && request.method === "PATCH") {
+      const before = this.objects.get(path);
+      const answer = this.#patch(path, JSON.parse(body) as Stored);
+      if (before) this.objects.set(path, before);
+      else this.objects.delete(path);
+      return answer;
+    }
+    if (isDry) {
       this.dryRunsBy.set(request.socket, (this.dryRunsBy.get(request.socket) ?? 0) + 1);
       return this.#admit(path.split("/")[4] ?? "", JSON.parse(body) as Stored);
     }
@@ -197,8 +210,13 @@ export class Cluster {
     }
     const same = JSON.stringify(before?.["applied"]) === JSON.stringify(given);
     const version = Number(before?.metadata.resourceVersion ?? 0) + (same ? 0 : 1);
+    const available = this.isReady ? 2 : 0;
     const status =
-      given.kind === "Deployment" ? { updatedReplicas: 2, availableReplicas: this.isReady ? 2 : 0 } : {};
+      given.kind === "Deployment"
+        ? { updatedReplicas: 2, availableReplicas: available }
+        : given.kind === "DaemonSet"
+          ? { desiredNumberScheduled: 5, numberAvailable: 5 }
+          : {};
     const metadata = { ...given.metadata, resourceVersion: String(version) };
     this.put(path, { ...given, metadata, status, applied: given });
     return [before ? 200 : 201, this.objects.get(path)];

@@ -66,6 +66,42 @@ describe("lameduck status", () => {
   });
 });
 
+test("status --pods lists who terminates, for how long at most, and what a pod that has ended waits for", async () => {
+  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+  const ends = new Date(Date.now() + 50_000).toISOString();
+  const leaving = { deletionTimestamp: ends, deletionGracePeriodSeconds: 55 };
+  const state = { terminated: { exitCode: 0 } };
+  for (const [name, metadata, status] of [
+    ["web", { ...leaving, annotations: { "lameduck.dev/injected": "0.1.0" } }, {}],
+    ["own", leaving, {}],
+    ["kept", { ...leaving, finalizers: ["a/b"] }, { containerStatuses: [{ name: "c", state }] }],
+  ] as const)
+    cluster.put(`/api/v1/namespaces/shop/pods/${name}`, {
+      kind: "Pod",
+      metadata,
+      spec: { containers: [] },
+      status: { phase: "Running", ...status },
+    });
+  assert.doesNotMatch((await cluster.lameduck("status")).out, /terminating/);
+  const { out } = await cluster.lameduck("status", "--pods");
+  assert.match(out, /^terminating: 3 pods$/m);
+  assert.match(out, /shop\/web \(pod\/web\): for \d+ s, at most [45]\d s more; its own evidence decides/);
+  assert.match(out, /shop\/own .* no Lameduck was injected/);
+  assert.match(out, /shop\/kept \(pod\/kept\): for \d+ s; .* waits for finalizers: a\/b/);
+});
+
+test("status -n looks at one namespace alone, with the rights of its tenants", async () => {
+  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+  cluster.addPod("one", { annotations: { "lameduck.dev/injected": "0.1.0" } });
+  cluster.forbidden = /^(?!\/version|.*\/namespaces\/shop)/;
+  const { code, out, err } = await cluster.lameduck("status", "-n", "shop");
+  assert.equal(code, 0, err);
+  assert.match(out, /^only namespace shop is looked at/);
+  assert.match(out, /^namespace shop: 1 of 1 pods run with Lameduck \(0\.1\.0\)$/m);
+  const missing = await cluster.lameduck("status", "-n", "shpo");
+  assert.equal(missing.code, 4, missing.err);
+});
+
 describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
   const name = "lameduck-init";
   const binary = Buffer.from("ELF").toString("base64");
@@ -88,6 +124,21 @@ describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
       if (problem) assert.match(out, problem);
       else assert.doesNotMatch(out, /ConfigMap/);
     });
+
+  test("tells what the operator says of it, as long as it is so", async () => {
+    const message = "ConfigMap lameduck-init cannot be written: exceeded quota: small";
+    cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+    cluster.put("/api/v1/namespaces/shop/events/one", {
+      kind: "Event",
+      metadata: {},
+      reason: "CarrierRefused",
+      message,
+      lastTimestamp: "2026-01-01T00:00:00Z",
+    });
+    assert.match((await cluster.lameduck("status")).out, /is not there yet.*\n {2}.*exceeded quota: small/);
+    put(ours, { "lameduck-init-amd64": binary });
+    assert.doesNotMatch((await cluster.lameduck("status")).out, /quota/);
+  });
 
   test("tells as JSON that a pod needs what is not there", async () => {
     await cluster.lameduck("install", "--yes");
@@ -157,7 +208,7 @@ test("lameduck status --flags shows the workloads that the audit says will lose 
 describe("lameduck uninstall", () => {
   test("keeps what running pods use, and a second time leaves nothing", { skip: withoutInit }, async () => {
     await cluster.lameduck("install", "--yes", "--policy-only", "--enable", "shop");
-    await cluster.lameduck("install", "--yes");
+    await cluster.lameduck("install", "--yes", "--disable", "policy-only");
     cluster.addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" } });
     cluster.changes = [];
     const first = await cluster.lameduck("uninstall", "--yes");
@@ -171,8 +222,11 @@ describe("lameduck uninstall", () => {
     ]);
     assert.deepEqual(cluster.objects.get("/api/v1/namespaces/shop")?.metadata["labels"], {});
     cluster.objects.delete("/api/v1/namespaces/shop/pods/new");
+    const labels = { "lameduck.dev/held-deletions": "enabled", "lameduck.dev/inject": "disabled", team: "a" };
+    cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels } });
     await cluster.lameduck("uninstall", "--yes");
     assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/shop"]);
+    assert.deepEqual(cluster.objects.get("/api/v1/namespaces/shop")?.metadata["labels"], { team: "a" });
   });
 
   test("a dry run changes nothing", async () => {

@@ -60,8 +60,48 @@ describe("lameduck install", () => {
     assert.ok(webhooks > cluster.changes.findIndex((one) => one.includes("deployments")));
     const deployment = JSON.stringify(cluster.objects.get(operator));
     assert.match(deployment, /"image":"r\.example\/x:1"/);
-    const again = await cluster.lameduck("install", "--yes", "--image", "r.example/x:1");
+    const again = await cluster.lameduck("install", "--yes");
+    assert.match(again.err, /^keeps image r\.example\/x:1 /m);
     assert.match(again.err, /Deployment lameduck-system\/lameduck-webhook: as it was/);
+  });
+
+  test("a dry run names only what differs, and the fields; both namespaces that are enabled are named", async () => {
+    cluster.put("/api/v1/namespaces/bank", { kind: "Namespace", metadata: {} });
+    for (const name of ["shop", "bank"])
+      cluster.put(`/api/v1/namespaces/${name}/configmaps/lameduck-init`, { kind: "ConfigMap", metadata: {} });
+    const { code, err } = await cluster.lameduck("install", "--yes", "--enable", "shop", "--enable", "bank");
+    assert.equal(code, 0, err);
+    for (const name of ["shop", "bank"])
+      assert.match(err, new RegExp(`^ {2}kubectl rollout restart deployment -n ${name}$`, "m"));
+    const same = await cluster.lameduck("install", "--dry-run", "--enable", "shop");
+    assert.match(same.err, /^nothing would change$/m);
+    assert.doesNotMatch(same.err, /^would/m);
+    const other = await cluster.lameduck(
+      "install",
+      "--dry-run",
+      "--image",
+      "r.example/x:2",
+      "--held-deletions",
+    );
+    const told = other.err.split("\n").filter((line) => line.startsWith("would"));
+    assert.ok(told.some((line) => line.startsWith("would create ValidatingWebhookConfiguration held-")));
+    assert.ok(
+      told.some((line) => /^would change Deployment .*containers\.0\.image/.test(line)),
+      other.err,
+    );
+    assert.ok(!told.some((line) => line.includes("Service ")), other.err);
+  });
+
+  test("a plain install keeps the policy alone, and says how to go on to the webhook", async () => {
+    await cluster.lameduck("install", "--yes", "--policy-only");
+    const kept = await cluster.lameduck("install", "--yes");
+    assert.match(kept.err, /^keeps the policy alone \(--disable policy-only/m);
+    assert.equal(cluster.objects.get(operator), undefined);
+    const changed = await cluster.lameduck("install", "--yes", "--disable", "policy-only");
+    assert.equal(changed.code, 0, changed.err);
+    assert.ok(cluster.objects.has(operator));
+    const wrong = await cluster.lameduck("install", "--yes", "--disable", "webhook");
+    assert.match(wrong.err, /--disable: "webhook" is none of acknowledgements, /);
   });
 
   test(
@@ -104,16 +144,18 @@ describe("lameduck install", () => {
     assert.doesNotMatch(policy, /s390x/);
   });
 
-  test("--acknowledgements adds the coordinator, status shows what it says, and without the option it goes again", async () => {
+  test("--acknowledgements adds the coordinator, status shows what it says, and it stays until --disable", async () => {
     const coordinator = "/apis/apps/v1/namespaces/lameduck-system/deployments/lameduck-coordinator";
     const { code, err } = await cluster.lameduck("install", "--yes", "--acknowledgements");
     assert.equal(code, 0, err);
     assert.ok(cluster.objects.has(coordinator));
     assert.ok(cluster.objects.has("/api/v1/namespaces/lameduck-node"));
     const pods = "/api/v1/namespaces/lameduck-system/pods";
+    const policies = "/apis/networking.k8s.io/v1/namespaces/lameduck-system/networkpolicies";
     const labels = { "app.kubernetes.io/name": "lameduck", "app.kubernetes.io/component": "coordinator" };
     for (const name of ["one", "two"])
       cluster.put(`${pods}/${name}`, { kind: "Pod", metadata: { labels }, spec: { containers: [] } });
+    cluster.put(`${policies}/all`, { kind: "NetworkPolicy", metadata: {}, spec: { podSelector: {} } });
     cluster.put(`${pods}/one:9090/proxy/status`, {
       kind: "Status",
       metadata: {},
@@ -136,7 +178,10 @@ describe("lameduck install", () => {
       missing: ["node3"],
       unread: [{ name: "endpointslices", state: "unheard" }],
     });
-    const { out } = await cluster.lameduck("status");
+    const { out, code: found } = await cluster.lameduck("status");
+    assert.equal(found, 1);
+    assert.match(out, /^acknowledgements: 2 of 2 coordinators ready, 5 of 5 watchers ready$/m);
+    assert.match(out, /NetworkPolicy lameduck-coordinator, all lets nobody in to port 9090.*--metrics-from/);
     assert.match(
       out,
       /one: 2 consumers report, mode availability unless .*; 4 pods terminate, 1 of them released/,
@@ -148,7 +193,12 @@ describe("lameduck install", () => {
       /endpointslices are not kept up to date: pods that ask here are told that nothing is known/,
     );
     assert.match(out, /two: unknown, it could not be asked/);
-    await cluster.lameduck("install", "--yes");
+    const again = await cluster.lameduck("install", "--yes");
+    assert.match(again.err, /^keeps acknowledgements \(--disable acknowledgements takes it away\)$/m);
+    assert.ok(cluster.objects.has(coordinator));
+    const other = await cluster.lameduck("install", "--yes", "--policy-only");
+    assert.match(other.err, /--policy-only: would remove what is installed: add --disable acknowledgements/);
+    await cluster.lameduck("install", "--yes", "--disable", "acknowledgements");
     assert.ok(!cluster.objects.has(coordinator) && !cluster.objects.has("/api/v1/namespaces/lameduck-node"));
     assert.ok(cluster.objects.has(operator));
     const wrong = await cluster.lameduck("install", "--yes", "--acknowledgements", "--policy-only");
@@ -179,6 +229,8 @@ describe("lameduck install", () => {
     );
     assert.deepEqual(accountsIn(), [watcher, ...further]);
     await cluster.lameduck(...own);
+    assert.deepEqual(accountsIn(), [watcher, ...further], "they stay");
+    await cluster.lameduck(...own, "--disable", "consumer-accounts");
     assert.deepEqual(accountsIn(), [watcher]);
     for (const [name, words] of [
       ["haproxy", /"haproxy" is not of the form NAMESPACE\/NAME/],
@@ -189,7 +241,15 @@ describe("lameduck install", () => {
       assert.equal(wrong.code, 2);
       assert.match(wrong.err, words);
     }
-    const without = await cluster.lameduck("install", "--yes", ...account("edge/haproxy"));
+    const off = ["--disable", "acknowledgements"];
+    const without = await cluster.lameduck(
+      "install",
+      "--yes",
+      "-n",
+      "ducks",
+      ...off,
+      ...account("edge/haproxy"),
+    );
     assert.equal(without.code, 2);
     assert.match(without.err, /--consumer-account: needs --acknowledgements/);
   });
@@ -212,7 +272,9 @@ describe("lameduck install", () => {
         { ipBlock: { cidr: "fd00::/64" } },
         { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },
       ]);
-    await cluster.lameduck(...own);
+    await cluster.lameduck(...own, "--metrics-from", "monitoring");
+    assert.equal(openedBy("lameduck-webhook").length, 3, "they stay, each once");
+    await cluster.lameduck(...own, "--disable", "metrics-from");
     assert.deepEqual(openedBy("lameduck-coordinator"), []);
     for (const peer of ["10.0.0.1", "10.0.0.0/33", "10.0.0.0/8/8", "Monitoring", ""]) {
       const wrong = await cluster.lameduck(...own, "--metrics-from", peer);
@@ -221,7 +283,7 @@ describe("lameduck install", () => {
     }
   });
 
-  test("--held-deletions adds its webhook, and without the option it goes again and pods get their labels back", async () => {
+  test("--held-deletions adds its webhook, and --disable takes it away and gives pods their labels back", async () => {
     const configuration =
       "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/held-deletions.lameduck.dev";
     const { code, err } = await cluster.lameduck("install", "--yes", "--held-deletions");
@@ -244,7 +306,9 @@ describe("lameduck install", () => {
         annotations: { "lameduck.dev/held": JSON.stringify(mark) },
       },
     });
-    const again = await cluster.lameduck("install", "--yes");
+    await cluster.lameduck("install", "--yes");
+    assert.ok(cluster.objects.has(configuration), "it stays");
+    const again = await cluster.lameduck("install", "--yes", "--disable", "held-deletions");
     assert.match(again.err, /Pod shop\/web-1: has its labels back/);
     assert.ok(!cluster.objects.has(configuration));
     assert.deepEqual(cluster.objects.get(pod)?.metadata["labels"], { app: "web", team: "a" });
@@ -266,14 +330,20 @@ describe("lameduck install", () => {
     cluster.isReady = false;
     cluster.put("/api/v1/namespaces/lameduck-system/pods/a", {
       kind: "Pod",
-      metadata: { labels: { "app.kubernetes.io/name": "lameduck" } },
+      metadata: {
+        labels: { "app.kubernetes.io/name": "lameduck", "app.kubernetes.io/component": "webhook" },
+      },
+      spec: { containers: [] },
       status: {
         containerStatuses: [{ name: "w", state: { waiting: { reason: "ErrImagePull", message: "no" } } }],
       },
     });
     const { code, err } = await cluster.lameduck("install", "--yes", "--timeout", "1s");
     assert.equal(code, 4);
-    assert.match(err, /0 of 2 replicas are ready: ErrImagePull no \[LAMEDUCK_NOT_READY\]/);
+    assert.match(
+      err,
+      /0 of 2 replicas are ready: ErrImagePull no; in force meanwhile: nothing, .* \[LAMEDUCK_NOT_READY\]/,
+    );
   });
 
   for (const [name, prepare, args, words, code] of [
@@ -281,8 +351,8 @@ describe("lameduck install", () => {
     [
       "a release of Helm",
       () =>
-        cluster.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/drainpolicies.lameduck.dev", {
-          kind: "CustomResourceDefinition",
+        cluster.put("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/lameduck.dev", {
+          kind: "MutatingWebhookConfiguration",
           metadata: {
             annotations: { "meta.helm.sh/release-name": "duck", "meta.helm.sh/release-namespace": "ns" },
           },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { KubernetesClient } from "@lameduck/kube";
-import { coordinatorLines, readCoordinator } from "../src/install/status/coordinator.ts";
+import { ApiFailure, type KubernetesClient } from "@lameduck/kube";
+import { acknowledgementLines, areWorking, readAcknowledgements } from "../src/install/status/coordinator.ts";
 
 const status = {
   version: 1,
@@ -14,34 +14,74 @@ const status = {
   missing: ["node1"],
 };
 
-/** What is shown of one coordinator that answers so. */
-async function shown(answer: object, ...others: readonly object[]): Promise<string> {
+const pod = (name: string, more: object = {}, spec: object = { containers: [] }): object => ({
+  metadata: { name, uid: name, ...more },
+  spec,
+});
+
+interface Around {
+  readonly answer: object;
+  readonly pods?: readonly object[];
+  readonly replicas?: number;
+  readonly watchers?: number;
+  readonly policies?: readonly object[];
+}
+
+/** What is shown of coordinators that answer so, and whether acknowledgements count as working. */
+async function shown({
+  answer,
+  pods = [pod("coordinator-1")],
+  policies = [],
+  ...of
+}: Around): Promise<string> {
+  const { replicas = 1, watchers } = of;
+  const template = { spec: { containers: [{ name: "c", image: "new" }] } };
   const client = {
-    list: () => Promise.resolve([{ metadata: { name: "coordinator-1" } }, ...others]),
-    get: () => Promise.resolve(answer),
+    list: (path: string) =>
+      Promise.resolve(path.includes("networkpolicies") ? policies : path.includes("coordinator") ? pods : []),
+    get: (path: string) => {
+      const metadata = { name: "one", uid: "one" };
+      if (path.endsWith("/lameduck-coordinator"))
+        return Promise.resolve({
+          metadata,
+          spec: { replicas, template },
+          status: { availableReplicas: replicas },
+        });
+      if (path.endsWith("/lameduck-watcher") && watchers !== undefined)
+        return Promise.resolve({
+          metadata,
+          spec: { template },
+          status: { desiredNumberScheduled: 3, numberAvailable: watchers },
+        });
+      if (path.includes("/daemonsets/"))
+        return Promise.reject(new ApiFailure("here", 404, "NotFound", "none"));
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
   } as unknown as KubernetesClient;
-  const replicas = await readCoordinator(client, "lameduck-system", new AbortController().signal);
-  return [...coordinatorLines(replicas)].join("\n");
+  const { signal } = new AbortController();
+  const read = await readAcknowledgements(client, "lameduck-system", true, signal);
+  assert.ok(read);
+  return [...acknowledgementLines(read, "lameduck-system"), areWorking(read) ? "works" : "fails"].join("\n");
 }
 
 test("a coordinator of an earlier release, which says less, is shown", async () => {
   assert.match(
-    await shown(status),
+    await shown({ answer: status }),
     /0 consumers report, mode availability unless .*; 2 pods terminate, 1 of them/,
   );
 });
 
 test("a replica that terminates is left out: it may have lost its rights already", async () => {
   const old = { metadata: { name: "coordinator-0", deletionTimestamp: "2026-01-01T00:00:00Z" } };
-  const text = await shown(status, old);
-  assert.match(text, /^acknowledgements: 1 coordinator\n/);
+  const text = await shown({ answer: status, pods: [pod("coordinator-1"), old] });
+  assert.match(text, /^acknowledgements: 1 of 1 coordinators ready\n/);
   assert.doesNotMatch(text, /coordinator-0/);
 });
 
 test("who speaks another version of the protocol to it is named", async () => {
   const otherVersions = [{ who: "kube-proxy/node1", version: "2" }];
   assert.match(
-    await shown({ ...status, otherVersions }),
+    await shown({ answer: { ...status, otherVersions } }),
     /kube-proxy\/node1 speaks version 2 of the protocol/,
   );
 });
@@ -53,13 +93,59 @@ test("who is behind and says why is shown with it, and so is who cannot be read"
     { ...common, name: "nginx/edge-2", behind: 0, reason: "not reloaded before" },
     { ...common, name: "nginx/edge-3", behind: 0, problem: "no\nprocess" },
   ];
-  const text = await shown({ ...status, consumers });
+  const text = await shown({ answer: { ...status, consumers } });
   assert.match(text, /nginx\/edge-1: not reloaded since\n/);
   assert.doesNotMatch(text, /edge-2/);
-  assert.match(text, /nginx\/edge-3: no\\u000aprocess$/);
+  assert.match(text, /nginx\/edge-3: no\\u000aprocess$/m);
 });
 
 test("an answer of another version is unknown, and says which command to use", async () => {
-  const text = await shown({ version: 2, reporters: [] });
+  const text = await shown({ answer: { version: 2, reporters: [] } });
   assert.match(text, /coordinator-1: unknown.*another version; use the command of its release/);
 });
+
+const sound = {
+  ...status,
+  missing: [],
+  consumers: [{ name: "kube-proxy/node1", behind: 0, isSilent: false }],
+};
+const deny = { metadata: { name: "deny", uid: "d" }, spec: { podSelector: {}, policyTypes: ["Ingress"] } };
+const open = {
+  metadata: { name: "open", uid: "o" },
+  spec: { podSelector: {}, ingress: [{ ports: [{ port: 9090 }] }] },
+};
+const pulling = pod("coordinator-1");
+Object.assign(pulling, {
+  status: {
+    containerStatuses: [
+      { name: "c", state: { waiting: { reason: "ErrImagePull", message: "no such tag" } } },
+    ],
+  },
+});
+const refused = new Error("no route");
+
+for (const [what, around, words] of [
+  ["all is well", { answer: sound }, /works$/],
+  ["every node has its watcher", { answer: sound, watchers: 3 }, /3 of 3 watchers ready[^]*works$/],
+  ["a watcher is not ready", { answer: sound, watchers: 2 }, /2 of 3 watchers ready[^]*fails$/],
+  ["scaled to 0", { answer: sound, pods: [], replicas: 0 }, /is scaled to 0: [^]*--replicas=2\nfails$/],
+  [
+    "an image that cannot be pulled",
+    { answer: sound, pods: [pulling] },
+    /coordinator: ErrImagePull no such tag/,
+  ],
+  [
+    "a consumer that is silent",
+    { answer: { ...sound, consumers: [{ name: "kube-proxy/node1", behind: 0, isSilent: true }] } },
+    /silent: kube-proxy\/node1\nfails$/,
+  ],
+  ["nobody reports for a node", { answer: status }, /nobody reports for node1[^]*fails$/],
+  [
+    "a NetworkPolicy keeps the question out",
+    { answer: refused, policies: [deny] },
+    /could not be asked: no route\n {2}NetworkPolicy deny lets nobody in to port 9090[^]*fails$/,
+  ],
+  ["another policy lets it in", { answer: refused, policies: [deny, open] }, /no route\nfails$/],
+] as const)
+  test(`${what}: told with its cause, and in the exit code`, async () =>
+    assert.match(await shown(around), words));

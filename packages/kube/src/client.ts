@@ -147,9 +147,10 @@ export class KubernetesClient {
     return this.#json<T>({ method: "PATCH", path, body, type: `application/${type}+json`, signal });
   }
 
-  /** Server-side apply: makes the object, or sets the fields that are given and belong to `manager` from then on. */
-  apply<T>(path: string, body: unknown, manager: string, signal?: AbortSignal): Promise<T> {
-    const query = new URLSearchParams({ fieldManager: manager, force: "true" }).toString();
+  /** Server-side apply: makes the object, or sets the fields that are given and belong to `manager` from then on. `isDry` only answers what would be. */
+  apply<T>(path: string, body: unknown, manager: string, signal?: AbortSignal, isDry = false): Promise<T> {
+    const dry = isDry ? { dryRun: "All" } : {};
+    const query = new URLSearchParams({ fieldManager: manager, force: "true", ...dry }).toString();
     const type = "application/apply-patch+yaml";
     return this.#json<T>({ method: "PATCH", path: `${path}?${query}`, body, type, signal });
   }

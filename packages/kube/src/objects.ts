@@ -10,6 +10,7 @@ export interface ObjectMeta {
   readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
   readonly deletionGracePeriodSeconds?: number;
+  readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
 }
 

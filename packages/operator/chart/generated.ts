@@ -29,8 +29,8 @@ export function generated(): ReadonlyMap<string, string> {
   const parts: Readonly<Record<string, string>> = {
     "_rights.tpl": rights(),
     "webhooks.yaml": when("not .Values.policyOnly", [
-      objectText(mutatingConfiguration({ namespace }), true),
-      objectText(validatingConfiguration({ namespace }), true),
+      objectText(mutatingConfiguration({ namespace }), certified),
+      objectText(validatingConfiguration({ namespace }), certified),
     ]),
     "held-deletions.yaml": when("and .Values.heldDeletions.enabled (not .Values.policyOnly)", [
       ...ofWebhook(operatorNames.heldDeletions, heldDeletionRights),
@@ -45,9 +45,9 @@ export function generated(): ReadonlyMap<string, string> {
       accessOf(operatorNames.coordinator.workload, coordinatorRights),
     ),
     "policy.yaml": when(".Values.policyOnly", policy()),
-    "crd.yaml": `${remark}${objectText(drainPolicyCrd)}`,
+    "crd.yaml": `${remark}${objectText(drainPolicyCrd, kept)}`,
     "dashboard.yaml": dashboardTemplate(remark),
-    "drain-reports.yaml": when("not .Values.policyOnly", [objectText(drainReportCrd)]),
+    "drain-reports.yaml": when("not .Values.policyOnly", [objectText(drainReportCrd, kept)]),
   };
   return new Map(Object.entries(parts).map(([name, text]) => [join(templates, name), text]));
 }
@@ -100,17 +100,23 @@ function policy(): string[] {
   return admissionPolicy(defaultSettings, facts, { ofLameduck: namespace }).map((one) => objectText(one));
 }
 
-/** As a template: with our labels, and what cert-manager needs to know. */
-function objectText(object: Readonly<Record<string, unknown>>, certified = false): string {
-  const { apiVersion, kind, metadata, ...rest } = object;
-  const { name, namespace: within } = metadata as { name: string; namespace?: string };
-  const annotated = certified
-    ? `  {{- if .Values.certManager.enabled }}
+/** What cert-manager needs to know. */
+const certified = `  {{- if .Values.certManager.enabled }}
   annotations:
     cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/lameduck-webhook
   {{- end }}
-`
-    : "";
+`;
+/** Helm leaves it where it is when the release is removed. */
+const kept = `  {{- if .Values.crds.keep }}
+  annotations:
+    helm.sh/resource-policy: keep
+  {{- end }}
+`;
+
+/** As a template, with our labels. */
+function objectText(object: Readonly<Record<string, unknown>>, annotated = ""): string {
+  const { apiVersion, kind, metadata, ...rest } = object;
+  const { name, namespace: within } = metadata as { name: string; namespace?: string };
   return `${yaml({ apiVersion, kind })}metadata:
   name: ${name}
 ${within === undefined ? "" : "  namespace: {{ .Release.Namespace }}\n"}  labels:

@@ -1,11 +1,12 @@
 export { mutatingConfiguration, validatingConfiguration } from "./admission/configurations.ts";
 export { admissionPolicy, revisionOf, type PolicyOptions } from "./cel/policy.ts";
 export { mountsCarrier, type MountingPod } from "./carrier/copier.ts";
-export { carrierFiles, carrierSumAnnotation } from "./carrier/files.ts";
+export { CarrierSource, carrierFiles, carrierSumAnnotation } from "./carrier/files.ts";
 export { architecturesOf } from "./exposure/cluster-view.ts";
 export { heldDeletionsConfiguration } from "./deletions/call/configuration.ts";
 export { restoreAll } from "./deletions/restorer.ts";
 export type { CoordinatorStatus } from "./coordinator/status.ts";
+export type { TerminatingPod, TerminatingPods } from "./coordinator/terminating.ts";
 export { OperatorError, operatorErrors } from "./errors.ts";
 export { carrierKeys, initFile, registerFile } from "./inject/carrier.ts";
 export { inject } from "./inject/inject.ts";
@@ -30,6 +31,7 @@ export {
   heldMark,
   holdLabel,
   injectLabel,
+  oldestKubernetes,
   operatorNames,
   probeAnnotation,
 } from "./names.ts";

@@ -72,7 +72,13 @@ export const operatorNames = {
     ports: { protocol: 8070, metrics: 9090 },
     /** The audience of the tokens that consumers and pods show. Tokens for the API server are not accepted here. */
     audience: "lameduck",
-    paths: { pods: "/v1/pods", consumers: "/v1/consumers", holds: "/v1/holds", status: "/status" },
+    paths: {
+      pods: "/v1/pods",
+      consumers: "/v1/consumers",
+      holds: "/v1/holds",
+      status: "/status",
+      terminating: "/terminating",
+    },
   },
   /** Who reports for the proxy of each node: packages/operator/src/watcher. */
   watcher: {
@@ -80,7 +86,20 @@ export const operatorNames = {
     namespace: "lameduck-node",
     /** DaemonSet, ServiceAccount. */
     workload: "lameduck-watcher",
+    /** Of the node itself, on its loopback address. */
+    livePort: 8071,
   },
+} as const;
+
+/** The oldest minor version of Kubernetes 1 that each needs; chart and docs/install.md say the same, and a test holds them to it. */
+export const oldestKubernetes = {
+  /** matchConditions of webhooks. */
+  webhook: 30,
+  /** The kubelet's own `sleep` in a preStop hook, without a feature gate. */
+  sleep: 30,
+  imageVolume: 35,
+  /** MutatingAdmissionPolicy without a feature gate. */
+  policy: 36,
 } as const;
 
 /** What is injected names it. A constant, because the process is one file; a test holds it to package.json. */

@@ -77,6 +77,8 @@ export const operatorRights: {
       verbs: ["list", "patch", "delete"],
       resourceNames: [operatorNames.carrierConfigMap],
     },
+    // Of carriers that were changed or are refused, and of workloads that lose requests.
+    { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
     // What the coordinator has written down of terminations, for the pods that are made.
     {
       apiGroups: [""],
@@ -92,7 +94,6 @@ export const flaggingRights: readonly RoleRule[] = [
   { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["list"] },
   { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs: ["list"] },
   { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["list"] },
-  { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
 ];
 
 /** What held deletions need besides: only where they are switched on. */

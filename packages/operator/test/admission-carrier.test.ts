@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CarrierCopier } from "../src/carrier/copier.ts";
+import { carrierFiles, CarrierSource, NeededArchitectures } from "../src/carrier/files.ts";
+import { CarrierCopier, type CarrierNews } from "../src/carrier/copier.ts";
 import { OperatorApi } from "./operator-api.ts";
 
 interface Copying extends AsyncDisposable {
@@ -8,6 +9,7 @@ interface Copying extends AsyncDisposable {
   readonly enabled: Set<string>;
   readonly writes: string[];
   readonly problems: unknown[];
+  readonly news: CarrierNews[];
   readonly copier: CarrierCopier;
   /** Another replica that believes to lead. */
   readonly other: CarrierCopier;
@@ -21,9 +23,11 @@ async function copying(): Promise<Copying> {
   const enabled = new Set(["shop"]);
   const writes: string[] = [];
   const problems: unknown[] = [];
+  const news: CarrierNews[] = [];
   const copier = (): CarrierCopier =>
     new CarrierCopier(client, {
-      files: { binaryData: { "lameduck-init-amd64": "YQ==" }, sum: "sum-1" },
+      files: () => ({ binaryData: { "lameduck-init-amd64": "YQ==" }, sum: "sum-1" }),
+      onNews: (one) => news.push(one),
       enabled: () => enabled,
       isLeader: () => true,
       onWrite: (action, namespace) => writes.push(`${action} ${namespace}`),
@@ -34,6 +38,7 @@ async function copying(): Promise<Copying> {
     enabled,
     writes,
     problems,
+    news,
     copier: copier(),
     other: copier(),
     [Symbol.asyncDispose]: async () => {
@@ -115,4 +120,63 @@ test("a namespace that is being deleted is no problem, one that refuses is told 
       : undefined;
   await copier.reconcile();
   assert.deepEqual([writes.length, problems.length], [2, 1]);
+});
+
+test("one of ours that somebody has changed is put right, and told with who it was", async () => {
+  await using all = await copying();
+  const { api, copier, other, writes, news } = all;
+  await copier.reconcile();
+  const managedFields = [{ manager: "lameduck-operator" }, { manager: "kubectl-edit", time: "2026-01-01" }];
+  api.change("configmaps", name, {
+    metadata: { managedFields },
+    binaryData: { "lameduck-init-amd64": "AAAA" },
+  });
+  await copier.reconcile();
+  assert.deepEqual(api.get("configmaps", name)?.["binaryData"], { "lameduck-init-amd64": "YQ==" });
+  assert.deepEqual(writes, ["applied shop", "mended shop"]);
+  assert.equal(news[0]?.reason, "CarrierChanged");
+  assert.match(news[0].message, /was changed by kubectl-edit, and is as Lameduck wrote it again/);
+  // One that has never seen it looks once, and has nothing to tell.
+  await other.reconcile();
+  assert.deepEqual([writes.length, news.length], [2, 1]);
+});
+
+test("what a quota refuses is told with its words", async () => {
+  await using all = await copying();
+  const { api, copier, writes, news, problems } = all;
+  const message = "exceeded quota: small, requested: count/configmaps=1";
+  api.fault = ({ method }) => (method === "PATCH" ? { status: 403, body: { message } } : undefined);
+  await copier.reconcile();
+  assert.deepEqual([writes, problems.length], [["refused shop"], 1]);
+  assert.equal(news[0]?.reason, "CarrierRefused");
+  assert.match(news[0].message, /hooks of injected pods do nothing: .*exceeded quota: small/);
+});
+
+test("one that is made by hand with what pods need is no problem", async () => {
+  await using all = await copying();
+  const { api, copier, writes, problems } = all;
+  const managedFields = [
+    { manager: "kubectl", fieldsV1: { "f:binaryData": { "f:lameduck-init-amd64": {} } } },
+  ];
+  api.put("configmaps", name, { metadata: { namespace: "shop", managedFields } });
+  await copier.reconcile();
+  assert.deepEqual([writes, problems], [[], []]);
+});
+
+test("only the processors of the nodes are stored, and one whose last node has just gone", () => {
+  const bytes = (text: string): Buffer => Buffer.from(text);
+  const files = ["lameduck-init-amd64", "lameduck-init-arm64", "lameduck-register.cjs"].map(
+    (one) => [one, bytes(one)] as const,
+  );
+  const source = new CarrierSource(files);
+  const keys = (...needed: Parameters<typeof source.of>): string[] =>
+    Object.keys(source.of(...needed).binaryData);
+  assert.deepEqual(keys(["amd64"]), ["lameduck-init-amd64", "lameduck-register.cjs"]);
+  assert.deepEqual(source.of(undefined), carrierFiles(files), "nobody knows the nodes");
+  assert.notEqual(source.of(["arm64"]).sum, source.of(["amd64"]).sum);
+  const needed = new NeededArchitectures();
+  assert.deepEqual(needed.of(["amd64", "arm64"], 0), ["amd64", "arm64"]);
+  assert.deepEqual(needed.of(["amd64"], 600_000), ["amd64", "arm64"]);
+  assert.deepEqual(needed.of(["amd64"], 4_000_000), ["amd64"]);
+  assert.equal(needed.of(undefined, 4_000_000), undefined);
 });

@@ -43,10 +43,10 @@ test("the carrier is every file of a folder, as far as a ConfigMap holds them", 
   await assert.rejects(readCarrier(join(folder, "none")), { code: "LAMEDUCK_OPERATOR_NO_CARRIER" });
   await assert.rejects(readCarrier(folder), /there is no file in it/);
   await writeFile(join(folder, "a"), "one");
-  const first = await readCarrier(folder);
+  const first = (await readCarrier(folder)).of(undefined);
   assert.deepEqual(first.binaryData, { a: "b25l" });
   await writeFile(join(folder, "a"), "two");
-  assert.notEqual((await readCarrier(folder)).sum, first.sum);
+  assert.notEqual((await readCarrier(folder)).of(undefined).sum, first.sum);
   await writeFile(join(folder, "b"), Buffer.alloc(1_048_576));
   await assert.rejects(readCarrier(folder), /are more than the 1048576 of a ConfigMap/);
   await rm(folder, { recursive: true });

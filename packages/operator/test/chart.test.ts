@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { consumerAccount, operatorNames } from "@lameduck/operator";
+import { consumerAccount, oldestKubernetes, operatorNames } from "@lameduck/operator";
 import { parse, parseAllDocuments } from "yaml";
 import { parseWatcherFlags } from "../src/watcher/flags.ts";
 import { chartDigest, chartDirectory } from "../chart/digest.ts";
@@ -55,6 +55,25 @@ describe("the chart", () => {
     const { version } = JSON.parse(read(join(root, "package.json"))) as { version: string };
     const chart = parse(read(join(chartDirectory, "Chart.yaml"))) as { version: string; appVersion: string };
     assert.deepEqual([chart.version, chart.appVersion], [version, version]);
+  });
+
+  it("says the same as code and docs of the versions of Kubernetes that are needed", () => {
+    const { webhook, sleep, imageVolume, policy } = oldestKubernetes;
+    const { kubeVersion } = parse(read(join(chartDirectory, "Chart.yaml"))) as { kubeVersion: string };
+    assert.equal(kubeVersion, `>=1.${webhook}.0-0`);
+    assert.match(read(join(chartDirectory, "templates", "guard.yaml")), new RegExp(`"<1\\.${policy}\\.0-0"`));
+    const page = read(join(root, "docs", "install.md"));
+    for (const [what, minor] of [
+      ["the webhook", webhook],
+      ["carrier `none`", sleep],
+      ["carrier `image-volume`", imageVolume],
+      ["the policy alone", policy],
+    ] as const) {
+      const line = page
+        .split("\n")
+        .find((one) => /^\| \[?/.test(one) && one.includes(what) && /\| Kubernetes/.test(one));
+      assert.match(line ?? "", new RegExp(`\\| Kubernetes 1\\.${minor} \\|$`), what);
+    }
   });
 
   it("has a schema for every value that it has, and no more", () => {
@@ -274,6 +293,11 @@ describe("the chart", () => {
     };
     assert.deepEqual([hostNetwork, hostPID, automountServiceAccountToken], [true, undefined, false]);
     assert.deepEqual(tolerations, [{ operator: "Exists" }]);
+    const { priorityClassName } = spec.template.spec;
+    assert.equal(priorityClassName, "lameduck-node");
+    const { livenessProbe } = containers[0] as { livenessProbe?: { httpGet: object } };
+    const { livePort } = operatorNames.watcher;
+    assert.deepEqual(livenessProbe?.httpGet, { host: "127.0.0.1", path: "/livez", port: livePort });
     assert.deepEqual(containers[0].securityContext, {
       runAsUser: 0,
       runAsGroup: 0,
@@ -286,6 +310,7 @@ describe("the chart", () => {
     const token = { path: "token", audience: coordinator.audience, expirationSeconds: 3_600 };
     assert.deepEqual(volumes, [{ name: "token", projected: { sources: [{ serviceAccountToken: token }] } }]);
     const flags = parseWatcherFlags(containers[0].args.slice(1), { NODE_NAME: "node1" });
+    assert.equal(flags?.livePort, livePort);
     assert.deepEqual(
       flags?.coordinators.map(({ host }) => host),
       [`${coordinator.consumersService}.${operatorNames.namespace}.svc:${coordinator.ports.protocol}`],
@@ -296,12 +321,24 @@ describe("the chart", () => {
     );
   });
 
-  it("runs nothing and grants nothing where the policy does the work", () => {
-    const kinds = new Set(objectsOf("install-policy-only.yaml").map(({ kind }) => kind));
+  it("lets whoever may view a namespace read its policies and reports, and nobody write them", () => {
+    for (const page of ["install.yaml", "install-policy-only.yaml"]) {
+      const role = objectsOf(page).find(({ metadata }) => metadata.name === "lameduck-view");
+      const { labels } = (role?.metadata ?? {}) as { labels?: Record<string, string> };
+      assert.equal(labels?.["rbac.authorization.k8s.io/aggregate-to-view"], "true");
+      const resources = ["drainpolicies", "drainreports"];
+      const verbs = ["get", "list", "watch"];
+      assert.deepEqual(role?.["rules"], [{ apiGroups: ["lameduck.dev"], resources, verbs }]);
+    }
+  });
+
+  it("runs nothing and grants nothing to a process where the policy does the work", () => {
+    const objects = objectsOf("install-policy-only.yaml");
+    const kinds = new Set(objects.map(({ kind }) => kind));
     for (const kind of [
       "Deployment",
       "Role",
-      "ClusterRole",
+      "ClusterRoleBinding",
       "ServiceAccount",
       "MutatingWebhookConfiguration",
     ])

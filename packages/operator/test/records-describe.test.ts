@@ -193,3 +193,66 @@ it("no sequence of events yields a release or a hold that was not told", () => {
     { numRuns: 2_000 },
   );
 });
+
+describe("what an Event says", () => {
+  const told = (fields: Partial<Termination>, more: Partial<Followed> = {}): string =>
+    eventOf(describeTermination(released(fields), { ...whole, ...more }))
+      .map(({ reason, message }) => `${reason}: ${message}`)
+      .join("\n");
+  const capped = { ...released().reported, reason: "cap", "held-ms": "25000" };
+  const end = (seconds: number): Termination["exits"] => [
+    { container: "app", exitCode: 0, finishedAt: deletedAt + seconds * 1_000 },
+  ];
+  const injected = { version: "0.1.0", what: "a preStop hook", isTold: true } as const;
+  const behind = { releasedAt: undefined, consumers: new Map([["kube-proxy/node5", consumer()]]) };
+
+  for (const [what, fields, expected, more] of [
+    [
+      "a hold to its cap while traffic came",
+      { reported: capped, releasedAt: undefined },
+      /DrainCapped: .*, before the traffic was seen to have gone/,
+    ],
+    [
+      "a floor that leaves no time",
+      { reported: { ...capped, "floor-ms": "25000" } },
+      /DrainCapped: .*: its floor of 25\.0s leaves no time before the cap/,
+    ],
+    [
+      "a release before the cap",
+      { reported: { ...capped, "oldest-wait": "2 requests in flight" } },
+      /DrainCapped: .*although every consumer had let go after 5\.1s: something .* \(2 requests in flight\)/,
+    ],
+    ["a hook that hung", { reported: {}, exits: end(60) }, /DrainLate: .*60 s: a preStop hook hung/],
+    [
+      "a program that hung after its hold",
+      { exits: end(59) },
+      /DrainLate: .*its hold had ended after 5\.6s/,
+      { closingAt: deletedAt + 5_600 },
+    ],
+    ["a program that ended in time", { exits: end(30) }, /^DrainReleased/],
+    ["own evidence while a proxy was behind", { ...behind, reported: { reason: "quiet" } }, /^$/],
+    ["no evidence while a proxy was behind", { ...behind, reported: {} }, /^DrainConsumerBehind: .*node5/],
+    [
+      "an injected pod that could not report",
+      { injected, reported: {} },
+      /a preStop hook was injected, and could not report: .*8070/,
+    ],
+    [
+      "one that was injected before",
+      { injected: { ...injected, isTold: false }, reported: {} },
+      /knew no coordinator: it was made before acknowledgements were on, restart/,
+    ],
+    [
+      "one with the kubelet's sleep",
+      { injected: { ...injected, what: "the kubelet's sleep" }, reported: {} },
+      /the kubelet's sleep was injected, which reports nothing/,
+    ],
+    ["one that was not injected", { reported: {} }, /no Lameduck in it/],
+    [
+      "a probe of the kubelet",
+      { overruledBy: "10.244.1.1", mayBeProbe: true },
+      /^DrainReleased: (?!.*overruled)/,
+    ],
+  ] as const satisfies readonly (readonly [string, Partial<Termination>, RegExp, Partial<Followed>?])[])
+    it(what, () => assert.match(told(fields, more), expected));
+});

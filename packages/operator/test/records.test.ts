@@ -4,6 +4,8 @@ import { Drain, lessonText, parseConfig } from "@lameduck/drain";
 import { Registry } from "@prometheus-io/client";
 import type { Answer, Item } from "../../kube/test/fake-api.ts";
 import { learntIn } from "../src/records/learning/lessons.ts";
+import { processMetrics } from "../src/process/gauges.ts";
+import { RecordMetrics } from "../src/records/metrics.ts";
 import { Records } from "../src/records/records.ts";
 import { OperatorApi, until } from "./operator-api.ts";
 import { consumer, deletedAt, released, termination } from "./terminations.ts";
@@ -252,4 +254,16 @@ describe("what terminations teach", () => {
     await all.records.stop();
     assert.deepEqual(api.get("configmaps", "lameduck-learnt")?.["data"], { theirs: "yes" });
   });
+});
+
+it("a termination that is killed is an increase also where it is the first", async () => {
+  const registry = new Registry();
+  void new RecordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
+  processMetrics(registry, "coordinator");
+  const text = await registry.metrics();
+  for (const killed of ["yes", "no", "unknown"])
+    assert.match(text, new RegExp(`^lameduck_drains_killed_total\\{killed="${killed}"\\} 0$`, "m"));
+  assert.match(text, /^lameduck_build_info\{component="coordinator",version="\d+\.\d+\.\d+.*"\} 1$/m);
+  for (const name of ["cpu_seconds_total", "resident_memory_bytes", "start_time_seconds", "open_fds"])
+    assert.match(text, new RegExp(`^process_${name} [\\d.e+]+$`, "m"));
 });

@@ -23,6 +23,7 @@ export function termination(fields: Partial<Termination> = {}): Termination {
     tooEarly: [],
     exits: [],
     goneAt: undefined,
+    finalizers: [],
     ...fields,
   };
 }

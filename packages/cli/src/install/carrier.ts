@@ -5,8 +5,10 @@ import {
   carrierFiles,
   carrierKeys,
   carrierSumAnnotation,
+  CarrierSource,
   operatorNames,
   registerFile,
+  type Architecture,
 } from "@lameduck/operator";
 import type { KubernetesObject } from "@lameduck/kube";
 import type { Manifest } from "./manifest.ts";
@@ -21,7 +23,7 @@ export const carrierIn = (namespace: string): Manifest => ({
 });
 
 /** The ConfigMap that injected pods mount: what the operator copies into a namespace, for a cluster that runs none. */
-export function carrierFor(namespace: string): Manifest {
+export function carrierFor(namespace: string, needed: readonly Architecture[] | undefined): Manifest {
   const register = registerBundle();
   const files = [
     ...(["amd64", "arm64"] as const).map(
@@ -29,7 +31,7 @@ export function carrierFor(namespace: string): Manifest {
     ),
     ...(register === undefined ? [] : [[registerFile, register] as const]),
   ].map(([name, path]) => [name, readFileSync(path)] as const);
-  const { binaryData, sum } = carrierFiles(files);
+  const { binaryData, sum } = new CarrierSource(files).of(needed);
   const { metadata, ...kind } = carrierIn(namespace);
   return {
     ...kind,

@@ -1,5 +1,11 @@
 import { Command } from "commander";
-import { consumerAccount, injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
+import {
+  consumerAccount,
+  oldestKubernetes,
+  injectLabel,
+  injectLabelValue,
+  operatorNames,
+} from "@lameduck/operator";
 import { parseDuration } from "@lameduck/drain";
 import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
 import { manifestYaml } from "@lameduck/manifests";
@@ -10,12 +16,16 @@ import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
 import { collect, mustBeNamespace } from "../options.ts";
+import { version } from "../about.ts";
 import { carrierFor } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
+import { differenceOf } from "./difference.ts";
+import { extras, installedNow, merged, mustBeExtra, nothingInstalled, type Asked } from "./kept.ts";
+import { factsOf } from "./facts.ts";
 import { peerOf } from "./metrics-from.ts";
 import { mustBeIn, mustNotBeHelms } from "./place.ts";
 import { restoreHeld } from "./uninstall.ts";
-import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
+import { manifestsOf, type Manifest } from "./manifest.ts";
 import { isForeign, label, labelledNamespaces, mustBeInjectable } from "./namespaces.ts";
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
 import { admissionPolicies, isAdmissionPolicy, policiesThere } from "./policy.ts";
@@ -31,13 +41,11 @@ interface Options extends ConnectionFlags {
   readonly consumerAccount?: readonly string[];
   readonly metricsFrom?: readonly string[];
   readonly enable?: readonly string[];
+  readonly disable?: readonly string[];
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly timeout: string;
 }
-
-/** matchConditions of webhooks; MutatingAdmissionPolicy without a feature gate. */
-const oldestMinor: Readonly<Record<Mode, number>> = { webhook: 30, policy: 36 };
 
 /** `lameduck install`: what the Helm chart installs, without Helm. */
 export function installCommand(exit: (code: number) => void): Command {
@@ -47,7 +55,7 @@ export function installCommand(exit: (code: number) => void): Command {
   return addConnectionOptions(command)
     .option(
       "--policy-only",
-      "install a MutatingAdmissionPolicy instead of the webhook; no process runs (Kubernetes 1.36)",
+      `install a MutatingAdmissionPolicy instead of the webhook; no process runs (Kubernetes 1.${oldestKubernetes.policy})`,
     )
     .option(
       "--held-deletions",
@@ -65,6 +73,11 @@ export function installCommand(exit: (code: number) => void): Command {
     .option(
       "--metrics-from <peer>",
       "CIDR or namespace that may read the metrics where NetworkPolicies are enforced, such as the API server's for `lameduck status`; may be repeated (default: nobody)",
+      collect,
+    )
+    .option(
+      "--disable <name>",
+      `remove what an earlier installation has added; everything else is kept: ${extras.join(", ")}; may be repeated (default: none)`,
       collect,
     )
     .option(
@@ -90,59 +103,64 @@ export function installCommand(exit: (code: number) => void): Command {
 async function install(options: Options): Promise<number> {
   const { namespace, dryRun = false } = options;
   const milliseconds = parseDuration(options.timeout, "--timeout");
-  const mode: Mode = options.policyOnly ? "policy" : "webhook";
   const enabled = (options.enable ?? []).map((name) => mustBeNamespace("--enable", name));
-  const { acknowledgements = false, heldDeletions = false, image } = options;
-  const consumerAccounts = (options.consumerAccount ?? []).map(mustBeAccount);
-  const metricsFrom = (options.metricsFrom ?? []).map((peer) => peerOf(peer));
-  if (consumerAccounts.length > 0 && !acknowledgements)
-    throw badOption("--consumer-account", "needs --acknowledgements");
-  for (const [option, isWanted] of [
-    ["--acknowledgements", acknowledgements],
-    ["--held-deletions", heldDeletions],
-    ["--metrics-from", metricsFrom.length > 0],
-  ] as const)
-    if (isWanted && mode === "policy")
-      throw badOption(option, "needs processes of ours; --policy-only has none");
-  const objects = manifestsOf({
-    mode,
-    namespace,
-    acknowledgements,
-    consumerAccounts,
-    metricsFrom,
-    heldDeletions,
-    image,
-  });
-  if (dryRun) process.stdout.write(objects.map((one) => manifestYaml(one)).join("---\n"));
+  const asked: Asked = {
+    mode: options.policyOnly ? "policy" : undefined,
+    acknowledgements: options.acknowledgements ?? false,
+    heldDeletions: options.heldDeletions ?? false,
+    consumerAccounts: (options.consumerAccount ?? []).map(mustBeAccount),
+    metricsFrom: (options.metricsFrom ?? []).map((peer) => peerOf(peer)),
+    image: options.image,
+    disabled: (options.disable ?? []).map(mustBeExtra),
+  };
+  mustFit(asked);
   const client = connected(options);
-  if (client === undefined) return exitCodes.clean;
+  if (client === undefined) {
+    const { wanted } = merged(asked, nothingInstalled, version());
+    printed(manifestsOf({ ...wanted, namespace }));
+    return exitCodes.clean;
+  }
   return interruptible(client, async (signal) => {
-    for (const note of await requireVersion(client, oldestMinor[mode], `lameduck install (${mode})`))
-      say(`note: ${note}`);
     await mustNotBeHelms(client);
     await mustBeIn(client, namespace);
+    const { wanted, kept } = merged(asked, await installedNow(client, namespace, signal), version());
+    const { mode, acknowledgements = false, heldDeletions = false } = wanted;
+    for (const note of await requireVersion(client, oldestKubernetes[mode], `lameduck install (${mode})`))
+      say(`note: ${note}`);
+    const objects = manifestsOf({ ...wanted, namespace });
+    if (dryRun) printed(objects);
     await mustBeInjectable(client, enabled, namespace, signal);
     const { context, server } = client.connection;
     say(`context ${context}, ${server.origin}, namespace ${namespace}`);
+    for (const line of kept) say(line);
     // Nothing runs that could bring the carrier to namespaces that were labelled before.
     const carried =
       mode === "policy" ? [...new Set([...(await labelledNamespaces(client, signal)), ...enabled])] : [];
+    const { architectures } = await factsOf(client, signal);
     // The manifest's own policies are rendered for an unknown cluster.
     const policies = mode === "policy" ? await admissionPolicies(client, namespace, signal) : [];
     const all = [
       ...objects.filter((one) => !isAdmissionPolicy(one)),
-      ...carried.map(carrierFor),
+      ...carried.map((one) => carrierFor(one, architectures)),
       ...policies,
     ];
     const superfluous = await superfluousTo(client, all, namespace, signal);
     if (dryRun) {
+      const changes: string[] = [];
       for (const one of all) {
         const there = await found(client, one);
         if (there && isForeign(one, there)) say(foreignLine(one));
-        else say(`would ${there ? "update" : "create"} ${nameOf(one)}`);
+        else if (!there) changes.push(`would create ${nameOf(one)}`);
+        else {
+          const difference = await differenceOf(client, one, there, signal);
+          if (difference !== undefined) changes.push(`would change ${nameOf(one)}: ${difference}`);
+        }
       }
-      for (const one of superfluous) say(`would remove ${nameOf(one)}`);
-      for (const name of enabled) say(`would label namespace ${name} ${injectLabel}=${injectLabelValue}`);
+      for (const one of superfluous) changes.push(`would remove ${nameOf(one)}`);
+      const labelled = await labelledNamespaces(client, signal);
+      for (const name of enabled.filter((one) => !labelled.includes(one)))
+        changes.push(`would label namespace ${name} ${injectLabel}=${injectLabelValue}`);
+      for (const line of changes.length === 0 ? ["nothing would change"] : changes) say(line);
       return exitCodes.clean;
     }
     const { connection } = client;
@@ -154,11 +172,12 @@ async function install(options: Options): Promise<number> {
       if (there && isForeign(one, there)) say(foreignLine(one));
       else say(`${nameOf(one)}: ${await applied(client, one, there, signal)}`);
     }
-    if (mode === "webhook") await untilReady(client, namespace, milliseconds, signal);
-    if (acknowledgements)
-      await untilReady(client, namespace, milliseconds, signal, operatorNames.coordinator.workload);
+    const ready = (deployment: string): Promise<void> =>
+      untilReady(client, namespace, milliseconds, signal, { deployment, say });
+    if (mode === "webhook") await ready(operatorNames.workload);
+    if (acknowledgements) await ready(operatorNames.coordinator.workload);
     for (const name of enabled) {
-      const isThere = await label(client, name, injectLabelValue, signal);
+      const isThere = await label(client, name, signal);
       say(`Namespace ${name}: ${isThere ? "labelled" : "is gone"}`);
     }
     if (mode === "webhook")
@@ -169,15 +188,35 @@ async function install(options: Options): Promise<number> {
       await untilInForce(client, injector, { labelled, within: milliseconds, signal }, say);
     for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
     if (!heldDeletions) await restoreHeld(client, signal);
-    say(labelled.length > 0 ? nextWith(enabled[0] ?? labelled[0]!) : nextWithout);
+    const restarted = enabled.length > 0 ? enabled : labelled.slice(0, 1);
+    for (const line of restarted.length > 0 ? nextWith(restarted) : [nextWithout]) say(line);
     return exitCodes.clean;
   });
 }
 
 const nextWithout =
   "nothing is injected yet: lameduck install --enable NAMESPACE, or kubectl label namespace NAMESPACE lameduck.dev/inject=enabled";
-const nextWith = (namespace: string): string =>
-  `pods that run already are as they were: kubectl rollout restart deployment -n ${namespace}; lameduck status tells which`;
+const nextWith = (namespaces: readonly string[]): string[] => [
+  "pods that run already are as they were, until their workloads are restarted; lameduck status tells which:",
+  ...namespaces.map((namespace) => `  kubectl rollout restart deployment -n ${namespace}`),
+];
+
+const printed = (objects: readonly Manifest[]): void =>
+  void process.stdout.write(objects.map((one) => manifestYaml(one)).join("---\n"));
+
+/** @throws {CliError} LAMEDUCK_BAD_OPTION */
+function mustFit({ mode, acknowledgements, heldDeletions, metricsFrom, disabled }: Asked): void {
+  for (const [option, isWanted] of [
+    ["--acknowledgements", acknowledgements],
+    ["--held-deletions", heldDeletions],
+    ["--metrics-from", metricsFrom.length > 0],
+  ] as const) {
+    if (isWanted && mode === "policy")
+      throw badOption(option, "needs processes of ours; --policy-only has none");
+    if (isWanted && disabled.some((one) => `--${one}` === option))
+      throw badOption("--disable", `${option} asks for the same`);
+  }
+}
 
 const foreignLine = (one: Manifest): string =>
   `${nameOf(one)}: was there before Lameduck, and stays as it is`;
@@ -229,8 +268,8 @@ Examples:
   $ kubectl rollout restart deployment -n shop      pods that already run are not changed
   $ lameduck status
 
-It asks before it changes anything (--yes for scripts). Running it again with
-other options changes the installation. \`lameduck uninstall\` removes it.`,
+It asks before it changes anything (--yes for scripts). What an earlier run has
+added stays until --disable names it. \`lameduck uninstall\` removes everything.`,
   "0 done, 2 usage, 3 internal, 4 cluster or environment, 130 interrupted",
   "docs/install.md",
 );

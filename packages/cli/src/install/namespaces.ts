@@ -1,5 +1,6 @@
 import {
   carrierSumAnnotation,
+  holdLabel,
   injectLabel,
   injectLabelValue,
   operatorNames,
@@ -38,15 +39,34 @@ export async function mustBeInjectable(
   }
 }
 
-/** @param value null takes the label away. @returns false where the namespace is gone. */
-export async function label(
+/** Those with a label of ours, whatever it says. */
+export async function namespacesWithLabels(client: KubernetesClient, signal: AbortSignal): Promise<string[]> {
+  const lists = await Promise.all(
+    [injectLabel, holdLabel].map((one) =>
+      client.list<KubernetesObject>(`/api/v1/namespaces?labelSelector=${encodeURIComponent(one)}`, signal),
+    ),
+  );
+  return [...new Set(lists.flat().map(({ metadata }) => metadata.name))].sort();
+}
+
+/** Asks for injection. @returns false where the namespace is gone. */
+export function label(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<boolean> {
+  return setLabels(client, namespace, { [injectLabel]: injectLabelValue }, signal);
+}
+
+/** Takes away every label of ours. @returns false where the namespace is gone. */
+export function unlabel(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<boolean> {
+  return setLabels(client, namespace, { [injectLabel]: null, [holdLabel]: null }, signal);
+}
+
+async function setLabels(
   client: KubernetesClient,
   namespace: string,
-  value: typeof injectLabelValue | null,
+  labels: Readonly<Record<string, string | null>>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const path = `/api/v1/namespaces/${namespace}?fieldManager=${fieldManager}`;
-  const change = { metadata: { labels: { [injectLabel]: value } } };
+  const change = { metadata: { labels } };
   return (await orUndefined(client.patch(path, change, "merge-patch", signal), 404)) !== undefined;
 }
 

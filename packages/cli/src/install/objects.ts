@@ -3,6 +3,7 @@ import type { Manifest } from "./manifest.ts";
 
 const plurals: Readonly<Record<string, string>> = {
   NetworkPolicy: "networkpolicies",
+  PriorityClass: "priorityclasses",
   MutatingAdmissionPolicy: "mutatingadmissionpolicies",
 };
 

@@ -1,5 +1,5 @@
 import { operatorNames } from "@lameduck/operator";
-import { orUndefined, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
 import { badOption, CliError } from "../errors.ts";
 import { ifReadable } from "./facts.ts";
 
@@ -28,11 +28,18 @@ export async function mustNotBeHelms(client: KubernetesClient): Promise<void> {
   throw new CliError("LAMEDUCK_OF_HELM", `release ${release}`, "Lameduck was installed here by Helm");
 }
 
-/** "NAMESPACE/NAME" of the release that has installed Lameduck. Its CRD is there in either mode. */
+/** "NAMESPACE/NAME" of the release that has installed Lameduck. Its CRDs say nothing: they stay when a release is removed. */
 export async function helmRelease(client: KubernetesClient): Promise<string | undefined> {
-  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/drainpolicies.lameduck.dev";
-  const definition = await orUndefined(client.get<KubernetesObject>(path), 404);
-  const { annotations = {} } = definition?.metadata ?? {};
-  const name = annotations["meta.helm.sh/release-name"];
-  return name && `${annotations["meta.helm.sh/release-namespace"]}/${name}`;
+  const admission = "/apis/admissionregistration.k8s.io/v1";
+  const paths = [
+    `${admission}/mutatingwebhookconfigurations/${operatorNames.configuration}`,
+    `${admission}/mutatingadmissionpolicies/${operatorNames.webhooks.inject}`,
+  ];
+  const found = await Promise.all(paths.map((path) => ifReadable(client.get<KubernetesObject>(path))));
+  for (const one of found) {
+    const { annotations = {} } = one?.metadata ?? {};
+    const name = annotations["meta.helm.sh/release-name"];
+    if (name !== undefined) return `${annotations["meta.helm.sh/release-namespace"]}/${name}`;
+  }
+  return undefined;
 }

@@ -1,15 +1,19 @@
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  orUndefined,
-  type KubernetesClient,
-  type KubernetesObject,
-  type Pod,
-  type Workload,
-} from "@lameduck/kube";
+import { orUndefined, type KubernetesClient, type KubernetesObject, type Workload } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/operator";
 import { carrierIn } from "./carrier.ts";
 import { found } from "./objects.ts";
+import { readComponent, type ComponentStatus } from "./status/component.ts";
 import { CliError } from "../errors.ts";
+
+/** Milliseconds between two looks for the reason. */
+const betweenLooks = 5_000;
+
+export interface ReadyOptions {
+  readonly deployment?: string;
+  /** Told why they are not, each time that it is another reason. */
+  readonly say?: (line: string) => void;
+}
 
 /** Waits until all replicas of this release are there. @throws {CliError} LAMEDUCK_NOT_READY with what a pod says. */
 export async function untilReady(
@@ -17,10 +21,12 @@ export async function untilReady(
   namespace: string,
   milliseconds: number,
   signal: AbortSignal,
-  deployment: string = operatorNames.workload,
+  { deployment = operatorNames.workload, say = () => undefined }: ReadyOptions = {},
 ): Promise<void> {
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${deployment}`;
   const until = Date.now() + milliseconds;
+  let told = "";
+  let next = Date.now() + betweenLooks;
   for (;;) {
     const { metadata, spec, status } = await client.get<Workload>(path, signal);
     const replicas = spec.replicas ?? 1;
@@ -30,8 +36,15 @@ export async function untilReady(
       throw new CliError(
         "LAMEDUCK_NOT_READY",
         `deployment/${deployment} -n ${namespace}`,
-        `${status?.availableReplicas ?? 0} of ${replicas} replicas are ready${await whyOf(client, namespace)}`,
+        await shortfall(client, namespace, deployment, signal),
       );
+    if (Date.now() > next) {
+      next = Date.now() + betweenLooks;
+      const { trouble = [] } = (await componentAt(client, namespace, deployment, signal)) ?? {};
+      const now = trouble.join("; ");
+      if (now !== "" && now !== told) say(`deployment/${deployment}: ${now}`);
+      told = now;
+    }
     await delay(500, undefined, { signal });
   }
 }
@@ -73,12 +86,32 @@ export async function untilCarried(
   }
 }
 
-async function whyOf(client: KubernetesClient, namespace: string): Promise<string> {
-  const selector = encodeURIComponent("app.kubernetes.io/name=lameduck");
-  const pods = await client.list<Pod>(`/api/v1/namespaces/${namespace}/pods?labelSelector=${selector}`);
-  const waiting = pods
-    .flatMap(({ status }) => status?.containerStatuses ?? [])
-    .map(({ state }) => state?.waiting)
-    .find((one) => one?.reason !== undefined && one.reason !== "ContainerCreating");
-  return waiting === undefined ? "" : `: ${waiting.reason} ${waiting.message ?? ""}`.trimEnd();
+/** How many are ready, why the others are not, and what goes on meanwhile. */
+async function shortfall(
+  client: KubernetesClient,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const found = await componentAt(client, namespace, name, signal);
+  const { ready = 0, wanted = 0, former = [], trouble = [] } = found ?? {};
+  const why = trouble.length === 0 ? "" : `: ${trouble.join("; ")}`;
+  const meanwhile = former.length > 0 ? former.join(", ") : meanwhileNone[componentOf(name)];
+  return `${ready} of ${wanted} replicas are ready${why}; in force meanwhile: ${meanwhile}`;
 }
+
+const componentOf = (deployment: string): "webhook" | "coordinator" =>
+  deployment === operatorNames.workload ? "webhook" : "coordinator";
+
+const componentAt = (
+  client: KubernetesClient,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<ComponentStatus | undefined> =>
+  readComponent(client, { resource: "deployments", namespace, name, component: componentOf(name) }, signal);
+
+const meanwhileNone = {
+  webhook: "nothing, new pods start without Lameduck",
+  coordinator: "no coordinator, pods decide by their own evidence",
+};

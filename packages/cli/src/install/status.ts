@@ -1,16 +1,19 @@
 import { Command } from "commander";
+import { operatorNames } from "@lameduck/operator";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustBeIn } from "./place.ts";
 import { verdictOf } from "./trial/trial.ts";
+import { areWorking } from "./status/coordinator.ts";
 import { readStatus, type Status } from "./status/read.ts";
 import { statusText } from "./status/text.ts";
 
 interface Options extends ConnectionFlags {
   readonly json?: boolean;
   readonly flags?: boolean;
+  readonly pods?: boolean;
 }
 
 /** `lameduck status`: what is on where, and which pods run without it and why. */
@@ -20,6 +23,10 @@ export function statusCommand(exit: (code: number) => void): Command {
   );
   return addConnectionOptions(command)
     .option("--json", "print the status as JSON")
+    .option(
+      "--pods",
+      "also list the pods that terminate now: since when, whom they wait for, and for how long at most",
+    )
     .option("--flags", "also audit labelled namespaces, and show the workloads that will lose requests")
     .addHelpText("after", examples)
     .action(async (options: Options) => exit(await status(options)));
@@ -28,8 +35,9 @@ export function statusCommand(exit: (code: number) => void): Command {
 async function status(options: Options): Promise<number> {
   const client = connect(options);
   return interruptible(client, async (signal) => {
-    await mustBeIn(client, options.namespace);
-    const read = await readStatus(client, options.namespace, signal);
+    // Another name is that of a namespace to look at.
+    if (options.namespace === operatorNames.namespace) await mustBeIn(client, options.namespace);
+    const read = await readStatus(client, options.namespace, options, signal);
     const names = read.namespaces.map(({ name }) => name);
     // The audit alone is a hundred files.
     const flags = options.flags ? await import("./status/flags.ts") : undefined;
@@ -45,12 +53,17 @@ async function status(options: Options): Promise<number> {
   });
 }
 
-function isAsItShould({ operator, policy, webhook, trials, namespaces }: Status): boolean {
-  const isOn = policy || (operator !== undefined && operator.ready > 0 && webhook === "called");
+function isAsItShould({ operator, policy, webhook, trials, namespaces, ...status }: Status): boolean {
+  const { isOfTenant, acknowledgements } = status;
+  const isOn = isOfTenant || policy || (operator !== undefined && operator.ready > 0 && webhook === "called");
   const isInForce = trials.every((trial) => verdictOf(trial) !== "not in force");
   const hooksWork = namespaces.every(({ carrier, needsCarrier }) => carrier === "usable" || !needsCarrier);
   return (
-    isOn && isInForce && hooksWork && namespaces.every(({ pods }) => pods.every(({ isOlder }) => !isOlder))
+    isOn &&
+    isInForce &&
+    hooksWork &&
+    (acknowledgements === undefined || areWorking(acknowledgements)) &&
+    namespaces.every(({ pods }) => pods.every(({ isOlder }) => !isOlder))
   );
 }
 
@@ -58,7 +71,9 @@ const examples = ending(
   `
 Examples:
   $ lameduck status
+  $ lameduck status --pods
+  $ lameduck status -n shop                          one namespace, with the rights of its tenants
   $ lameduck status --json | jq '.namespaces[].name'`,
-  "0 all is well, 1 not installed, not ready, not in force, hooks that lack lameduck-init, or pods that would get Lameduck only by a restart, 2 usage, 3 internal, 4 cluster or environment",
+  "0 all is well, 1 not installed, not ready, not in force, acknowledgements that do not work or cannot be asked, hooks that lack lameduck-init, or pods that would get Lameduck only by a restart, 2 usage, 3 internal, 4 cluster or environment",
   "docs/install.md",
 );

@@ -9,7 +9,7 @@ import { say } from "../output.ts";
 import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
-import { isForeign, label, labelledNamespaces } from "./namespaces.ts";
+import { isForeign, namespacesWithLabels, unlabel } from "./namespaces.ts";
 import { mustBeIn, mustNotBeHelms } from "./place.ts";
 import { isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { found, nameOf, pathOf, removed, inBatches } from "./objects.ts";
@@ -48,16 +48,16 @@ async function uninstall(options: Options): Promise<number> {
     const { connection } = client;
     say(`context ${connection.context}, ${connection.server.origin}, namespace ${namespace}`);
     const objects = await installed(client, namespace, signal);
-    const labelled = keepLabels ? [] : await labelledNamespaces(client, signal);
+    const labelled = keepLabels ? [] : await namespacesWithLabels(client, signal);
     if (dryRun) {
       for (const one of objects) say(`would remove ${nameOf(one)}`);
-      for (const name of labelled) say(`would take the label from namespace ${name}`);
+      for (const name of labelled) say(`would take the labels from namespace ${name}`);
     } else {
       await obtainConsent({ connection, namespaces: [namespace], yes: options.yes ?? false, signal });
       for (const one of objects) await remove(client, one, signal);
       await restoreHeld(client, signal);
       for (const name of labelled)
-        if (await label(client, name, null, signal)) say(`Namespace ${name}: label taken away`);
+        if (await unlabel(client, name, signal)) say(`Namespace ${name}: labels taken away`);
     }
     // After the operator, which would write them again.
     for (const object of await learntIn(client, signal))

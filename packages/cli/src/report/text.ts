@@ -88,11 +88,15 @@ const momentNames = {
   gone: "the object is gone",
 } as const;
 
-function momentLines({ moments }: DrainReport): string[] {
+/** A program that is beside Lameduck stops accepting when it likes. */
+const endsByHook = "the hold ends: the program is told to stop";
+
+function momentLines({ moments, program }: DrainReport): string[] {
   return Object.entries(momentNames)
     .flatMap(([name, words]) => {
       const at = moments[name as keyof typeof momentNames];
-      return at === undefined ? [] : [{ at, words }];
+      const told = name === "closing" && program !== "library" ? endsByHook : words;
+      return at === undefined ? [] : [{ at, words: told }];
     })
     .sort((a, b) => a.at - b.at)
     .map(({ at, words }) => `${seconds(at).padStart(8)}  ${words}`);

@@ -5,8 +5,8 @@ import type { Registry } from "@prometheus-io/client";
 export interface Health {
   /** What is still waited for; undefined when nothing is. */
   readonly notReady: () => string | undefined;
-  /** For `lameduck status`, as JSON. */
-  readonly status?: () => unknown;
+  /** For `lameduck status`: what is answered as JSON, by path. */
+  readonly pages?: Readonly<Record<string, () => unknown>>;
 }
 
 const { paths } = operatorNames;
@@ -35,8 +35,8 @@ export function metricsHandler(
 ): RequestListener {
   return (request, response) => {
     const [path = ""] = (request.url ?? "").split("?", 1);
-    if (path === operatorNames.coordinator.paths.status && options.status && request.method === "GET")
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(options.status()));
+    const page = request.method === "GET" ? options.pages?.[path] : undefined;
+    if (page) response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(page()));
     else if (path !== paths.metrics || request.method !== "GET")
       answerHealth(path, request, response, options);
     else

@@ -1,3 +1,4 @@
+import { adviceOn } from "../policy/advice.ts";
 import { isMap, validateAnnotations, validatePolicy, misplacedSettings } from "../policy/validate.ts";
 import { formatProblem, type Problem, cut } from "../policy/read.ts";
 import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
@@ -10,8 +11,11 @@ const workloads = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
  */
 export function validate({ group, kind, operation, object, oldObject }: AdmissionRequest): AdmissionResponse {
   if (operation !== "CREATE" && operation !== "UPDATE") return { allowed: true };
-  if (group === "lameduck.dev" && kind === "DrainPolicy")
-    return responseFor(`DrainPolicy ${nameOf(object)}`, validatePolicy(object), oldObject, validatePolicy);
+  if (group === "lameduck.dev" && kind === "DrainPolicy") {
+    const what = `DrainPolicy ${nameOf(object)}`;
+    const verdict = responseFor(what, validatePolicy(object), oldObject, validatePolicy);
+    return withWarnings(verdict, verdict.allowed ? adviceOn(object) : []);
+  }
   if (group === "apps" && workloads.has(kind)) {
     const verdict = responseFor(
       `${kind} ${nameOf(object)}`,
@@ -20,10 +24,14 @@ export function validate({ group, kind, operation, object, oldObject }: Admissio
       workloadProblems,
     );
     const misplaced = misplacedSettings(annotationsOf(object), annotationsOf(templateOf(object)));
-    const warnings = [...(verdict.warnings ?? []), ...misplaced.map((one) => `lameduck: ${one}`)];
-    return warnings.length === 0 ? verdict : { ...verdict, warnings };
+    return withWarnings(verdict, misplaced);
   }
   return { allowed: true };
+}
+
+function withWarnings(verdict: AdmissionResponse, added: readonly string[]): AdmissionResponse {
+  const warnings = [...(verdict.warnings ?? []), ...added.map((one) => `lameduck: ${one}`)];
+  return warnings.length === 0 ? verdict : { ...verdict, warnings };
 }
 
 function responseFor(

@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { Server } from "node:http";
-import { type AddressInfo } from "node:net";
 import type { ClusterConnection, KubernetesClient } from "@lameduck/kube";
 import type { Logger } from "pino";
 import { operatorNames, lameduckVersion } from "../names.ts";
 import { Cluster } from "./cluster.ts";
 import type { CoordinatorFlags } from "./flags.ts";
 import { CoordinatorMetrics } from "./metrics.ts";
-import { metricsServer } from "./metrics-server.ts";
+import { metricsServer, portOf } from "./metrics-server.ts";
 import { type Peers, peersOf } from "./peers.ts";
 import { ConsumerRequests } from "./protocol/consumer-requests.ts";
 import { Identifier } from "./protocol/identify.ts";
@@ -25,6 +24,7 @@ import { EarlyReporters } from "./early-reporters.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
 import { consumersStatus, type CoordinatorStatus } from "./status.ts";
+import { terminatingPods } from "./terminating.ts";
 import { type TerminationListener, steadyNow } from "./termination.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -89,6 +89,7 @@ export class Coordinator {
         began: (record) => this.#notify("began", record),
         changed: (record) => this.#notify("changed", record),
         stateChanged: (record) => this.#stateChanged(record),
+        lingers: (record) => this.#notify("ended", record),
         ended: (record) => this.#ended(record),
       },
     });
@@ -164,8 +165,14 @@ export class Coordinator {
       onFault: (error) => onProblem("protocol", error),
     });
     this.#peers = peersOf(flags, onProblem);
-    const health = { notReady: () => this.notReady(), status: () => this.status() };
-    this.#metricsServer = metricsServer(this.metrics, health);
+    const { paths } = operatorNames.coordinator;
+    this.#metricsServer = metricsServer(this.metrics, {
+      notReady: () => this.notReady(),
+      pages: {
+        [paths.status]: () => this.status(),
+        [paths.terminating]: () => terminatingPods(terminations, this.#settings, now()),
+      },
+    });
     this.metrics.registerGauges({
       notReady: () => this.notReady(),
       status: () => this.status(),
@@ -278,7 +285,7 @@ export class Coordinator {
   #ended(record: TerminationRecord): void {
     this.metrics.ended.inc({ state: record.state });
     this.#podRequests.stateChanged(record);
-    this.#notify("ended", record);
+    if (!record.isLingering) this.#notify("ended", record);
   }
 
   /** Calls the listeners. One that fails must not delay a release. */
@@ -291,8 +298,4 @@ export class Coordinator {
         this.#options.log.error({ err: error, uid: record.uid }, "a listener failed");
       }
   }
-}
-
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port;
 }

@@ -1,8 +1,14 @@
-import type { Consumer } from "./state/consumer.ts";
-import type { Consumers } from "./state/consumers.ts";
+import { isNodeProxy, type Consumers } from "./state/consumers.ts";
 import type { Nodes } from "./state/nodes.ts";
 import type { Pods } from "./state/pods.ts";
 import type { TerminationRecord } from "./state/record.ts";
+
+/** Who a connection after a release came from, as far as its address tells. */
+export interface Overruling {
+  readonly tooEarly: readonly string[];
+  readonly overruler: string | undefined;
+  readonly mayBeProbe: boolean;
+}
 
 export interface EarlyReportersOptions {
   readonly pods: Pods;
@@ -23,17 +29,25 @@ export class EarlyReporters {
     this.#options = options;
   }
 
-  of({ number, state }: TerminationRecord, source: string): readonly string[] {
-    if (number === undefined || state !== "released") return [];
+  of({ number, state, node: own }: TerminationRecord, source: string): Overruling {
     const [address = ""] = source.replace(/^::ffff:(?=\d+\.)/, "").split(/[\s,]/, 1);
     const { pods, nodes, consumers, reportedBy } = this.#options;
-    const hasReported = (one: Consumer | undefined): one is Consumer => one?.hasApplied(number) === true;
     const pod = pods.at(address);
-    const own = pod ? reportedBy(pod.metadata.uid).map((key) => consumers.get(key)) : [];
-    if (own.length > 0) return own.filter(hasReported).map(({ key }) => key);
-    const node = nodes.at(address) ?? pod?.node;
-    if (node === undefined) return [];
-    const onNode = nodes.at(address) === undefined ? consumers.proxiesOf(node) : consumers.sharingNode(node);
-    return onNode.filter(hasReported).map(({ key }) => key);
+    const host = pod === undefined ? (nodes.at(address) ?? nodes.around(address)) : undefined;
+    const node = host ?? pod?.node;
+    const overruler =
+      pod !== undefined
+        ? `pod ${pod.metadata.namespace}/${pod.metadata.name}${node === undefined ? "" : ` on ${node}`}`
+        : host && `node ${host}`;
+    const sharing = host === undefined ? [] : consumers.sharingNode(host);
+    // The kubelet probes from there. Where an ingress shares the node's network, it may have been that.
+    if (host !== undefined && host === own && sharing.every((one) => isNodeProxy(one)))
+      return { tooEarly: [], overruler, mayBeProbe: true };
+    if (number === undefined || state !== "released") return { tooEarly: [], overruler, mayBeProbe: false };
+    const reporting = pod ? reportedBy(pod.metadata.uid).map((key) => consumers.get(key)) : [];
+    const suspects =
+      reporting.length > 0 ? reporting : host ? sharing : node === undefined ? [] : consumers.proxiesOf(node);
+    const tooEarly = suspects.flatMap((one) => (one?.hasApplied(number) === true ? [one.key] : []));
+    return { tooEarly, overruler, mayBeProbe: false };
   }
 }

@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { type Health, metricsHandler } from "../admission/health.ts";
 import { answerOneAtATime } from "../admission/one-at-a-time.ts";
 import type { CoordinatorMetrics } from "./metrics.ts";
@@ -13,4 +14,9 @@ export function metricsServer(metrics: CoordinatorMetrics, health: Health): Serv
   answerOneAtATime(server, metricsHandler(metrics, health));
   limitConnections(server, mostReaders);
   return server;
+}
+
+/** Of a server that listens. */
+export function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
 }

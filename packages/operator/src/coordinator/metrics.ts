@@ -1,5 +1,5 @@
 import { Counter, Histogram, Registry } from "@prometheus-io/client";
-import { gauge, gauges } from "../process/gauges.ts";
+import { gauge, gauges, processMetrics } from "../process/gauges.ts";
 import type { TerminationRecord } from "./state/record.ts";
 import { consumersByState, type CoordinatorStatus, terminatingByState } from "./status.ts";
 
@@ -74,6 +74,7 @@ export class CoordinatorMetrics {
 
   registerGauges({ notReady, status, head, parked, unheard, records, objects }: CoordinatorGauges): void {
     const { registry } = this;
+    processMetrics(registry, "coordinator");
     gauge(registry, "lameduck_ready", "1 when everything has been read once.", () =>
       notReady() === undefined ? 1 : 0,
     );

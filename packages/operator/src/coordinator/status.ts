@@ -41,6 +41,12 @@ export interface CoordinatorStatus {
   readonly otherVersions?: readonly OtherVersion[];
 }
 
+/**
+ * Milliseconds without any report, also where none is due: an idle consumer renews its waiting request every 30 s. A process that was stopped
+ * keeps its connection, and shows in no other way until the next pod terminates.
+ */
+const idleSilentAfter = 45_000;
+
 /** Entries of each list, so that the answer for thousands of nodes stays below some hundred kilobytes. */
 const most = 5_000;
 
@@ -54,7 +60,7 @@ export function consumersStatus(
     node: one.node,
     basis: one.basis,
     behind: withdrawals.head - one.applied,
-    isSilent: silence(one, withdrawals, now) > silentAfter,
+    isSilent: silence(one, withdrawals, now) > silentAfter || now - one.heardAt > idleSilentAfter,
     problem: one.problem,
     reason: one.reason,
   }));

@@ -31,6 +31,14 @@ export interface ContainerExit {
   readonly finishedAt?: number;
 }
 
+/** What injection has put into a pod. */
+export interface Injected {
+  readonly version: string;
+  readonly what: "the library" | "a preStop hook" | "the kubelet's sleep" | "nothing that holds";
+  /** It knows a coordinator to report to. */
+  readonly isTold: boolean;
+}
+
 export interface WorkloadName {
   readonly kind: string;
   readonly name: string;
@@ -59,15 +67,23 @@ export interface Termination {
   readonly releasedAt: number | undefined;
   /** Made when it is asked for, so ask once. */
   readonly consumers: NamedConsumers;
+  /** What was injected into it; undefined where nothing was, or where that is not known. */
+  readonly injected?: Injected | undefined;
   /** What the pod reported last, by the keys of the protocol: "phase", "held-ms". */
   readonly reported: Readonly<Record<string, string>>;
   /** The address from which a new connection came after the release, as the pod says. */
   readonly overruledBy: string | undefined;
   /** Consumers of that address that had reported the withdrawal as applied, if the pod is right: "kube-proxy/node5". */
   readonly tooEarly: readonly string[];
+  /** Whose address it is: "pod shop/client on node5", "node node5"; undefined where nobody here has it. */
+  readonly overruler?: string | undefined;
+  /** It is one of the pod's own node, from which the kubelet probes. */
+  readonly mayBeProbe?: boolean;
   readonly exits: readonly ContainerExit[];
-  /** When the pod's object was gone. */
+  /** When the pod's object was gone; undefined also where it stays after the end of its containers. */
   readonly goneAt: number | undefined;
+  /** What holds the object of a pod that has ended. */
+  readonly finalizers: readonly string[];
 }
 
 /** Consumers that a termination names. */
@@ -77,7 +93,7 @@ export const mostNamed = 100;
 export interface TerminationListener {
   began(termination: Termination): void;
   changed(termination: Termination): void;
-  /** Once for each: the object of the pod is gone. */
+  /** Once for each: the object of the pod is gone, or its containers have ended and a finalizer keeps the object. */
   ended(termination: Termination): void;
 }
 

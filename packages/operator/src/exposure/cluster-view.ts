@@ -17,7 +17,7 @@ import {
 import { sourcesOf, type SourcesOptions } from "./sources.ts";
 
 export interface ClusterViewOptions extends SourcesOptions {
-  /** The namespaces with our label, or DrainPolicies, have changed. */
+  /** The namespaces with our label, DrainPolicies, or the processors of the nodes have changed. */
   readonly onChange?: () => void;
   /** Of an object, or of a part of it, nothing is known. */
   readonly onLeftOut?: OnLeftOut;
@@ -67,8 +67,13 @@ export class ClusterView {
         onChange?.();
       },
     );
-    const nodes = source<KubernetesObject>("nodes", "/api/v1/nodes", keepLabel(architectureLabel), (change) =>
-      this.#node(change),
+    const nodes = source<KubernetesObject>(
+      "nodes",
+      "/api/v1/nodes",
+      keepLabel(architectureLabel),
+      (change) => {
+        if (this.#node(change)) onChange?.();
+      },
     );
     const routes = (kind: string, name: string, path: string, version?: string): Source<IndexedRoute> => {
       const keep: (object: RouteObject) => IndexedRoute = keeping.route(name, kind);
@@ -167,11 +172,15 @@ export class ClusterView {
     else this.#policies.set(key, object);
   }
 
-  #node({ type, object }: Change<KubernetesObject>): void {
+  /** @returns whether it may change which processors there are. */
+  #node({ type, object }: Change<KubernetesObject>): boolean {
     const architecture = object.metadata.labels?.[architectureLabel];
+    const before = this.#nodes.get(object.metadata.uid);
     if (type === "gone" || architecture === undefined) this.#nodes.delete(object.metadata.uid);
     else this.#nodes.set(object.metadata.uid, architecture);
-    this.#architectures = undefined;
+    const isNews = before !== this.#nodes.get(object.metadata.uid);
+    if (isNews) this.#architectures = undefined;
+    return isNews;
   }
 }
 

@@ -1,3 +1,4 @@
+import { oldestKubernetes } from "../names.ts";
 import { architectures, type Architecture, type InjectionSettings } from "../policy/settings.ts";
 import { isMap } from "../policy/validate.ts";
 import type { ClusterFacts } from "./injection.ts";
@@ -86,8 +87,8 @@ function reasonAgainstInit(
   if (settings.carrier === "init-container" && hasOurName(pod))
     return `the pod has a container of its own that is called ${carrierContainer}`;
   // An API server that does not know the field drops it, and refuses a volume without a source.
-  if (settings.carrier === "image-volume" && !isAtLeast(facts, 35, false))
-    return "image volumes need Kubernetes 1.35, as it is known";
+  if (settings.carrier === "image-volume" && !isAtLeast(facts, oldestKubernetes.imageVolume, false))
+    return `image volumes need Kubernetes 1.${oldestKubernetes.imageVolume}, as it is known`;
   if (settings.carrier === "configmap" && architectureOf(pod, settings, facts) === undefined)
     return "the nodes have several processors and the pod selects none by kubernetes.io/arch, or one without a binary";
   return undefined;
@@ -134,9 +135,12 @@ export function assumedArchitecture(
 }
 
 function kubeletSleep(because: string, facts: ClusterFacts): HoldMethod {
-  return isAtLeast(facts, 30, true)
+  return isAtLeast(facts, oldestKubernetes.sleep, true)
     ? { kind: "sleep", because }
-    : { kind: "nothing", because: because || "the kubelet sleeps by itself since Kubernetes 1.30 only" };
+    : {
+        kind: "nothing",
+        because: because || `the kubelet sleeps by itself since Kubernetes 1.${oldestKubernetes.sleep} only`,
+      };
 }
 
 function isAtLeast({ version }: Pick<ClusterFacts, "version">, minor: number, otherwise: boolean): boolean {

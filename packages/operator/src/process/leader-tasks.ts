@@ -1,12 +1,13 @@
 import { Lease, type KubernetesClient } from "@lameduck/kube";
-import { CarrierCopier } from "../carrier/copier.ts";
-import type { CarrierFiles } from "../carrier/files.ts";
+import { CarrierCopier, type CarrierAction } from "../carrier/copier.ts";
+import { NeededArchitectures, type CarrierSource } from "../carrier/files.ts";
 import type { ClusterView } from "../exposure/cluster-view.ts";
 import type { PolicyObject } from "../exposure/objects.ts";
 import { losesRequests, type LosesRequests } from "../flagging/condition.ts";
 import { Flagger } from "../flagging/flagger.ts";
 import { operatorNames } from "../names.ts";
 import { policyName } from "../policy/validate.ts";
+import { WorkloadEvents } from "../records/events/workload-events.ts";
 import { Pause } from "./pause.ts";
 import { updatePolicyStatus } from "./policy-status.ts";
 
@@ -16,8 +17,8 @@ export interface LeaderTasksOptions {
   readonly namespace: string;
   /** This replica. */
   readonly name: string;
-  readonly files: CarrierFiles | undefined;
-  readonly onWrite: (action: "applied" | "removed", namespace: string) => void;
+  readonly files: CarrierSource | undefined;
+  readonly onWrite: (action: CarrierAction, namespace: string) => void;
   readonly onProblem: (part: string, error: unknown) => void;
   /** How often workloads are audited, in milliseconds; never where none is given. */
   readonly flagsEvery?: number | undefined;
@@ -33,6 +34,8 @@ export class LeaderTasks {
   readonly #lease: Lease;
   readonly #copier: CarrierCopier | undefined;
   readonly #flagger: Flagger | undefined;
+  readonly #events: WorkloadEvents;
+  readonly #needed = new NeededArchitectures();
   readonly #stopping = new AbortController();
   #running: readonly Promise<unknown>[] = [];
   readonly #pause = new Pause();
@@ -59,9 +62,18 @@ export class LeaderTasks {
         onNews: () => this.#pause.end(),
         onProblem: (error) => onProblem("flags", error),
       });
+    this.#events = new WorkloadEvents(client, name, Date.now, operatorNames.workload);
     if (files)
       this.#copier = new CarrierCopier(client, {
-        files,
+        files: () => files.of(this.#needed.of(view.architectures, performance.now())),
+        onNews: ({ namespace: of, uid, ...event }) => {
+          this.#events.add(
+            of,
+            { kind: "ConfigMap", name: operatorNames.carrierConfigMap, uid: uid ?? "" },
+            event,
+          );
+          this.#pause.end();
+        },
         enabled: () => view.enabled(),
         isLeader: () => this.leads,
         onWrite,
@@ -106,11 +118,16 @@ export class LeaderTasks {
     const { client, view, onProblem } = this.#options;
     const options = {
       now: Date.now,
+      ownNamespace: this.#options.namespace,
       losing: (policy: PolicyObject) => this.#losing(policy),
       onProblem: (error: unknown) => onProblem("policies", error),
     };
     while (!signal.aborted) {
       if (this.leads) await updatePolicyStatus(client, view.policies(), options);
+      if (this.leads)
+        await this.#events.pass(signal).catch((error: unknown) => {
+          if (!signal.aborted) onProblem("events", error);
+        });
       await this.#pause.begin(this.leads ? 30_000 : 1_000, signal);
     }
   }

@@ -9,7 +9,7 @@ import { metricsHandler } from "../admission/health.ts";
 import { injectingHandler } from "../admission/mutate.ts";
 import { AdmissionServer } from "../admission/server.ts";
 import { validate } from "../admission/validate.ts";
-import type { CarrierFiles } from "../carrier/files.ts";
+import type { CarrierSource } from "../carrier/files.ts";
 import { CertificateKeeper } from "../certificates/keeper.ts";
 import { MountedCertificate } from "../certificates/mounted.ts";
 import { rotate } from "../certificates/rotate.ts";
@@ -20,7 +20,7 @@ import { LeaderTasks } from "./leader-tasks.ts";
 import type { OperatorFlags } from "./flags.ts";
 import { leftOutLogger } from "./left-out.ts";
 import { setUpHolding, type Holding } from "./holding.ts";
-import { gauge } from "./gauges.ts";
+import { gauge, processMetrics } from "./gauges.ts";
 import { OperatorMetrics } from "./metrics.ts";
 import { answerOneAtATime } from "../admission/one-at-a-time.ts";
 import { followVersion, type ServerVersion } from "./server-version.ts";
@@ -29,7 +29,7 @@ export interface OperatorOptions {
   readonly flags: OperatorFlags;
   readonly client: KubernetesClient;
   readonly connection: Pick<ClusterConnection, "namespace">;
-  readonly files: CarrierFiles | undefined;
+  readonly files: CarrierSource | undefined;
   readonly log: Logger;
 }
 
@@ -214,6 +214,7 @@ export class Operator {
 
   #registerGauges(): void {
     const { metrics } = this;
+    processMetrics(metrics.registry, "webhook");
     gauge(metrics.registry, "lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
       this.notReady() === undefined ? 1 : 0,
     );

@@ -1,6 +1,7 @@
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
 import { formatProblem } from "../policy/read.ts";
-import { isMap, validatePolicy } from "../policy/validate.ts";
+import { adviceOn } from "../policy/advice.ts";
+import { isMap, policyName, validatePolicy } from "../policy/validate.ts";
 import type { PolicyObject } from "../exposure/objects.ts";
 import type { LosesRequests } from "../flagging/condition.ts";
 
@@ -18,26 +19,33 @@ interface WrittenCondition extends NewCondition {
 
 export interface PolicyStatusOptions {
   readonly now: () => number;
+  /** Whose DrainPolicy is the cluster's. */
+  readonly ownNamespace: string;
   /** Of the workloads that a policy applies to. "kept": what is written stays, since nothing is known yet. */
   readonly losing: (policy: PolicyObject) => LosesRequests | "kept" | undefined;
   readonly onProblem: (error: unknown) => void;
 }
 
 /**
- * Writes two conditions into each DrainPolicy: whether it is valid, and whether its workloads will lose requests. A policy may be older than the
+ * Writes conditions into each DrainPolicy: whether it is valid, whether it leaves time, and whether its workloads will lose requests. A policy may be older than the
  * webhook, which refuses invalid ones.
  */
 export async function updatePolicyStatus(
   client: KubernetesClient,
   policies: readonly PolicyObject[],
-  { now, losing, onProblem }: PolicyStatusOptions,
+  { now, ownNamespace, losing, onProblem }: PolicyStatusOptions,
 ): Promise<void> {
   for (const policy of policies) {
     const { name, namespace = "", generation } = policy.metadata;
     const written = writtenConditions(policy);
     const found = losing(policy);
     const kept = written.find(({ type }) => type === "LosesRequests");
-    const news = [acceptedFor(policy), found === "kept" ? kept : found].filter((one) => one !== undefined);
+    const clusterPolicy = policies.find(
+      (one) => one.metadata.namespace === ownNamespace && one.metadata.name === policyName,
+    );
+    const accepted = acceptedFor(policy);
+    const time = accepted.status === "True" ? timeFor(policy, clusterPolicy) : undefined;
+    const news = [accepted, time, found === "kept" ? kept : found].filter((one) => one !== undefined);
     const conditions = news.map((one): WrittenCondition => {
       const before = written.find(({ type }) => type === one.type);
       const isOlder = before?.status === one.status && before.lastTransitionTime !== undefined;
@@ -65,6 +73,13 @@ function acceptedFor(policy: PolicyObject): NewCondition {
     return { type: "Accepted", status: "True", reason: "Valid", message: "every field counts" };
   const message = problems.map(formatProblem).join("; ");
   return { type: "Accepted", status: "False", reason: "Invalid", message: message.slice(0, 4_000) };
+}
+
+/** Only where it is to be said: a condition that is always True would hide the others. */
+function timeFor(policy: PolicyObject, clusterPolicy: PolicyObject | undefined): NewCondition | undefined {
+  const advice = adviceOn(policy, policy === clusterPolicy ? undefined : clusterPolicy);
+  if (advice.length === 0) return undefined;
+  return { type: "LeavesTime", status: "False", reason: "TooLittle", message: advice.join("; ") };
 }
 
 function writtenConditions({ status }: PolicyObject): readonly WrittenCondition[] {

@@ -60,6 +60,8 @@ export class RecordMetrics {
       labelNames: ["killed"] as const,
       registers,
     });
+    // A series that begins with its first event shows no increase.
+    for (const killed of ["yes", "no", "unknown"]) this.#killed.inc({ killed }, 0);
     this.#overruled = new Counter({
       name: "lameduck_drains_overruled_total",
       help: "Terminations in which a new connection came after every consumer had reported that it let go.",

@@ -7,6 +7,7 @@ import {
   help,
   logLevel,
   logLevels,
+  port,
   text,
   texts,
   type LogLevel,
@@ -23,6 +24,8 @@ export interface WatcherFlags {
   readonly node: string | undefined;
   /** What it serves, where its kind does not tell: "ingress-class/nginx". */
   readonly serves: readonly string[];
+  /** On which it answers the kubelet's liveness probe; undefined where nobody asks. */
+  readonly livePort: number | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -51,6 +54,7 @@ ${Object.values(consumerKinds)
   --serves WHAT         what the proxy serves: ingress-class/NAME, gateway-class/NAME, or of a Service
                         load-balancer/aws/NAMESPACE/NAME; consumer/KIND/NAME for what \`external\` of a DrainPolicy
                         calls KIND/NAME; may be repeated (the class called like the kind)
+  --live-port PORT      port of 127.0.0.1 on which it answers GET /livez, for a liveness probe (none)
   --log-level LEVEL     ${logLevels.join(", ")} (info)
 `;
 
@@ -61,6 +65,7 @@ const options = {
   name: text,
   node: text,
   serves: texts,
+  "live-port": text,
   "log-level": text,
   help,
 } as const;
@@ -99,6 +104,7 @@ export function parseWatcherFlags(
     name: values.name ?? (isForNode ? node : undefined) ?? hostname(),
     node,
     serves,
+    livePort: values["live-port"] === undefined ? undefined : port("--live-port", values["live-port"], 0),
     logLevel: logLevel(values["log-level"]),
   };
 }

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { answerLiveness } from "./liveness.ts";
 import { type WatcherFlags, parseWatcherFlags, watcherHelp } from "./flags.ts";
 import { Poller } from "./poller.ts";
 import { Replicas } from "./replicas.ts";
@@ -63,6 +64,8 @@ async function watch(flags: WatcherFlags): Promise<void> {
   const ended = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
   const watching = new Watcher(flags, processLog(flags));
   await watching.start();
+  const liveness = flags.livePort === undefined ? undefined : await answerLiveness(flags.livePort);
   await ended;
+  liveness?.close();
   await watching.stop();
 }

@@ -48,12 +48,24 @@ describe("a consumer that reported too early is named", () => {
   it("in the record, the Event and the metric: the proxy of the sender's node", async () => {
     const { record, event, metric } = await accusedOf("10.244.2.9");
     assert.equal(record, "kube-proxy/node2");
-    assert.match(event, /from 10\.244\.2\.9 .*: kube-proxy\/node2 would have reported too early$/);
+    assert.match(
+      event,
+      /from 10\.244\.2\.9 \(pod shop\/client on node2\) .*: kube-proxy\/node2 would have .* unless pod shop\/client dials/,
+    );
     assert.match(metric, /^lameduck_releases_overruled_total\{consumer="kube-proxy\/node2"\} 1$/m);
   });
 
   it("the node's, where the address is the node's own, also as IPv6 writes it", async () => {
     assert.equal((await accusedOf("::ffff:192.168.0.2")).record, "kube-proxy/node2");
+  });
+
+  it("and neither by the node's own addresses, from which the kubelet probes", async () => {
+    for (const address of ["192.168.0.1", "10.244.1.1"]) {
+      const { record, event, metric } = await accusedOf(address);
+      assert.deepEqual([record, event], ["", ""], address);
+      assert.doesNotMatch(metric, /^lameduck_releases_overruled_total\{/m);
+    }
+    assert.match((await accusedOf("10.244.2.1")).event, /\(node node2\) .*: kube-proxy\/node2 would have/);
   });
 
   it("an ingress proxy, where the connection came from its pod", async () => {
@@ -63,7 +75,7 @@ describe("a consumer that reported too early is named", () => {
   it("but not before the release, nor by a pod that is not being deleted, and once by each", async () => {
     const uids: string[] = [];
     await using all = await coordinating((scene) => {
-      scene.node("node1");
+      for (const name of ["node1", "node2"]) scene.node(name);
       // The third stays ready: without one proxies choose those that terminate.
       for (const name of ["web-1", "web-2", "web-3"]) uids.push(scene.pod(name));
     });
@@ -72,7 +84,7 @@ describe("a consumer that reported too early is named", () => {
       ask({
         method: "POST",
         path: `/v1/pods/shop/web-${at + 1}?uid=${uids[at]}`,
-        body: "overruled: 192.168.0.1\n",
+        body: "overruled: 192.168.0.2\n",
       });
     const counted = async (): Promise<string[]> => {
       const metrics = await coordinator.metrics.registry.metrics();
@@ -80,7 +92,8 @@ describe("a consumer that reported too early is named", () => {
         ([, name, count]) => `${name} ${count}`,
       );
     };
-    await follow("node1");
+    const bothFollow = (): Promise<unknown> => Promise.all(["node1", "node2"].map(follow));
+    await bothFollow();
     await blame(0);
     assert.deepEqual(await counted(), [], "it serves");
     for (const [name, follows] of [
@@ -90,11 +103,11 @@ describe("a consumer that reported too early is named", () => {
       scene.terminate(name);
       scene.withdraw(name);
       await until(() => coordinator.terminations.size === coordinator.status().head, "the withdrawal");
-      if (follows) await follow("node1");
+      if (follows) await bothFollow();
     }
     await until(() => coordinator.status().released === 1, "the release");
     for (const at of [1, 1, 0, 0]) await blame(at);
-    assert.deepEqual(await counted(), ["kube-proxy/node1 1"]);
+    assert.deepEqual(await counted(), ["kube-proxy/node2 1"]);
   });
 
   it("and nobody, where the address belongs to nobody in the cluster", async () => {

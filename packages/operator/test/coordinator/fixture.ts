@@ -65,7 +65,8 @@ export class Scene {
       addresses: [{ type: "InternalIP", address: `192.168.0.${name.replace(/\D/g, "")}` }],
     };
     if (this.api.get("nodes", name)) this.api.change("nodes", name, { status });
-    else this.api.put("nodes", name, { status });
+    else
+      this.api.put("nodes", name, { spec: { podCIDRs: [`10.244.${name.replace(/\D/g, "")}.0/24`] }, status });
     this.api.tokens.set(`token-${name}`, { account: "lameduck-node:lameduck-watcher", node: name });
   }
 

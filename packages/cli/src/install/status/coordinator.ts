@@ -1,6 +1,8 @@
-import { operatorNames, type CoordinatorStatus } from "@lameduck/operator";
+import { operatorNames, type CoordinatorStatus, type TerminatingPods } from "@lameduck/operator";
 import { messageOf, printable } from "@lameduck/drain/common";
-import type { KubernetesClient, Pod } from "@lameduck/kube";
+import { selects, type KubernetesClient, type KubernetesObject, type LabelSelector } from "@lameduck/kube";
+import { ifReadable } from "../facts.ts";
+import { podsOf, readComponent, type ComponentStatus } from "./component.ts";
 
 /** One replica of the coordinator, as it says itself. */
 export interface ReplicaStatus {
@@ -10,64 +12,189 @@ export interface ReplicaStatus {
   readonly problem: string | undefined;
 }
 
-/** Asks each replica through the API server's proxy. @returns none where none runs. */
-export async function readCoordinator(
+/** Coordinator and watchers, where acknowledgements are on: pods are told of a coordinator, or there is one. */
+export interface AcknowledgementStatus {
+  readonly coordinator: ComponentStatus | undefined;
+  readonly watcher: ComponentStatus | undefined;
+  readonly replicas: readonly ReplicaStatus[];
+  /** NetworkPolicies that let nobody in to ask a replica; read where one could not be asked. */
+  readonly closedBy: readonly string[];
+}
+
+const { coordinator: names, watcher } = operatorNames;
+/** Milliseconds: a NetworkPolicy drops what it does not allow, and the API server tries for half a minute. */
+const longestQuestion = 8_000;
+const notRunning = "it does not run yet";
+
+/** @param isTold whether the webhook tells pods of a coordinator. @returns undefined where acknowledgements are off. */
+export async function readAcknowledgements(
+  client: KubernetesClient,
+  namespace: string,
+  isTold: boolean,
+  signal: AbortSignal,
+): Promise<AcknowledgementStatus | undefined> {
+  const [coordinator, watchers, replicas] = await Promise.all([
+    readComponent(
+      client,
+      { resource: "deployments", namespace, name: names.workload, component: "coordinator" },
+      signal,
+    ),
+    readComponent(
+      client,
+      { resource: "daemonsets", namespace: watcher.namespace, name: watcher.workload, component: "watcher" },
+      signal,
+    ),
+    readReplicas(client, namespace, signal),
+  ]);
+  if (!isTold && coordinator === undefined && replicas.length === 0) return undefined;
+  const isClosed = ({ problem }: ReplicaStatus): boolean => problem !== undefined && problem !== notRunning;
+  const closedBy = replicas.some(isClosed) ? await closing(client, namespace, signal) : [];
+  return { coordinator, watcher: watchers, replicas, closedBy };
+}
+
+/** Asks each replica through the API server's proxy. */
+async function readReplicas(
   client: KubernetesClient,
   namespace: string,
   signal: AbortSignal,
 ): Promise<readonly ReplicaStatus[]> {
-  const selector = encodeURIComponent(
-    "app.kubernetes.io/name=lameduck,app.kubernetes.io/component=coordinator",
-  );
-  const within = `/api/v1/namespaces/${namespace}/pods`;
-  const pods = await client.list<Pod>(`${within}?labelSelector=${selector}`, signal);
-  const { paths, ports } = operatorNames.coordinator;
+  const pods = await podsOf(client, namespace, "coordinator", signal);
   return Promise.all(
-    pods.filter(isStaying).map(async ({ metadata: { name } }): Promise<ReplicaStatus> => {
-      try {
-        const path = `${within}/${name}:${ports.metrics}/proxy${paths.status}`;
-        const status = await client.get<CoordinatorStatus>(path, signal);
-        if (status.version === 1) return { pod: name, status, problem: undefined };
-        const problem = "its answer is of another version; use the command of its release";
-        return { pod: name, status: undefined, problem };
-      } catch (error) {
-        if (signal.aborted) throw error;
-        return { pod: name, status: undefined, problem: messageOf(error) };
-      }
+    pods.map(async ({ metadata: { name }, status: { phase } = {} }): Promise<ReplicaStatus> => {
+      if (phase === "Pending") return { pod: name, status: undefined, problem: notRunning };
+      const status = await asked<CoordinatorStatus>(client, namespace, name, names.paths.status, signal);
+      if (typeof status === "string") return { pod: name, status: undefined, problem: status };
+      return { pod: name, status, problem: undefined };
     }),
   );
 }
 
-/** One that is about to end may have lost its rights already. */
-const isStaying = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
+/** The pods that terminate, as the first replica that answers knows them; undefined where none does. */
+export async function readTerminating(
+  client: KubernetesClient,
+  namespace: string,
+  replicas: readonly ReplicaStatus[],
+  signal: AbortSignal,
+): Promise<TerminatingPods | undefined> {
+  for (const { pod, status } of replicas) {
+    if (!status) continue;
+    const answer = await asked<TerminatingPods>(client, namespace, pod, names.paths.terminating, signal);
+    if (typeof answer !== "string") return answer;
+  }
+  return undefined;
+}
+
+/** @returns its answer, or why there is none. */
+async function asked<T extends { readonly version: number }>(
+  client: KubernetesClient,
+  namespace: string,
+  pod: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<T | string> {
+  try {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(longestQuestion)]);
+    const url = `/api/v1/namespaces/${namespace}/pods/${pod}:${names.ports.metrics}/proxy${path}`;
+    const answer = await client.get<T>(url, limited);
+    return answer.version === 1 ? answer : "its answer is of another version; use the command of its release";
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const isLate = (error as { name?: string }).name === "TimeoutError";
+    return isLate ? `no answer within ${longestQuestion / 1_000} s` : messageOf(error);
+  }
+}
+
+interface NetworkPolicy extends KubernetesObject {
+  readonly spec?: {
+    readonly podSelector?: LabelSelector;
+    readonly policyTypes?: readonly string[];
+    readonly ingress?: readonly {
+      readonly ports?: readonly { readonly port?: number | string; readonly endPort?: number }[];
+    }[];
+  };
+}
+
+const ofCoordinator = { "app.kubernetes.io/name": "lameduck", "app.kubernetes.io/component": "coordinator" };
+
+/** The policies of the namespace that hold for a coordinator, unless one of them opens the port of its metrics to somebody. */
+async function closing(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<string[]> {
+  const path = `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`;
+  const all = (await ifReadable(client.list<NetworkPolicy>(path, signal))) ?? [];
+  const own = all.filter(
+    ({ spec }) =>
+      spec?.policyTypes?.includes("Ingress") !== false && selects(spec?.podSelector ?? {}, ofCoordinator),
+  );
+  const isOpen = own.some(({ spec }) =>
+    (spec?.ingress ?? []).some(
+      ({ ports }) =>
+        ports === undefined || ports.some(({ port }) => port === "metrics" || port === names.ports.metrics),
+    ),
+  );
+  return isOpen ? [] : own.map(({ metadata }) => metadata.name);
+}
+
+/** Whether pods are told when senders have let go. What could not be asked is not known to work. */
+export function areWorking({ coordinator, watcher: watchers, replicas }: AcknowledgementStatus): boolean {
+  const isWhole = (one: ComponentStatus | undefined): boolean => one !== undefined && one.ready >= one.wanted;
+  return (
+    isWhole(coordinator) &&
+    replicas.length > 0 &&
+    (watchers === undefined || isWhole(watchers)) &&
+    replicas.every(
+      ({ status }) =>
+        status !== undefined &&
+        status.missing.length === 0 &&
+        (status.unread ?? []).length === 0 &&
+        status.consumers.every(({ isSilent, problem }) => !isSilent && problem === undefined),
+    )
+  );
+}
 
 /** Named of each kind; the others are counted. */
 const mostNamed = 5;
 
-export function* coordinatorLines(replicas: readonly ReplicaStatus[]): Generator<string> {
-  if (replicas.length === 0) return;
-  yield `acknowledgements: ${replicas.length} ${replicas.length === 1 ? "coordinator" : "coordinators"}`;
-  for (const { pod, status, problem } of replicas) {
-    if (!status) {
-      yield `  ${pod}: unknown, it could not be asked: ${problem}`;
-      continue;
-    }
-    const { consumers, missing, terminating, released, mode } = status;
-    const silent = consumers.filter(({ isSilent }) => isSilent).map(({ name }) => name);
-    const troubled = consumers.flatMap(({ name, behind, problem, reason }) => {
-      const why = problem ?? (behind > 0 ? reason : undefined);
-      return why === undefined ? [] : [`    ${name}: ${printable(why)}`];
-    });
-    yield `  ${pod}: ${consumers.length} consumers report, mode ${mode} unless a namespace's DrainPolicy says otherwise; ${terminating} pods terminate, ${released} of them released`;
-    // A coordinator of the release before does not say these.
-    for (const { who, version } of status.otherVersions ?? [])
-      yield `    ${printable(who)} speaks version ${printable(version)} of the protocol, and is not understood: use releases one apart`;
-    for (const { name, state } of status.unread ?? []) yield `    ${name} ${unreadWords[state]}`;
-    if (missing.length > 0)
-      yield `    nobody reports for ${listed(missing)}: pods that they may send to decide by themselves`;
-    if (silent.length > 0) yield `    silent: ${listed(silent)}`;
-    yield* troubled.slice(0, mostNamed);
+export function* acknowledgementLines(
+  { coordinator, watcher: watchers, replicas, closedBy }: AcknowledgementStatus,
+  namespace: string,
+): Generator<string> {
+  yield `acknowledgements: ${countText("coordinator", coordinator)}${watchers === undefined ? "" : `, ${countText("watcher", watchers)}`}`;
+  if (coordinator === undefined)
+    yield `  Deployment ${names.workload} is not there, or may not be read: pods that were told of it decide by themselves; lameduck install --acknowledgements`;
+  else if (coordinator.wanted === 0)
+    yield `  the coordinator is scaled to 0: pods decide by themselves; kubectl scale deployment/${names.workload} -n ${namespace} --replicas=2`;
+  for (const [what, one] of [
+    ["coordinator", coordinator],
+    ["watcher", watchers],
+  ] as const)
+    for (const trouble of one?.trouble ?? []) yield `  ${what}: ${printable(trouble)}`;
+  for (const replica of replicas) yield* replicaLines(replica);
+  if (closedBy.length > 0)
+    yield `  NetworkPolicy ${closedBy.join(", ")} lets nobody in to port ${names.ports.metrics}, where status asks: lameduck install --metrics-from CIDR, with the API servers' addresses`;
+}
+
+const countText = (what: string, one: ComponentStatus | undefined): string =>
+  one === undefined ? `no ${what}` : `${one.ready} of ${one.wanted} ${what}s ready`;
+
+function* replicaLines({ pod, status, problem }: ReplicaStatus): Generator<string> {
+  if (!status) {
+    yield `  ${pod}: unknown, it could not be asked: ${problem}`;
+    return;
   }
+  const { consumers, missing, terminating, released, mode } = status;
+  const silent = consumers.filter(({ isSilent }) => isSilent).map(({ name }) => name);
+  const troubled = consumers.flatMap(({ name, behind, problem: own, reason }) => {
+    const why = own ?? (behind > 0 ? reason : undefined);
+    return why === undefined ? [] : [`    ${name}: ${printable(why)}`];
+  });
+  yield `  ${pod}: ${consumers.length} consumers report, mode ${mode} unless a namespace's DrainPolicy says otherwise; ${terminating} pods terminate, ${released} of them released`;
+  // A coordinator of the release before does not say these.
+  for (const { who, version } of status.otherVersions ?? [])
+    yield `    ${printable(who)} speaks version ${printable(version)} of the protocol, and is not understood: use releases one apart`;
+  for (const { name, state } of status.unread ?? []) yield `    ${name} ${unreadWords[state]}`;
+  if (missing.length > 0)
+    yield `    nobody reports for ${listed(missing)}: pods that they may send to decide by themselves`;
+  if (silent.length > 0) yield `    silent: ${listed(silent)}`;
+  yield* troubled.slice(0, mostNamed);
 }
 
 const unreadWords = {
@@ -76,7 +203,7 @@ const unreadWords = {
   unheard: "are not kept up to date: pods that ask here are told that nothing is known",
 } as const;
 
-function listed(names: readonly string[]): string {
-  const more = names.length - mostNamed;
-  return `${names.slice(0, mostNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+function listed(all: readonly string[]): string {
+  const more = all.length - mostNamed;
+  return `${all.slice(0, mostNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

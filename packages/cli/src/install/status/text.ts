@@ -1,6 +1,7 @@
 import { injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
 import { printable } from "@lameduck/drain/common";
-import { coordinatorLines } from "./coordinator.ts";
+import { acknowledgementLines } from "./coordinator.ts";
+import { terminatingLines } from "./terminating.ts";
 import { trialText } from "../trial/trial.ts";
 import type { JudgedPod } from "./judge.ts";
 import type { NamespaceStatus, Status } from "./read.ts";
@@ -8,6 +9,8 @@ import type { NamespaceStatus, Status } from "./read.ts";
 /** Kubernetes' own, and what the cluster autoscaler waits for at most (--max-graceful-termination-sec). */
 const usualGrace = 30;
 const autoscalerLimit = 600;
+/** Pods that terminate, by line. */
+const mostPods = 100;
 
 /** What a person reads. */
 export function statusText(status: Status): string {
@@ -16,9 +19,14 @@ export function statusText(status: Status): string {
 
 function* lines(status: Status): Generator<string> {
   const { operator, webhook, policy, trials, namespaces, mislabelled, helm, command } = status;
-  if (operator === undefined && !policy) yield "not installed: lameduck install";
-  if (operator)
-    yield `webhook ${operator.version} in ${status.namespace}: ${operator.ready} of ${operator.replicas} replicas ready`;
+  if (status.isOfTenant)
+    yield `only namespace ${status.namespace} is looked at: Lameduck is not installed in it (status without -n shows the cluster)`;
+  else if (operator === undefined && !policy) yield "not installed: lameduck install";
+  if (operator) {
+    yield `webhook ${operator.version} in ${status.namespace}: ${operator.ready} of ${operator.wanted} replicas ready`;
+    for (const trouble of operator.trouble) yield `  ${printable(trouble)}`;
+    if (operator.former.length > 0) yield `  in force meanwhile: ${operator.former.join(", ")}`;
+  }
   if (operator && webhook !== "called")
     yield `  the API server does not call it: its configuration ${webhook ? "names no authority yet" : "is missing"}`;
   if (policy) yield "policy: a MutatingAdmissionPolicy in the API server, nothing runs";
@@ -26,26 +34,43 @@ function* lines(status: Status): Generator<string> {
   if (helm) yield `  installed by Helm, release ${helm}`;
   if (operator && operator.version !== command)
     yield `  this command is ${command}; versions one apart work together (docs/install.md)`;
-  yield* coordinatorLines(status.coordinator);
+  if (status.acknowledgements) yield* acknowledgementLines(status.acknowledgements, status.namespace);
   if (namespaces.length === 0) yield "no namespace is labelled lameduck.dev/inject=enabled";
   for (const { name, value } of mislabelled)
     yield `namespace ${name}: labelled ${injectLabel}=${value}, which nobody reads; ${injectLabelValue} switches it on`;
   for (const one of namespaces) yield* namespaceLines(one);
   yield* graceLines(namespaces.flatMap(({ pods }) => pods));
+  if (status.terminating)
+    yield* terminatingLines(
+      status.terminating.slice(0, mostPods),
+      Math.max(0, status.terminating.length - mostPods),
+    );
 }
 
 const carrierTexts = {
   missing: "is not there yet: wait for the operator, or lameduck install --policy-only",
-  foreign: "is somebody else's and holds no lameduck-init: give it another name",
-  changed: "was changed since Lameduck wrote it: delete it, and it is written anew",
+  foreign: "is somebody else's and holds no lameduck-init of this processor: give it another name",
+  changed: "was changed since Lameduck wrote it; the operator puts it right within a minute",
 } as const;
 
-function* namespaceLines({ name, pods, carrier, losing }: NamespaceStatus): Generator<string> {
+function* namespaceLines({
+  name,
+  isEnabled,
+  pods,
+  carrier,
+  carrierNews,
+  losing,
+  policy,
+}: NamespaceStatus): Generator<string> {
+  if (!isEnabled)
+    yield `namespace ${name}: not labelled ${injectLabel}=${injectLabelValue}, so that nothing is injected`;
   const injected = pods.filter(({ version }) => version !== undefined);
   yield `namespace ${name}: ${injected.length} of ${pods.length} pods run with Lameduck${versionsOf(injected)}`;
+  for (const problem of policy) yield `  DrainPolicy: ${printable(problem)}`;
   if (losing !== undefined) yield `  will lose requests: ${printable(losing)}`;
-  if (carrier !== "usable")
+  if (carrier !== "usable" && isEnabled)
     yield `  hooks of injected pods may do nothing: ConfigMap ${operatorNames.carrierConfigMap} ${carrierTexts[carrier]}`;
+  if (carrierNews !== undefined) yield `  ${printable(carrierNews)}`;
   const others = pods.filter(({ version }) => version === undefined);
   for (const [workload, own] of Map.groupBy(others, (pod) => pod.workload)) {
     for (const [why, alike] of Map.groupBy(own, (pod) => pod.why))

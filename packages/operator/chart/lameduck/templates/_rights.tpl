@@ -115,6 +115,13 @@
 - apiGroups:
     - ""
   resources:
+    - events
+  verbs:
+    - create
+    - patch
+- apiGroups:
+    - ""
+  resources:
     - configmaps
   verbs:
     - list

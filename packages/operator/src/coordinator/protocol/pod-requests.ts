@@ -97,11 +97,11 @@ export class PodRequests {
     const { overruled } = fields;
     // Only a pod that is being deleted has been released for good. It says so once, whatever it goes on to say.
     const isNew = overruled !== undefined && record.overruledBy === undefined && !record.isHeldOnly;
-    if (isNew) record.tooEarly = earlyReporters.of(record, overruled);
+    if (isNew) Object.assign(record, earlyReporters.of(record, overruled));
     terminations.report(record, fields, now());
     if (isPassedOn) return;
     onPodReport(record, text);
-    if (isNew && record.releasedAt !== undefined) onOverruled(record, overruled);
+    if (isNew && record.releasedAt !== undefined && !record.mayBeProbe) onOverruled(record, overruled);
   }
 
   /** Answers the pod's long polls, because its state has changed. */

@@ -1,3 +1,4 @@
+import { BlockList, isIP } from "node:net";
 import type { Change } from "@lameduck/kube";
 import type { KeptNode } from "./objects.ts";
 
@@ -22,6 +23,7 @@ export class Nodes {
   readonly #reported = new Set<SendingNode>();
   readonly #byAddress = new Map<string, { readonly uid: string; readonly name: string }>();
   readonly #addresses = new Map<string, readonly string[]>();
+  readonly #ranges = new Map<string, BlockList>();
   #gone = 0;
   #version = 0;
   #readiness = 0;
@@ -47,12 +49,14 @@ export class Nodes {
     const known = this.#byUid.get(uid);
     if (type === "gone") {
       this.#addresses.delete(uid);
+      this.#ranges.delete(uid);
       this.#byUid.delete(uid);
       this.#readiness++;
       if (known) this.#markGone(known);
       return;
     }
     this.#addresses.set(uid, object.addresses);
+    if (object.ranges !== undefined) this.#ranges.set(uid, blockOf(object.ranges));
     for (const address of object.addresses) this.#byAddress.set(address, { uid, name });
     const former = known ?? this.#claimReported(name);
     // Only its object may be new: it was deleted, and the node has registered again.
@@ -74,6 +78,16 @@ export class Nodes {
     const node = this.#add(name, now + untilListed);
     this.#byName.set(name, node);
     this.#reported.add(node);
+  }
+
+  /** The node in whose range of pods' addresses this one is: its own end of that network, where no pod has the address. */
+  around(address: string): string | undefined {
+    const family = isIP(address);
+    if (family === 0) return undefined;
+    for (const [uid, ranges] of this.#ranges)
+      if (ranges.check(address, family === 4 ? "ipv4" : "ipv6"))
+        return this.#all.find((node) => this.#byUid.get(uid) === node)?.name;
+    return undefined;
   }
 
   /** The node that has this address itself. */
@@ -102,4 +116,13 @@ export class Nodes {
     this.#gone = 0;
     this.#version++;
   }
+}
+
+function blockOf(ranges: readonly string[]): BlockList {
+  const block = new BlockList();
+  for (const range of ranges) {
+    const [address = "", bits = ""] = range.split("/");
+    if (isIP(address) !== 0) block.addSubnet(address, Number(bits), isIP(address) === 4 ? "ipv4" : "ipv6");
+  }
+  return block;
 }

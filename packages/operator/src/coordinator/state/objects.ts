@@ -5,8 +5,11 @@ import {
   type ObjectMeta,
   type Pod,
 } from "@lameduck/kube";
+import { carrierPath, initFile, registerFile } from "../../inject/carrier.ts";
+import { coordinatorVariable } from "../../inject/coordinator.ts";
+import { injectedAnnotation } from "../../inject/pod.ts";
 import { canonicalAddress } from "../../watcher/rules/addresses.ts";
-import type { ContainerExit, WorkloadName } from "../termination.ts";
+import type { ContainerExit, Injected, WorkloadName } from "../termination.ts";
 
 /** The part of a pod that is kept, because a cluster has tens of thousands. */
 export interface KeptPod extends KubernetesObject {
@@ -23,6 +26,10 @@ export interface KeptPod extends KubernetesObject {
   readonly exits: readonly ContainerExit[];
   /** All containers have ended, so that another pod may soon have its addresses. */
   readonly isFinished: boolean;
+  /** Of a pod that is being deleted: what its object waits for. */
+  readonly finalizers: readonly string[];
+  /** What injection has put into it; undefined where it was not injected. */
+  readonly injected?: Injected;
 }
 
 export interface KeptEndpoint {
@@ -47,6 +54,8 @@ export interface KeptSlice extends KubernetesObject {
 export interface KeptNode extends KubernetesObject {
   readonly isReady: boolean;
   readonly addresses: readonly string[];
+  /** Of its pods, and of its own end of their network: "10.244.1.0/24". */
+  readonly ranges?: readonly string[];
 }
 
 interface PodObject extends Omit<Pod, "spec" | "status"> {
@@ -77,11 +86,36 @@ export function keepPod(pod: PodObject): KeptPod {
     deletedAt: Number.isNaN(ends) ? undefined : ends - (deletionGracePeriodSeconds ?? 0) * 1_000,
     graceSeconds,
     exits,
+    ...injectedIn(pod),
+    finalizers: (deletionTimestamp !== undefined && metadata.finalizers) || none,
     isFinished:
       status?.phase === "Succeeded" ||
       status?.phase === "Failed" ||
       (deletionTimestamp !== undefined && count > 0 && exits.length >= count && sidecarRuns !== true),
   };
+}
+
+/** By what injection writes: the annotation, its hooks, and the variables by which a pod knows a coordinator. */
+function injectedIn({ metadata, spec }: PodObject): { readonly injected?: Injected } {
+  const version = metadata.annotations?.[injectedAnnotation];
+  if (version === undefined) return {};
+  const containers = (spec?.containers ?? []) as readonly (Container & {
+    readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  })[];
+  const hooks = JSON.stringify(containers.map(({ lifecycle }) => lifecycle?.preStop));
+  const variables = containers.flatMap(({ env = [] }) => env);
+  const isLibrary = variables.some(
+    ({ name, value = "" }) => name === "NODE_OPTIONS" && value.includes(registerFile),
+  );
+  const what = isLibrary
+    ? "the library"
+    : hooks.includes(`${carrierPath}/${initFile}`)
+      ? "a preStop hook"
+      : hooks.includes('"sleep":')
+        ? "the kubelet's sleep"
+        : "nothing that holds";
+  const isTold = variables.some(({ name, value }) => name === coordinatorVariable && value !== "");
+  return { injected: { version, what, isTold } };
 }
 
 function hasHostPort(containers: readonly Container[] = []): boolean {
@@ -186,15 +220,17 @@ export function sizeOfSlice({ endpoints }: KeptSlice): number {
 }
 
 interface NodeObject extends KubernetesObject {
+  readonly spec?: { readonly podCIDRs?: readonly string[] };
   readonly status?: {
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
     readonly addresses?: readonly { readonly type?: string; readonly address: string }[];
   };
 }
 
-export function keepNode({ metadata, status }: NodeObject): KeptNode {
+export function keepNode({ metadata, spec, status }: NodeObject): KeptNode {
   return {
     metadata: slim(metadata),
+    ...(spec?.podCIDRs === undefined ? {} : { ranges: spec.podCIDRs }),
     isReady: status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false,
     addresses: (status?.addresses ?? []).flatMap(({ type, address }) =>
       type === "InternalIP" || type === "ExternalIP" ? [address] : [],

@@ -1,5 +1,5 @@
 import type { KeptPod } from "./objects.ts";
-import type { ContainerExit, NamedConsumers, Termination, WorkloadName } from "../termination.ts";
+import type { ContainerExit, Injected, NamedConsumers, Termination, WorkloadName } from "../termination.ts";
 
 /** The state that a terminating pod is answered. */
 export type ReleaseState = "waiting" | "released" | "incomplete" | "unknown";
@@ -24,12 +24,19 @@ export class TerminationRecord implements Termination {
   goneAt: number | undefined;
   overruledBy: string | undefined;
   tooEarly: readonly string[] = [];
+  overruler: string | undefined;
+  mayBeProbe = false;
+  readonly injected: Injected | undefined;
   reported: Readonly<Record<string, string>> = {};
   /** The pod is not being deleted: somebody asks whether it could be. */
   isHeldOnly: boolean;
   isHostNetwork: boolean;
   readonly hasHostPort: boolean;
   isFinished = false;
+  /** Its containers have ended and its object stays, held by a finalizer: what there is to record is recorded. */
+  isLingering = false;
+  /** What holds the object. */
+  finalizers: readonly string[] = [];
   state: ReleaseState = "waiting";
   /** It has seen a connection from outside the cluster. Such a connection may come through any node. */
   seesOutside = false;
@@ -55,6 +62,7 @@ export class TerminationRecord implements Termination {
     this.isHostNetwork = hostAddress !== undefined;
     this.hasHostPort = hasHostPort;
     this.addresses = addresses;
+    this.injected = pod.injected;
     this.exits = exits;
     this.#consumersOf = consumersOf;
   }

@@ -3,6 +3,7 @@ import type { PolicySettings } from "../settings.ts";
 import type { Consumers } from "./consumers.ts";
 import { Listings } from "./endpoints/listings.ts";
 import { ConsumerProgress } from "./consumer-progress.ts";
+import { Lingering } from "./lingering.ts";
 import type { Nodes } from "./nodes.ts";
 import { Numbering } from "./numbering.ts";
 import type { KeptPod, KeptSlice } from "./objects.ts";
@@ -21,6 +22,8 @@ export interface TerminationEvents {
   changed(record: TerminationRecord): void;
   /** The state that its pod is answered has changed. */
   stateChanged(record: TerminationRecord): void;
+  /** Its containers have ended a while ago, and its object stays. */
+  lingers(record: TerminationRecord): void;
   ended(record: TerminationRecord): void;
 }
 
@@ -63,6 +66,7 @@ export class Terminations {
   /** Those that are not released yet. */
   readonly #pending = new Set<TerminationRecord>();
   readonly #askedAt = new Map<TerminationRecord, number>();
+  readonly #lingering = new Lingering();
   readonly #groupStates: GroupStates;
   readonly #numbering: Numbering;
   #syncedAt: number | undefined;
@@ -86,7 +90,7 @@ export class Terminations {
   }
 
   get pending(): number {
-    return this.#pending.size;
+    return this.#pending.size + this.#lingering.size;
   }
 
   get isSynced(): boolean {
@@ -182,6 +186,10 @@ export class Terminations {
         this.#askedAt.delete(record);
         if (record.isHeldOnly) this.#forget(record);
       }
+    for (const record of this.#lingering.take(now)) {
+      this.#options.events.lingers(record);
+      record.isLingering = true;
+    }
   }
 
   /** After a pause of this process no consumer counts as silent: reports sent meanwhile are not read yet. */
@@ -201,6 +209,8 @@ export class Terminations {
     this.#records.set(record.uid, record);
     this.#pending.add(record);
     record.isFinished = pod.isFinished;
+    record.finalizers = pod.finalizers;
+    if (pod.isFinished) this.#lingering.finished(record, now);
     // What leads to the pod must be looked up now: it is unknown once the pod is gone.
     this.releases.routesTo(record);
     this.#number(record, now, false);
@@ -224,8 +234,10 @@ export class Terminations {
     }
     const hasNewExits = pod.exits.length !== record.exits.length;
     record.exits = pod.exits;
+    record.finalizers = pod.finalizers;
     if (pod.isFinished && !record.isFinished) {
       record.isFinished = true;
+      this.#lingering.finished(record, now);
       // Another pod may soon have its address, and nothing listens there any more.
       this.#numbering.drop(record);
     }
@@ -282,7 +294,7 @@ export class Terminations {
   }
 
   #changed(record: TerminationRecord): void {
-    if (!record.isHeldOnly) this.#options.events.changed(record);
+    if (!record.isHeldOnly && !record.isLingering) this.#options.events.changed(record);
   }
 
   #end(record: TerminationRecord, now: number): void {
@@ -295,6 +307,7 @@ export class Terminations {
     this.#records.delete(record.uid);
     this.#pending.delete(record);
     this.#askedAt.delete(record);
+    this.#lingering.forget(record);
     this.#numbering.drop(record);
   }
 }

@@ -136,7 +136,7 @@ export class WorkloadEvents {
         name: workload.name,
         namespace,
         ...(apiVersion === undefined ? {} : { apiVersion }),
-        ...(uid === undefined ? {} : { uid }),
+        ...(uid ? { uid } : {}),
       },
       reason,
       message,

@@ -37,5 +37,5 @@ export class WorkloadUids {
 }
 
 export function apiVersionOf(kind: string): string | undefined {
-  return apps.has(kind) ? "apps/v1" : kind === "Pod" ? "v1" : undefined;
+  return apps.has(kind) ? "apps/v1" : kind === "Pod" || kind === "ConfigMap" ? "v1" : undefined;
 }

@@ -32,7 +32,23 @@ export function behindText(consumers: readonly ConsumerRecord[]): string {
   return `${namesOf(consumers)} had not let go${reason === undefined ? "" : ` (${reason})`}`;
 }
 
+/** "198.18.1.5 (pod shop/client on node5)" */
+export function overrulerText({
+  overruledBy,
+  overruler,
+}: Pick<DrainReport, "overruledBy" | "overruler">): string {
+  return overruler === undefined ? (overruledBy ?? "") : `${overruledBy} (${overruler})`;
+}
+
 /** The consumers that reported too early, if the pod is right, as the end of a sentence; empty without any. */
-export function earlyReportersText({ tooEarly = [] }: Pick<DrainReport, "tooEarly">): string {
-  return tooEarly.length === 0 ? "" : `: ${tooEarly.join(", ")} would have reported too early`;
+export function earlyReportersText({
+  tooEarly = [],
+  overruler = "",
+}: Pick<DrainReport, "tooEarly" | "overruler">): string {
+  if (tooEarly.length === 0) return "";
+  // A pod's address shows on either way: through the proxy of its node, or straight to the pod.
+  const unless = overruler.startsWith("pod ")
+    ? `, unless ${overruler.split(" ", 2).join(" ")} dials pods by their addresses`
+    : "";
+  return `: ${tooEarly.join(", ")} would have reported too early${unless}`;
 }

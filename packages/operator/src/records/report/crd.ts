@@ -37,6 +37,7 @@ const schema = {
         "uid",
       ),
       workload: text(400),
+      injected: text(200),
       program: choice("library", "init", "wait", "none", "unknown"),
       deletedAt: { type: "string", format: "date-time" },
       graceSeconds: count,
@@ -60,6 +61,7 @@ const schema = {
       atRisk: fields({ connections: count, requests: count }),
       killed: yesOrNo,
       overruledBy: text(100),
+      overruler: text(600),
       tooEarly: list(text(300), 20),
       consumers: list(
         fields(

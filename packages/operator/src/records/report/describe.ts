@@ -22,6 +22,7 @@ const notAsked = "no consumer was asked";
 export function describeTermination(termination: Termination, followed: Followed): NewReport {
   const messages = readMessages(termination.reported);
   const { origin, began } = followed;
+  const { injected, mayBeProbe = false } = termination;
   // Nobody is asked about a young pod, one that had finished, or one in its node's network.
   const isAsked = termination.number !== undefined || termination.withdrawnAt === undefined;
   const consumers = isAsked ? consumersOf(followed.consumers ?? termination.consumers, began) : [];
@@ -50,7 +51,15 @@ export function describeTermination(termination: Termination, followed: Followed
     }),
     atRisk: withoutUndefined({ connections: messages.connections, requests: messages.requests }),
     killed,
-    ...withoutUndefined({ overruledBy: termination.overruledBy ?? overruledIn(termination) }),
+    ...withoutUndefined({
+      injected: injected && `${injected.what} of ${injected.version}`,
+      ...(mayBeProbe
+        ? {}
+        : {
+            overruledBy: termination.overruledBy ?? overruledIn(termination),
+            overruler: termination.overruler,
+          }),
+    }),
     ...(termination.tooEarly.length === 0 ? {} : { tooEarly: termination.tooEarly.slice(0, 20) }),
     consumers,
     containers: containersOf(termination, origin),
@@ -67,7 +76,7 @@ export function describeTermination(termination: Termination, followed: Followed
       namespace: termination.namespace,
       labels: { "app.kubernetes.io/managed-by": "lameduck" },
     },
-    summary: summaryOf(body, consumers, isAsked ? "no consumer is known" : notAsked),
+    summary: summaryOf(body, consumers, isAsked ? "no consumer is known" : notAsked, muteText(termination)),
     ...body,
   };
 }
@@ -81,10 +90,15 @@ function nameOf({ name, uid }: Termination): string {
   return `${name.slice(0, 244)}-${suffix}`;
 }
 
-function programOf({ program }: PodMessages, { reported }: Termination, { isWhole }: Followed): Program {
+function programOf(
+  { program }: PodMessages,
+  { reported, injected }: Termination,
+  { isWhole }: Followed,
+): Program {
   if (program !== undefined) return program;
   const isMute = Object.keys(reported).length === 0;
-  return isMute && isWhole ? "none" : "unknown";
+  // What was injected may have held, without a way to say so.
+  return isMute && isWhole && injected === undefined ? "none" : "unknown";
 }
 
 function momentsOf(termination: Termination, followed: Followed): Moments {
@@ -122,7 +136,7 @@ function overruledIn({ reported }: Termination): string | undefined {
 }
 
 function unknownOf(
-  { withdrawnAt, exits }: Termination,
+  { withdrawnAt, exits, goneAt, finalizers, mayBeProbe = false, overruledBy = "an address" }: Termination,
   { isWhole, closingAt }: Followed,
   { heldMs, connections, requests }: PodMessages,
   consumers: readonly ConsumerRecord[],
@@ -132,11 +146,31 @@ function unknownOf(
     ...(isWhole ? [] : ["before: the coordinator began to watch in the middle of the termination"]),
     ...(withdrawnAt === undefined ? ["withdrawn: no change of its endpoints was seen"] : []),
     ...(consumers.length >= mostNamed ? [`consumers: only the slowest ${mostNamed} are listed`] : []),
+    ...(mayBeProbe
+      ? [`overruled: a connection came from ${overruledBy}, of its own node, where the kubelet probes from`]
+      : []),
     ...(missing.length > 0 ? [`released: nothing reports for ${namesOf(missing)}`] : []),
     ...(heldMs === undefined && closingAt === undefined ? ["hold: no report from the pod"] : []),
     ...(connections === undefined && requests === undefined
       ? ["atRisk: no report from the pod says what arrived during the hold"]
       : []),
+    ...(goneAt === undefined && exits.length > 0
+      ? [
+          `gone: the containers have ended, and the object stays (finalizers: ${finalizers.join(", ") || "none"})`,
+        ]
+      : []),
     ...(exits.length === 0 ? ["containers: the pod was gone before its exit was seen"] : []),
   ];
+}
+
+/** Why a pod that was injected has said nothing; undefined where it has, or was not injected. */
+function muteText({ injected, reported }: Termination): string | undefined {
+  if (injected === undefined || Object.keys(reported).length > 0) return undefined;
+  const { what, isTold } = injected;
+  if (what === "the kubelet's sleep" || what === "nothing that holds")
+    return `${what} was injected, which reports nothing`;
+  const why = isTold
+    ? "could not report: let the pod reach port 8070 of the coordinator, and DNS"
+    : "knew no coordinator: it was made before acknowledgements were on, restart its workload";
+  return `${what} was injected, and ${why}`;
 }

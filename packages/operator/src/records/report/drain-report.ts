@@ -60,6 +60,8 @@ export interface DrainReport extends KubernetesObject {
     readonly node?: string;
     readonly addresses?: readonly string[];
   };
+  /** "a preStop hook of 0.1.0": what injection has put into the pod. */
+  readonly injected?: string;
   /** "deployment/web" */
   readonly workload: string;
   readonly program: Program;
@@ -82,6 +84,8 @@ export interface DrainReport extends KubernetesObject {
   readonly killed: "yes" | "no" | "unknown";
   /** As the pod says. */
   readonly overruledBy?: string;
+  /** Whose address that is. */
+  readonly overruler?: string;
   /** Consumers of that address that had reported the withdrawal as applied. */
   readonly tooEarly?: readonly string[];
   readonly consumers: readonly ConsumerRecord[];

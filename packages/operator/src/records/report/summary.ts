@@ -1,11 +1,16 @@
 import { mostNamed } from "../../coordinator/termination.ts";
-import { behindText, earlyReportersText, namesOf } from "./consumers.ts";
+import { behindText, earlyReportersText, namesOf, overrulerText } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.ts";
 
 type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
 
 /** Texts for columns and sentences; "unknown" where no report tells. */
-export function summaryOf(body: Body, consumers: readonly ConsumerRecord[], ifNone: string): ReportSummary {
+export function summaryOf(
+  body: Body,
+  consumers: readonly ConsumerRecord[],
+  ifNone: string,
+  mute?: string,
+): ReportSummary {
   const { hold, moments, killed, workload, pod } = body;
   const holdMs = hold.ms ?? between(moments.lameDuck, moments.closing);
   return {
@@ -17,12 +22,12 @@ export function summaryOf(body: Body, consumers: readonly ConsumerRecord[], ifNo
     text: [
       `${pod.name} of ${workload}`,
       holdMs === undefined
-        ? programText(body)
+        ? (mute ?? programText(body))
         : `held ${seconds(holdMs)} (${hold.reason ?? "reason unknown"})`,
       releaseSentence(body, consumers) ?? ifNone,
       ...(body.overruledBy === undefined
         ? []
-        : [`overruled by a connection from ${body.overruledBy}${earlyReportersText(body)}`]),
+        : [`overruled by a connection from ${overrulerText(body)}${earlyReportersText(body)}`]),
       ...failuresOf(body),
     ].join("; "),
   };
@@ -57,13 +62,39 @@ function releaseSentence({ moments }: Body, consumers: readonly ConsumerRecord[]
   return consumers.length === 0 ? undefined : "released: unknown";
 }
 
+/** Milliseconds before the end of the grace period from which a container counts as one that used all of it. Exits have whole seconds. */
+const lastSeconds = 2_000;
+/** Milliseconds: with less a program has little to spare in any case. */
+const shortGrace = 10_000;
+
+/** A container that ended only at the end of the grace period, and by itself: a hook that hung, or a program that took all the time. */
+export function lateText({
+  containers,
+  graceSeconds,
+  killed,
+  moments,
+  hold,
+}: Pick<DrainReport, "containers" | "graceSeconds" | "killed" | "moments" | "hold">): string | undefined {
+  const grace = graceSeconds * 1_000;
+  const late = containers.filter(({ exitedMs = 0 }) => exitedMs >= grace - lastSeconds);
+  if (killed === "yes" || late.length === 0 || grace < shortGrace || hold.reason === "cap") return undefined;
+  const after =
+    moments.closing === undefined
+      ? "a preStop hook hung"
+      : `its hold had ended after ${seconds(moments.closing)}`;
+  return `${late[0]?.name} ended only at the end of the grace period of ${graceSeconds} s: ${after}`;
+}
+
 function atRiskText({ atRisk: { connections, requests } }: Body): string {
   if (requests !== undefined) return `${requests} req`;
   return connections === undefined ? "unknown" : `${connections} conn`;
 }
 
-function failuresOf({ killed, containers }: Body): string[] {
+function failuresOf(body: Body): string[] {
+  const { killed, containers } = body;
   if (killed === "yes") return ["killed at the end of the grace period"];
+  const late = lateText(body);
+  if (late !== undefined) return [late];
   const failed = containers.filter(({ exitCode }) => exitCode !== 0 && exitCode !== 143);
   return failed.map(({ name, exitCode }) => `${name} ended with exit code ${exitCode}`);
 }

@@ -1,0 +1,190 @@
+import { operatorNames } from "@lameduck/operator";
+import type { KubernetesClient, KubernetesObject, Workload } from "@lameduck/kube";
+import { badOption } from "../errors.ts";
+import { ifReadable } from "./facts.ts";
+import type { Mode, Wanted } from "./manifest.ts";
+import type { Peer } from "./metrics-from.ts";
+import { policiesThere } from "./policy.ts";
+
+/** What an installation may have besides the webhook, by the name that --disable takes. */
+export const extras = [
+  "acknowledgements",
+  "consumer-accounts",
+  "held-deletions",
+  "image",
+  "metrics-from",
+  "policy-only",
+] as const;
+export type Extra = (typeof extras)[number];
+
+/** What is installed now. */
+export interface Installed {
+  readonly mode: Mode | undefined;
+  readonly acknowledgements: boolean;
+  readonly heldDeletions: boolean;
+  readonly consumerAccounts: readonly string[];
+  readonly metricsFrom: readonly Peer[];
+  /** Of the webhook, and the version that it was installed as. */
+  readonly image: { readonly reference: string; readonly version: string } | undefined;
+}
+
+export const nothingInstalled: Installed = {
+  mode: undefined,
+  acknowledgements: false,
+  heldDeletions: false,
+  consumerAccounts: [],
+  metricsFrom: [],
+  image: undefined,
+};
+
+/** @throws {CliError} LAMEDUCK_BAD_OPTION */
+export function mustBeExtra(name: string): Extra {
+  const found = extras.find((one) => one === name);
+  if (found) return found;
+  throw badOption("--disable", `"${name}" is none of ${extras.join(", ")}`);
+}
+
+const { coordinator, watcher, workload, heldDeletions } = operatorNames;
+const ownAccount = `${watcher.namespace}/${watcher.workload}=`;
+
+/** Reads it from the objects themselves: nothing else is kept anywhere. */
+export async function installedNow(
+  client: KubernetesClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Installed> {
+  const get = <T>(path: string): Promise<T | undefined> => ifReadable(client.get<T>(path, signal));
+  const within = `namespaces/${namespace}`;
+  const [webhook, collecting, holding, policy, policies] = await Promise.all([
+    get<Workload>(`/apis/apps/v1/${within}/deployments/${workload}`),
+    get<Workload>(`/apis/apps/v1/${within}/deployments/${coordinator.workload}`),
+    get<KubernetesObject>(
+      `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${heldDeletions}`,
+    ),
+    get<Opened>(`/apis/networking.k8s.io/v1/${within}/networkpolicies/${workload}`),
+    policiesThere(client, signal),
+  ]);
+  const reference = webhook?.spec.template.spec.containers[0]?.image;
+  const version = webhook?.metadata.labels?.["app.kubernetes.io/version"] ?? "unknown";
+  return {
+    mode: webhook ? "webhook" : policies.length > 0 ? "policy" : undefined,
+    acknowledgements: collecting !== undefined,
+    heldDeletions: holding !== undefined,
+    consumerAccounts: collecting ? accountsOf(collecting) : [],
+    metricsFrom: (policy?.spec?.ingress ?? []).flatMap(({ ports = [], from = [] }) =>
+      ports.some(({ port }) => port === "metrics") ? from : [],
+    ),
+    image: reference === undefined ? undefined : { reference, version },
+  };
+}
+
+interface Opened extends KubernetesObject {
+  readonly spec?: {
+    readonly ingress?: readonly {
+      readonly ports?: readonly { port?: unknown }[];
+      readonly from?: readonly Peer[];
+    }[];
+  };
+}
+
+function accountsOf({ spec }: Workload): string[] {
+  const flag = "--consumer-account=";
+  const args = spec.template.spec.containers.flatMap(
+    (one) => (one as { args?: readonly string[] }).args ?? [],
+  );
+  return args
+    .filter((one) => one.startsWith(flag))
+    .map((one) => one.slice(flag.length))
+    .filter((one) => !one.startsWith(ownAccount));
+}
+
+/** What the options ask for, and what is kept besides. */
+export interface Merged {
+  readonly wanted: Omit<Wanted, "namespace">;
+  /** Lines for a person: what is kept although no option names it. */
+  readonly kept: readonly string[];
+}
+
+export interface Asked {
+  readonly mode: Mode | undefined;
+  readonly acknowledgements: boolean;
+  readonly heldDeletions: boolean;
+  readonly consumerAccounts: readonly string[];
+  readonly metricsFrom: readonly Peer[];
+  readonly image: string | undefined;
+  readonly disabled: readonly Extra[];
+}
+
+/** @param version of this release. @throws {CliError} LAMEDUCK_BAD_OPTION where what is there and what is asked for cannot be together. */
+export function merged(asked: Asked, there: Installed, version: string): Merged {
+  const kept: string[] = [];
+  const off = (extra: Extra): boolean => asked.disabled.includes(extra);
+  const keep = (extra: Extra, isThere: boolean, what: string): boolean => {
+    if (!isThere || off(extra)) return false;
+    kept.push(`keeps ${what} (--disable ${extra} takes it away)`);
+    return true;
+  };
+  const mode =
+    asked.mode ?? (keep("policy-only", there.mode === "policy", "the policy alone") ? "policy" : "webhook");
+  const processes = mode === "webhook";
+  for (const [extra, isThere] of [
+    ["acknowledgements", there.acknowledgements],
+    ["held-deletions", there.heldDeletions],
+  ] as const)
+    if (!processes && isThere && !off(extra))
+      throw badOption("--policy-only", `would remove what is installed: add --disable ${extra}`);
+  const acknowledgements =
+    asked.acknowledgements || keep("acknowledgements", there.acknowledgements, "acknowledgements");
+  const held = asked.heldDeletions || keep("held-deletions", there.heldDeletions, "held deletions");
+  if (asked.consumerAccounts.length > 0 && !acknowledgements)
+    throw badOption("--consumer-account", "needs --acknowledgements");
+  const others = there.consumerAccounts.filter((one) => !asked.consumerAccounts.includes(one));
+  const keepsAccounts =
+    acknowledgements && keep("consumer-accounts", others.length > 0, `accounts ${others.join(", ")}`);
+  const same = (one: Peer): boolean =>
+    asked.metricsFrom.some((other) => JSON.stringify(other) === JSON.stringify(one));
+  const peers = there.metricsFrom.filter((one) => !same(one));
+  const keepsPeers =
+    processes && keep("metrics-from", peers.length > 0, `metrics for ${peers.map(peerText).join(", ")}`);
+  return {
+    wanted: {
+      mode,
+      acknowledgements,
+      heldDeletions: held,
+      consumerAccounts: [...(keepsAccounts ? others : []), ...asked.consumerAccounts],
+      metricsFrom: [...(keepsPeers ? peers : []), ...asked.metricsFrom],
+      image: asked.image ?? keptImage(there, version, keep),
+    },
+    kept,
+  };
+}
+
+/** Our own registry's, unless another is in use: then the same repository, with the tag of this release. */
+function keptImage(
+  { image }: Installed,
+  version: string,
+  keep: (extra: Extra, isThere: boolean, what: string) => boolean,
+): string | undefined {
+  if (image === undefined) return undefined;
+  const [, repository = "", tag = ""] = /^(.*?)((?::[^/:@]+)?(?:@.+)?)$/.exec(image.reference) ?? [];
+  if (repository === released) return undefined;
+  // What a digest names has no other version.
+  const reference =
+    image.version === version || tag.includes("@") ? image.reference : `${repository}:${version}`;
+  const old =
+    reference === image.reference && image.version !== version ? `, of release ${image.version}` : "";
+  return keep("image", true, `image ${reference}${old}`) ? reference : undefined;
+}
+
+/** As the chart has it. */
+const released = "lameduck.example/lameduck";
+
+function peerText(peer: Peer): string {
+  const { ipBlock, namespaceSelector } = peer as {
+    readonly ipBlock?: { readonly cidr?: string };
+    readonly namespaceSelector?: { readonly matchLabels?: Readonly<Record<string, string>> };
+  };
+  return (
+    ipBlock?.cidr ?? namespaceSelector?.matchLabels?.["kubernetes.io/metadata.name"] ?? JSON.stringify(peer)
+  );
+}

@@ -1,0 +1,89 @@
+import { workloadText } from "./termination.ts";
+import type { BehindConsumer } from "./state/consumer-progress.ts";
+import type { PolicySettings } from "./settings.ts";
+import type { Terminations } from "./state/terminations.ts";
+import type { ReleaseState, TerminationRecord } from "./state/record.ts";
+
+/** A pod that terminates now, for `lameduck status --pods`. */
+export interface TerminatingPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly workload: string;
+  readonly node: string | undefined;
+  /** ISO 8601, by the API server's clock. */
+  readonly deletedAt: string;
+  readonly graceSeconds: number;
+  /** What the pod is told. */
+  readonly state: ReleaseState;
+  /** As the pod reported it: "lame-duck", "closing", "closed"; undefined where it has reported nothing. */
+  readonly phase: string | undefined;
+  /** Consumers that have not let go, the first of them. */
+  readonly waitsFor: readonly string[];
+  readonly waitsForMore: number;
+  /** All containers have ended; the object waits for these. */
+  readonly isFinished: boolean;
+  readonly finalizers: readonly string[];
+}
+
+export interface TerminatingPods {
+  readonly version: 1;
+  readonly pods: readonly TerminatingPod[];
+  /** Beyond those that are listed. */
+  readonly more: number;
+}
+
+/** Pods that one answer lists, the oldest first: for each of them all nodes are walked along. */
+const most = 200;
+const mostNamed = 5;
+
+export function terminatingPods(
+  { records, progress }: Pick<Terminations, "records" | "progress">,
+  settings: PolicySettings,
+  now: number,
+): TerminatingPods {
+  const behind = (record: TerminationRecord): readonly BehindConsumer[] =>
+    progress.behind(record, settings.of(record.namespace), now);
+  const all = [...records.values()]
+    .filter(({ isHeldOnly }) => !isHeldOnly)
+    .sort((a, b) => a.deletedAt - b.deletedAt);
+  return {
+    version: 1,
+    pods: all.slice(0, most).map((one) => described(one, behind)),
+    more: Math.max(0, all.length - most),
+  };
+}
+
+function described(
+  record: TerminationRecord,
+  behindOf: (record: TerminationRecord) => readonly BehindConsumer[],
+): TerminatingPod {
+  const { namespace, name, uid, node, deletedAt, graceSeconds, state, reported, isFinished, finalizers } =
+    record;
+  const isOpen = !isFinished && (state === "waiting" || state === "incomplete");
+  const behind = isOpen ? behindOf(record).map(words) : [];
+  return {
+    namespace,
+    name,
+    uid,
+    workload: workloadText(record),
+    node,
+    deletedAt: new Date(deletedAt).toISOString(),
+    graceSeconds,
+    state,
+    phase: reported["phase"],
+    waitsFor: behind.slice(0, mostNamed),
+    waitsForMore: Math.max(0, behind.length - mostNamed),
+    isFinished,
+    finalizers,
+  };
+}
+
+function words({ name, how, reason }: BehindConsumer): string {
+  if (how === "silent") return `${name} (silent)`;
+  if (how === "missing") return `${name} (nothing reports for it)`;
+  if (how === "young") return "all senders (the pod, or a way to it, is younger than 10 s)";
+  if (how === "host-network") return "its own evidence (it is in its node's network)";
+  if (how === "finished") return "the kubelet (its containers have ended)";
+  return reason === undefined ? name : `${name} (${reason})`;
+}
