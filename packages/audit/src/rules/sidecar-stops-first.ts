@@ -1,7 +1,6 @@
 import { compare } from "../facts/arithmetic.ts";
-import { holdOf } from "../facts/hold.ts";
+import { holdOf, type Hold } from "../facts/hold.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
-import { drainSetting } from "../facts/settings.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import type { Rule } from "../rule.ts";
@@ -28,7 +27,7 @@ native sidecar (an init container with \`restartPolicy: Always\`, since Kubernet
     const holds = serving.map((container) => holdOf(workload, container, facts));
     const longest = Math.max(0, ...holds.map(({ least }) => least));
     const byEvidence = holds.some(({ kind }) => kind === "evidence");
-    if (longest === 0 && !byEvidence && !serving.some((one) => drainSetting(one))) return;
+    if (longest === 0 && !byEvidence) return;
     for (const container of workload.containers) {
       if (serving.includes(container)) continue;
       const own = holdOf(workload, container, facts);
@@ -38,7 +37,7 @@ native sidecar (an init container with \`restartPolicy: Always\`, since Kubernet
       const parts = holds.find(({ least }) => least === longest)?.parts ?? [];
       yield {
         severity: needed.test(called) ? "warning" : "info",
-        message: `${container.name} gets SIGTERM ${own.least === 0 ? "at once" : `after ${seconds(own.least)} s`}, while ${names(serving)} ${
+        message: `${container.name} ${spellEnd(own)}, while ${names(serving)} ${
           byEvidence && longest === 0 ? "goes on serving" : `goes on serving for ${seconds(longest)} s`
         }`,
         at: container.field.at("name"),
@@ -56,6 +55,13 @@ native sidecar (an init container with \`restartPolicy: Always\`, since Kubernet
     }
   },
 };
+
+/** Its hook, then what it does of its own. */
+function spellEnd({ parts, least }: Hold): string {
+  if (least === 0) return "gets SIGTERM at once";
+  const own = parts.find(({ name }) => name !== "preStop");
+  return own ? `ends after ${seconds(least)} s` : `gets SIGTERM after ${seconds(least)} s`;
+}
 
 function names(containers: readonly Container[]): string {
   return containers.map(({ name }) => name).join(" and ");

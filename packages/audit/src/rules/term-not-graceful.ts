@@ -2,8 +2,9 @@ import { exposureOf } from "../facts/serving.ts";
 import { stopSignalOf } from "../facts/stop-signal.ts";
 import { fixOf, setStopSignal } from "../fix/edits.ts";
 import type { Container } from "../model/container.ts";
-import type { Software } from "../model/software.ts";
-import { programOf } from "../model/shell.ts";
+import { stopsGracefully, type Software } from "../model/software.ts";
+import { programOf } from "../model/shell/commands.ts";
+import type { Report } from "../finding.ts";
 import type { Rule } from "../rule.ts";
 
 export const termNotGraceful: Rule = {
@@ -27,6 +28,7 @@ The audit knows the STOPSIGNAL of the official images. For other images give \`-
     if (exposureOf(workload) === "none") return;
     for (const container of workload.containers) {
       const { software } = container;
+      yield* lostSignals(container);
       if (software === undefined || isStoppedOtherwise(container, software)) continue;
       const stop = stopSignalOf(container, kubernetes);
       if (software.graceful !== undefined && stop?.signal === software.graceful) continue;
@@ -68,19 +70,36 @@ The audit knows the STOPSIGNAL of the official images. For other images give \`-
 };
 
 /** A hook, an init or an argument sees to it. */
-function isStoppedOtherwise(
-  { argv = [], hook, env }: Container,
-  { hook: graceful, remapped, graceful: signal }: Software,
-): boolean {
+function isStoppedOtherwise({ argv = [], hook, env, isPidShared }: Container, software: Software): boolean {
+  const { remapped, graceful: signal } = software;
   const words = [...argv, ...[...env].flat()].join(" ");
   if (remapped?.test(words)) return true;
-  if (hook && hook.kind !== "sleep" && (hook.kind !== "exec" || graceful.test(hook.command.join(" "))))
-    return true;
+  if (hook && stopsGracefully(software, hook, isPidShared)) return true;
   const short = signal?.replace("SIG", "");
   if (short === undefined) return false;
   const init = programOf(argv[0]);
   if (init === "lameduck-init") return new RegExp(`TERM=(?:SIG)?${short}\\b`).test(words);
   return init === "dumb-init" && /--rewrite|-r\b/.test(words);
+}
+
+/** Signals of the hook that are sent to PID 1 where that is not the server. */
+function* lostSignals({ hook, isPidShared, name, field }: Container): Iterable<Report> {
+  const lost = isPidShared
+    ? hook?.signals.find((sent) => sent.isPidOne && sent.signal !== "SIG0")
+    : undefined;
+  if (hook === undefined || lost === undefined) return;
+  const endsPause = /^SIG(?:TERM|INT|KILL)$/.test(lost.signal);
+  yield {
+    severity: "warning",
+    message: `the preStop hook sends ${lost.signal} to PID 1, which is not the server where the containers share their processes: ${
+      endsPause
+        ? "it is the pause process, which ends at it, and all processes of the pod are killed with it"
+        : "the server never gets it"
+    }`,
+    at: hook.field.exists ? hook.field : field,
+    container: name,
+    remedy: `signal the server by its name: pkill -${lost.signal.replace("SIG", "")} -o NAME`,
+  };
 }
 
 function termOf({ term, asPidOne, programs }: Software, { argv }: Container): string {
