@@ -132,6 +132,8 @@ describe("what stands between SIGTERM and the server", () => {
       [["sh", "-c", "trap /stop.sh TERM; node a & wait"], "sh -c", "unknown"],
       [["sh", "-c", "trap 'exit 0' TERM; node a"], "sh -c", "likely"],
       [["sh", "-c", "while true; do node a; sleep 1; done"], "sh -c", "likely"],
+      [["bash", "-c", "trap 'kill $P' EXIT; node a & P=$!; wait"], undefined],
+      [["bash", "-c", "trap 'rm /run/a' EXIT; node a"], "bash -c", "likely"],
       [["env", "A=b", "node", "a"], undefined],
       [["env", "npm", "start"], "npm"],
       [["env", "-S", "npm start"], "npm"],

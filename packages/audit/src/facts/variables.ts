@@ -33,7 +33,7 @@ export function* givenTo(container: Container): Iterable<Given> {
       isOfImage
         ? assumed(called, seconds, `the image says ${word}${word.includes("=") ? "" : ` ${value}`}`)
         : fromField(called, seconds, at);
-    yield { name: plain(name), value: value.includes(unknown) ? undefined : value, amount };
+    yield { name: plain(name), value: isUnknown(value) ? undefined : value, amount };
   }
   for (const [variable, value] of env) {
     const amount = amountOf(container, variable, value);
@@ -54,6 +54,11 @@ function amountOf({ envFields }: Container, variable: string, value: string): Gi
     at === undefined
       ? assumed(called, seconds, `the image sets ${variable}=${value}`)
       : fromField(called, seconds, at);
+}
+
+/** Kubernetes leaves `$(NAME)` as it stands where it knows no such variable. */
+function isUnknown(value: string): boolean {
+  return value.includes(unknown) || /\$\(\w+\)/.test(value);
 }
 
 /** `--name value`, `--name=value`, `-Dname=value` */

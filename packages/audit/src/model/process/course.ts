@@ -47,6 +47,8 @@ export class Course {
   readonly #running = new Set<string>();
   /** What a trap does at SIGTERM. */
   #trap: string | undefined;
+  /** What a trap does at the end of the shell: bash runs it at SIGTERM, also as PID 1, and ends (measured with 5.2). */
+  #exitTrap: string | undefined;
   /** A shell that has a trap of any signal stays to run it. */
   #hasTrap = false;
   /** Started with `&`. */
@@ -240,6 +242,7 @@ export class Course {
         argv: [],
         pidOne: this.#between("what the script that it reads starts cannot be seen here", "unknown"),
       };
+    if (this.#trap === undefined && this.#exitTrap !== undefined) return this.#waiting(served);
     if (this.#trap !== undefined)
       return {
         ...served,
@@ -274,15 +277,16 @@ export class Course {
     };
   }
 
-  /** The shell waits for what runs in the background. */
+  /** The shell waits for what it has started, or ends before it: its trap decides. */
   #waiting(served: Served): Served {
     const between = (because: string, certainty: PidOne["certainty"] = "likely"): Served => ({
       argv: served.argv,
       pidOne: this.#between(because, certainty, "exec before the command that serves"),
     });
-    if (this.#trap === undefined)
+    const action = this.#trap ?? this.#exitTrap;
+    if (action === undefined)
       return between(`the shell stays until its last command has ended, and ${this.#hasNoHandler}`);
-    const { list, isWhole } = readScript(this.#trap);
+    const { list, isWhole } = readScript(action);
     const names = list.flatMap(({ pipelines }) =>
       pipelines.flatMap(({ commands }) => this.#namesIn(commands)),
     );
@@ -383,6 +387,8 @@ export class Course {
     if (action === undefined || signals.length === 0) return;
     const isSet = action !== "-" && action !== "";
     this.#hasTrap ||= isSet;
+    if (this.#options.shell === "bash" && signals.some((one) => /^(?:EXIT|0)$/i.test(one)))
+      this.#exitTrap = isSet ? action : undefined;
     if (signals.some((one) => /^(?:SIG)?TERM$|^15$/i.test(one))) this.#trap = isSet ? action : undefined;
   }
 
