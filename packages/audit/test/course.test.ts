@@ -29,6 +29,7 @@ const scripts = [
   'true \'|\' "$(true "|")"; SERVER',
   "true `true`; SERVER",
   "true $((1 << 2)) ${X:-'|'}; SERVER",
+  "true; [[ 'a b' =~ ^[[:space:]]+(x|y)$ && `true` ]] || true; SERVER",
   "for i in 1 2; do true; done; SERVER",
   "until true; do true; done; SERVER",
   "case a in a|b) true;; *) false ;; esac; SERVER",

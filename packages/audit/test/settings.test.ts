@@ -5,7 +5,7 @@ import { holdOf } from "../src/facts/hold.ts";
 import { serverKeepAliveOf } from "../src/facts/keep-alive.ts";
 import { delaySetting, drainSetting } from "../src/facts/settings.ts";
 import { stopSignalOf } from "../src/facts/stop-signal.ts";
-import { imagesOf, inventoryOf, isAuditedKind, type Workload } from "../src/index.ts";
+import { imagesOf, inventoryOf, isAuditedKind, type Container, type Workload } from "../src/index.ts";
 
 /** A Deployment whose container has these fields beside its name, with other documents beside it. */
 function workloadWith(container: string, { pod = "", more = "", dockerfile = "" } = {}): Workload {
@@ -20,7 +20,14 @@ ${more}`;
   const files = dockerfile === "" ? [] : [{ image: undefined, file: "Dockerfile", text: dockerfile }];
   const inventory = inventoryOf(objects, imagesOf(files));
   assert.deepEqual(inventory.failures, []);
-  return inventory.workloads[0]!;
+  const [workload] = inventory.workloads;
+  assert.ok(workload);
+  return workload;
+}
+
+function firstOf({ containers: [first] }: Workload): Container {
+  assert.ok(first);
+  return first;
 }
 
 const config = `kind: ConfigMap
@@ -82,15 +89,15 @@ describe("how long the app finishes its requests, seconds", () => {
   ];
   for (const [container, drain] of cases)
     test(container, () => {
-      const [own] = workloadWith(container, { more: config }).containers;
-      assert.equal(drainSetting(own!)?.amount.value, drain);
+      const own = firstOf(workloadWith(container, { more: config }));
+      assert.equal(drainSetting(own)?.amount.value, drain);
     });
 
   test("an image's own variables and command count", () => {
     const dockerfile = `FROM python:3\nENV GUNICORN_CMD_ARGS="--graceful-timeout 50"\nCMD ["gunicorn", "app"]`;
-    const [own] = workloadWith("image: web", { dockerfile }).containers;
-    assert.equal(drainSetting(own!)?.amount.value, 50);
-    assert.equal(drainSetting(own!)?.amount.origin.kind, "assumption");
+    const own = firstOf(workloadWith("image: web", { dockerfile }));
+    assert.equal(drainSetting(own)?.amount.value, 50);
+    assert.equal(drainSetting(own)?.amount.origin.kind, "assumption");
   });
 });
 
@@ -140,9 +147,9 @@ describe("how long the app goes on serving of its own, seconds", () => {
   for (const [container, delay, parts, kind] of cases)
     test(container, () => {
       const workload = workloadWith(`image: web, ${container}`, { more: config });
-      const [own] = workload.containers;
-      assert.equal(delaySetting(own!)?.amount.value, delay);
-      const hold = holdOf(workload, own!, {});
+      const own = firstOf(workload);
+      assert.equal(delaySetting(own)?.amount.value, delay);
+      const hold = holdOf(workload, own, {});
       assert.deepEqual([hold.parts.map(({ value }) => value), hold.kind], [parts, kind]);
     });
 });
@@ -170,7 +177,7 @@ describe("how long the server keeps idle connections, seconds", () => {
   for (const [container, keepAlive] of cases)
     test(container, () => {
       const workload = workloadWith(container);
-      assert.equal(serverKeepAliveOf(workload, workload.containers[0]!, {})?.value, keepAlive);
+      assert.equal(serverKeepAliveOf(workload, firstOf(workload), {})?.value, keepAlive);
     });
 });
 
@@ -200,7 +207,7 @@ describe("how long a mesh's proxy goes on after SIGTERM, seconds", () => {
   for (const [container, pod, seconds, kind] of cases)
     test(`${container} ${pod}`, () => {
       const workload = workloadWith(container, { pod });
-      const hold = holdOf(workload, workload.containers[0]!, {});
+      const hold = holdOf(workload, firstOf(workload), {});
       assert.deepEqual([hold.least, hold.kind], [seconds, kind]);
     });
 
@@ -247,7 +254,7 @@ describe("the stop signal that a Dockerfile leaves", () => {
   ];
   for (const [dockerfile, signal, server] of cases)
     test(dockerfile, () => {
-      const [own] = workloadWith("image: registry.example/web", { dockerfile }).containers;
-      assert.deepEqual([stopSignalOf(own!, 34)?.signal, own?.served?.argv[0]], [signal, server]);
+      const own = firstOf(workloadWith("image: registry.example/web", { dockerfile }));
+      assert.deepEqual([stopSignalOf(own!, 34)?.signal, own.served?.argv[0]], [signal, server]);
     });
 });

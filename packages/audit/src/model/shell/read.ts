@@ -196,7 +196,8 @@ class Reader extends Words {
 
   conditional(): Command {
     for (; !this.isAtEnd; this.at += 1) {
-      if (this.next("]]")) {
+      // `]]` ends it as a word of its own: it can stand in a pattern.
+      if (this.next("]]") && /\s/.test(this.text[this.at - 1]!)) {
         this.at += 2;
         return { kind: "test" };
       }
