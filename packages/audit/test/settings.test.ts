@@ -65,6 +65,7 @@ describe("how long the app finishes its requests, seconds", () => {
     ["command: [gunicorn, app], envFrom: [{ configMapRef: { name: other } }]", undefined],
     ["command: [gunicorn, app, --graceful-timeout, '20'], envFrom: [{ secretRef: { name: other } }]", 20],
     ["command: [gunicorn, app, -c, conf.py]", undefined],
+    ["image: web, env: [{ name: GUNICORN_CMD_ARGS, value: '--timeout 60 --workers 4' }]", 30],
     ["command: [hypercorn, app]", 3],
     ["command: [uvicorn, app]", undefined],
     ["command: [uvicorn, app], env: [{ name: UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN, value: '12' }]", 12],
@@ -164,6 +165,10 @@ describe("how long the server keeps idle connections, seconds", () => {
     ["command: [gunicorn, app, -k, uvicorn.workers.UvicornWorker]", 2],
     ["command: [gunicorn, app, -c, conf.py]", undefined],
     ["command: [gunicorn, app], envFrom: [{ secretRef: { name: a } }]", undefined],
+    [
+      "image: web, env: [{ name: GUNICORN_CMD_ARGS, value: \"--worker-class gthread --access-logformat='%(h)s' --forwarded-allow-ips *\" }]",
+      2,
+    ],
     ["command: [uvicorn, app]", 5],
     ["command: [uvicorn, app], env: [{ name: UVICORN_TIMEOUT_KEEP_ALIVE, value: '75' }]", 75],
     [
@@ -255,6 +260,6 @@ describe("the stop signal that a Dockerfile leaves", () => {
   for (const [dockerfile, signal, server] of cases)
     test(dockerfile, () => {
       const own = firstOf(workloadWith("image: registry.example/web", { dockerfile }));
-      assert.deepEqual([stopSignalOf(own!, 34)?.signal, own.served?.argv[0]], [signal, server]);
+      assert.deepEqual([stopSignalOf(own, 34)?.signal, own.served?.argv[0]], [signal, server]);
     });
 });

@@ -1,10 +1,9 @@
 import { assumed, byDefault, fromField, type Amount } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import { annotationOf } from "../model/object.ts";
-import { serverOf } from "../model/software.ts";
 import type { Workload } from "../model/workload.ts";
 import { factOf, type Facts } from "./facts.ts";
-import { givenTo, secondsOf } from "./variables.ts";
+import { givenTo, secondsOf, serverIn } from "./variables.ts";
 
 /** How long the proxy in front keeps an idle connection; undefined where none that keeps connections is known. */
 export function upstreamIdleOf(workload: Workload, facts: Facts): Amount | undefined {
@@ -59,7 +58,7 @@ export function serverKeepAliveOf(
   const given = factOf(workload, "keep-alive", facts);
   if (given) return { ...given, name: called };
   const argv = container.served?.argv ?? [];
-  const program = serverOf(argv);
+  const program = serverIn(container);
   // A configuration file, or variables that were not read, may say anything.
   const mayBeElsewhere =
     program === "nginx" ||

@@ -1,7 +1,6 @@
 import { byDefault, type Amount } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
-import { serverOf } from "../model/software.ts";
-import { givenTo, secondsOf, type Given } from "./variables.ts";
+import { givenTo, secondsOf, serverIn, type Given } from "./variables.ts";
 
 /** A time that an argument or a variable sets. */
 export interface Setting {
@@ -63,7 +62,7 @@ export function drainSetting(container: Container): Setting | undefined {
 function drainByDefault(container: Container): Setting | undefined {
   const { served, variables } = container;
   const argv = served?.argv ?? [];
-  const name = serverOf(argv);
+  const name = serverIn(container);
   const hasFile = argv.some((word) => /^(?:-c$|--config(?:=|$))/.test(word));
   if (variables.isPartial || hasFile) return undefined;
   const exact = (seconds: number, of: string): Setting => ({

@@ -1,7 +1,7 @@
 import { fromField, assumed, type Amount } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
-import { readScript } from "../model/shell/read.ts";
-import { argumentsOf, noVariables, scopeOf, unknown } from "../model/shell/scope.ts";
+import { unknown } from "../model/shell/scope.ts";
+import { serverOf } from "../model/software.ts";
 
 /** A name and a value that the container's program is given: by an argument, or by a variable. */
 export interface Given {
@@ -69,14 +69,32 @@ function* options(words: readonly string[]): Iterable<readonly [name: string, va
   }
 }
 
-/** The words of a text, as a shell splits it. */
-export function wordsOf(text: string): string[] {
-  const { list } = readScript(text);
-  return list.flatMap(({ pipelines }) =>
-    pipelines.flatMap(({ commands }) =>
-      commands.flatMap((one) => (one.kind === "simple" ? argumentsOf(one, scopeOf(noVariables)) : [])),
-    ),
-  );
+/** The words of a text, split at blanks that are not quoted: no variable and no operator of a shell means anything in it. */
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = "";
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at]!;
+    if (char === "\\" && quote !== "'") word = `${word ?? ""}${text[++at] ?? ""}`;
+    else if (quote === "" ? char === "'" || char === '"' : char === quote) {
+      quote = quote === "" ? char : "";
+      word ??= "";
+    } else if (quote === "" && /\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else word = `${word ?? ""}${char}`;
+  }
+  return word === undefined ? words : [...words, word];
+}
+
+/** The server's name: by the command line, else by variables that only one server reads. */
+export function serverIn({ served, argv, variables }: Container): string {
+  const words = served?.argv ?? [];
+  if (argv !== undefined || words.length > 0) return serverOf(words);
+  const names = [...variables.values.keys()];
+  if (names.includes("GUNICORN_CMD_ARGS")) return "gunicorn";
+  return names.some((name) => name.startsWith("UVICORN_")) ? "uvicorn" : "";
 }
 
 /** "spring.lifecycle.x" of `{ "spring": { "lifecycle": { "x": 1 } } }` and of `{ "spring.lifecycle.x": 1 }` */

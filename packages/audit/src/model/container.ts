@@ -5,7 +5,7 @@ import { isOfficialImage } from "./image-name.ts";
 import type { Images } from "./images.ts";
 import { environmentOf, type ConfigMaps } from "./environment.ts";
 import { servedBy } from "./process/pid-one.ts";
-import type { Served } from "./process/served.ts";
+import type { Served, Surroundings } from "./process/served.ts";
 import { dereferenced, type Variables } from "./shell/scope.ts";
 import { softwareOf, type Software } from "./software.ts";
 
@@ -75,7 +75,7 @@ export function containerOf(field: Field, isSidecar: boolean, pod: PodFacts): Co
         : image === undefined
           ? field
           : field.at("image"),
-    served: argv === undefined ? undefined : servedBy(argv, around),
+    served: argv === undefined ? ofArguments(args.texts(), around) : servedBy(argv, around),
     env,
     envFields,
     variables,
@@ -97,6 +97,15 @@ export function containerOf(field: Field, isSidecar: boolean, pod: PodFacts): Co
     imageFacts,
     software: softwareOf(argv ?? args.texts(), argv !== undefined, around),
   };
+}
+
+/** What the image's entry point gets. It may be none, or be replaced by them, or not: who can say? */
+function ofArguments(words: readonly string[], around: Surroundings): Served | undefined {
+  const { argv, pidOne } =
+    words[0] === undefined || words[0].startsWith("-") ? { argv: [] } : servedBy(words, around);
+  if (pidOne === undefined) return undefined;
+  const because = `the image puts its entry point before it, which is not known here; ${pidOne.because}`;
+  return { argv, pidOne: { ...pidOne, certainty: "unknown", because } };
 }
 
 /** As the kubelet puts it together: `command` replaces the image's ENTRYPOINT and its CMD, `args` replaces its CMD. */

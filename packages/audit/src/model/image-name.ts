@@ -24,8 +24,13 @@ export function hubRepositoryOf(image: string | undefined): string | undefined {
   return repository.replace(/^library\//, "");
 }
 
-/** Docker Hub's own images are the ones without an owner. */
+/** Docker Hub's own images, whose entry points must be replaced by the command that they are given. */
+const official = new Set(
+  "adminer alpine amazoncorretto amazonlinux arangodb archlinux bash buildpack-deps busybox caddy cassandra chronograf clojure consul couchbase couchdb crate debian docker drupal eclipse-mosquitto eclipse-temurin elasticsearch elixir emqx erlang fedora flink fluentd gcc ghost golang gradle groovy haproxy haskell httpd hylang ibmjava influxdb jetty joomla jruby julia kapacitor kibana kong liquibase logstash mariadb matomo maven mediawiki memcached mongo mongo-express monica mysql nats neo4j neos nextcloud nginx node odoo open-liberty openjdk oraclelinux orientdb perl php phpmyadmin postgres pypy python r-base rabbitmq redis redmine registry rethinkdb rockylinux ruby rust sapmachine solr sonarqube spark storm swift teamspeak telegraf tomcat tomee traefik ubuntu unit valkey varnish vault websphere-liberty wordpress xwiki zookeeper".split(
+    " ",
+  ),
+);
+
 export function isOfficialImage(image: string | undefined): boolean {
-  const repository = hubRepositoryOf(image);
-  return repository !== undefined && repository !== "" && !repository.includes("/");
+  return official.has(hubRepositoryOf(image) ?? "");
 }

@@ -16,7 +16,8 @@ export const sidecarStopsFirst: Rule = {
   id: "sidecar-stops-first",
   title: "A container that the app needs stops before the app",
   meaning: `The kubelet stops all ordinary containers of a pod at the same time, each after its own preStop hook. A hook of the app delays only the
-app's own SIGTERM. A proxy beside it ends at once. The app goes on serving for some seconds, but without its database, its identity or its way out. A
+app's own SIGTERM. A proxy beside it ends at once, Istio's after its
+\`terminationDrainDuration\` of 5 s. The app goes on serving for some seconds, but without its database, its identity or its way out. A
 native sidecar (an init container with \`restartPolicy: Always\`, since Kubernetes 1.29) is stopped after all ordinary containers.`,
   remedy:
     "Make it a native sidecar: move it to initContainers with restartPolicy: Always; or give it the app's hook",
@@ -42,6 +43,11 @@ native sidecar (an init container with \`restartPolicy: Always\`, since Kubernet
         }`,
         at: container.field.at("name"),
         container: container.name,
+        ...(own.parts.some(({ name }) => name === "terminationDrainDuration")
+          ? {
+              remedy: `make it a native sidecar, or annotate the pods: proxy.istio.io/config: "terminationDrainDuration: ${seconds(Math.ceil(longest))}s"`,
+            }
+          : {}),
         ...(longest > 0
           ? {
               arithmetic: compare(own.parts, "<", {

@@ -14,7 +14,11 @@ export const termNotGraceful: Rule = {
 last client, for as long as the grace period lasts. Each has another signal, or a command, that stops it gracefully. Some official images set that
 signal as STOPSIGNAL, and the runtime then sends it instead of SIGTERM. Your own image or command may not have it.
 
-The audit knows the STOPSIGNAL of the official images. For other images give \`--image-config FILE\` or \`--dockerfile FILE\`.`,
+The audit knows the STOPSIGNAL of the official images, also below a Dockerfile's FROM. It takes no mirror of another registry for one of them. For
+other images give \`--image-config FILE\` or \`--dockerfile FILE\`.
+
+A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the pause process: \`kill -QUIT 1\` never reaches the server, and
+\`kill 1\` ends all processes of the pod at once.`,
   remedy:
     "Send the program's own signal: STOPSIGNAL in the image, a preStop hook, or `lameduck-init --signal TERM=USR1`",
   references: [

@@ -14,7 +14,7 @@ export function servedBy(argv: readonly string[], around: Surroundings = {}, dep
   if (depth > deepest || first === undefined) return { argv: [] };
   const inner = (words: readonly string[]): Served => servedBy(words, around, depth + 1);
   const program = programOf(first);
-  if (program === "")
+  if (program === "" && first.includes(unknown))
     return {
       argv: [],
       pidOne: {
@@ -121,7 +121,11 @@ function packageManager(name: string): PidOne {
 
 /** Which shell an image has as its `sh`, where its name says it. */
 function shellOf(image = ""): Shell {
-  if (/alpine|busybox/.test(image)) return "ash";
+  if (/(?:^|[/:-])(?:alpine|busybox)(?![a-z])/.test(image)) return "ash";
   if (/debian|ubuntu|bookworm|bullseye|buster|trixie|slim|jammy|noble|focal/.test(image)) return "dash";
-  return /\bubi\d*\b|centos|fedora|rocky|almalinux|amazonlinux|oraclelinux/.test(image) ? "bash" : "sh";
+  return /(?:^|[/:-])(?:ubi\d+|centos|fedora|rockylinux|almalinux|amazonlinux|oraclelinux)(?![a-z])/.test(
+    image,
+  )
+    ? "bash"
+    : "sh";
 }
