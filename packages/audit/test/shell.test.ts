@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { pidOneOf } from "../src/facts/pid-one.ts";
-import { plainCommand, timeTaken } from "../src/model/shell.ts";
+import fc from "fast-check";
+import { servedBy } from "../src/model/process/pid-one.ts";
+import { plainCommand } from "../src/model/shell/commands.ts";
+import { readScript } from "../src/model/shell/read.ts";
+import { signalSent } from "../src/model/shell/signals.ts";
+import { timeTaken } from "../src/model/shell/time.ts";
 
 describe("how long a hook takes, and how long the server serves meanwhile, seconds", () => {
   const scripts: [script: string, least: number, serving: number][] = [
@@ -19,6 +23,25 @@ describe("how long a hook takes, and how long the server serves meanwhile, secon
     ["echo stopping; sleep 15", 15, 15],
     ["exit 0; sleep 15", 0, 0],
     ["false && sleep 15", 0, 0],
+    ["sleep '15'", 15, 15],
+    ["sleep 5 10", 15, 15],
+    ["exec /bin/sleep 15", 15, 15],
+    ["T=15; sleep $T", 15, 15],
+    ["sleep ${DELAY:-15}", 15, 15],
+    ["sleep $DELAY", 0, 0],
+    ["sleep 15 &", 0, 0],
+    ["sleep 15 & wait", 0, 0],
+    ["sleep 5; [ -f /stop ] && sleep 10", 5, 5],
+    ["sleep 5 || sleep 10", 5, 5],
+    ["if [ -f /a ]; then sleep 20; else sleep 15; fi", 15, 15],
+    ["sleep 5 | sleep 15", 15, 15],
+    ["(sleep 15)", 15, 15],
+    ["echo 'kill 1;'; sleep 15", 15, 15],
+    ["curl -XPOST 'localhost:9901/healthcheck/fail'; sleep 15", 15, 15],
+    ["curl -XPOST 'localhost:9901/drain_listeners?graceful&skip_exit'; sleep 15", 15, 15],
+    ["curl -XPOST localhost:9901/drain_listeners; sleep 15", 15, 0],
+    ["wget -qO- localhost:15020/quitquitquit; sleep 15", 15, 0],
+    ["sleep 15; kill -s QUIT $(cat /run/nginx.pid); sleep 5", 20, 15],
   ];
   for (const [script, least, serving] of scripts)
     test(script, () => {
@@ -36,7 +59,7 @@ describe("scripts that are one plain command", () => {
   for (const [script, words] of [
     ["node server.js", ["node", "server.js"]],
     ["node server.js\n", ["node", "server.js"]],
-    [`node "a b.js" --x='1 2'`, undefined],
+    [`node "a b.js" --x='1 2'`, ["node", "a b.js", "--x=1 2"]],
     [`node "a b.js"`, ["node", "a b.js"]],
     ["eval $CMD", undefined],
     [". /env.sh", undefined],
@@ -52,18 +75,88 @@ describe("scripts that are one plain command", () => {
     test(JSON.stringify(script), () => assert.deepEqual(plainCommand(script), words));
 });
 
-describe("what stands between SIGTERM and the server", () => {
-  for (const [argv, what] of [
-    [["node", "a"], undefined],
-    [["sh", "-c", "exec node a"], undefined],
-    [["env", "A=b", "node", "a"], undefined],
-    [["tini", "-g", "--", "sh", "-c", "node a"], undefined],
-    [["sh", "-c", "exec npm start"], "npm"],
-    [["sh", "-c", "exec /start.sh"], "start.sh"],
-    [["sh", "-c", "exec sh -c 'node a'"], "sh -c"],
-    [["env", "npm", "start"], "npm"],
-    [["/usr/bin/env", "bash", "-c", "node a | tee log"], "bash -c"],
-    [["tini", "--", "npm", "start"], "npm"],
-  ] as const)
-    test(argv.join(" "), () => assert.equal(pidOneOf({ argv })?.what, what));
+test("signals that commands send", () => {
+  for (const [command, signal, isPidOne] of [
+    ["kill 1", "SIGTERM", true],
+    ["kill -QUIT 1", "SIGQUIT", true],
+    ["/bin/kill -s SIGUSR1 12", "SIGUSR1", false],
+    ["kill -3 1", "SIGQUIT", true],
+    ["kill -n 2 1", "SIGINT", true],
+    ["pkill -f server", "SIGTERM", false],
+    ["pkill --signal=QUIT nginx", "SIGQUIT", false],
+    ["killall -s WINCH httpd", "SIGWINCH", false],
+    ["kill -0 1", "SIG0", true],
+    ["kill -l", undefined, undefined],
+    ["nginx -s quit", undefined, undefined],
+  ] as const) {
+    const sent = signalSent(command.split(" "));
+    assert.deepEqual([sent?.signal, sent?.isPidOne], [signal, isPidOne], command);
+  }
+});
+
+describe("whatever is given to a shell", () => {
+  const pieces = fc.constantFrom(
+    ..."a;b; & && | || ( ) { } \n \\ \\\n ' \" ` $ $( $(( ${ }} << <<- <<E E # ! if then fi else elif while do done for in case esac ;; function f() exec trap 'x' TERM wait [[ ]] (( )) =( 2>&1 > < sleep 5 kill 1 $X ${X:-5} $@ npm eval env sh -c \0 \ud83d"
+      .split(" ")
+      .map((one) => one.replaceAll("\\n", "\n")),
+  );
+  const text = fc.array(fc.oneof(pieces, fc.constant(" "), fc.string({ maxLength: 3 })), { maxLength: 40 });
+
+  test("never an exception, and a time of at least 0", () => {
+    fc.assert(
+      fc.property(text, (parts) => {
+        const script = parts.join("");
+        const taken = timeTaken(["sh", "-c", script]);
+        assert.ok(taken.least >= 0 && taken.serving <= taken.least, script);
+        servedBy(["bash", "-c", script]);
+        plainCommand(script);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test("twice the length takes no more than a few times as long", () => {
+    for (const part of [
+      "$(",
+      "`",
+      "'",
+      '"',
+      "${x:-",
+      "(",
+      "{ ",
+      "if a; then ",
+      "a | ",
+      "a && ",
+      "<<E\n",
+      "#",
+      "\\\n",
+      "1",
+      "a=(",
+      "f() ",
+      "$((",
+      "case a in a) ",
+      "[[ ",
+      "! ",
+      "\n",
+      "a\n",
+      "trap 'kill 1' TERM; ",
+      "f() { f; }; f; ",
+    ]) {
+      const time = (length: number): number => {
+        const script = part.repeat(length / part.length);
+        const start = process.cpuUsage();
+        readScript(script);
+        servedBy(["bash", "-c", script]);
+        timeTaken(["bash", "-c", script]);
+        const { user } = process.cpuUsage(start);
+        return user / 1_000;
+      };
+      time(20_000);
+      const [short, long] = [time(20_000), time(200_000)];
+      assert.ok(
+        long < 30 * Math.max(short, 10),
+        `${JSON.stringify(part)}: ${short} ms, ${long} ms for ten times the length`,
+      );
+    }
+  });
 });

@@ -3,6 +3,7 @@ import type { Container } from "../model/container.ts";
 import type { Workload } from "../model/workload.ts";
 import { factOf, type Facts } from "./facts.ts";
 import { ownStopOf } from "./lameduck.ts";
+import { proxyHoldOf } from "./mesh.ts";
 import { delaySetting } from "./settings.ts";
 
 /** How long a container goes on serving after its deletion, as far as the manifest tells. */
@@ -11,7 +12,7 @@ export interface Hold {
   readonly parts: readonly Amount[];
   readonly least: number;
   /**
-   * `fixed`: the parts are all of it. `evidence`: Lameduck, or a hook that asks for evidence, decides. `unknown`: a hook or a setting
+   * `fixed`: the parts are all of it. `evidence`: Lameduck, or a program that waits for its connections, decides. `unknown`: a hook or a setting
    * of which nobody here knows how long it takes.
    */
   readonly kind: "fixed" | "evidence" | "unknown";
@@ -20,14 +21,15 @@ export interface Hold {
 export function holdOf(workload: Workload, container: Container, facts: Facts): Hold {
   const { hook } = container;
   const given = factOf(workload, "delay", facts);
+  const proxy = given ? undefined : proxyHoldOf(workload, container);
   const setting = delaySetting(container);
-  const delay = given ?? setting?.amount;
+  const delay = given ?? proxy?.amount ?? setting?.amount;
   const parts = [
     ...(hook && hook.serving.value > 0 ? [hook.serving] : []),
-    ...(delay && delay.value > 0 ? [{ ...delay, name: "delay in the app" }] : []),
+    ...(delay && delay.value > 0 ? [proxy ? delay : { ...delay, name: "delay in the app" }] : []),
   ];
   const least = parts.reduce((sum, { value }) => sum + value, 0);
-  if (ownStopOf(container)) return { parts, least, kind: "evidence" };
+  if (ownStopOf(container) || proxy?.untilIdle) return { parts, least, kind: "evidence" };
   if (given) return { parts, least, kind: "fixed" };
   return { parts, least, kind: (hook && !hook.isExact) || setting?.isGuess ? "unknown" : "fixed" };
 }

@@ -1,10 +1,9 @@
 import { assumed, byDefault, fromField, type Amount } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import { annotationOf } from "../model/object.ts";
-import { programOf } from "../model/shell.ts";
-import { servingProgram } from "../model/software.ts";
 import type { Workload } from "../model/workload.ts";
 import { factOf, type Facts } from "./facts.ts";
+import { givenTo, secondsOf, serverIn } from "./variables.ts";
 
 /** How long the proxy in front keeps an idle connection; undefined where none that keeps connections is known. */
 export function upstreamIdleOf(workload: Workload, facts: Facts): Amount | undefined {
@@ -45,28 +44,47 @@ const defaults: Readonly<Record<string, readonly [value: number, of: string]>> =
   nginx: [75, "nginx (keepalive_timeout)"],
 };
 
-/** By the fact, by a known program's argument, by its default. What Node's servers do stands in their code. */
+/** Arguments, variables and properties that set it. */
+const settings =
+  /^(?:(?:uvicorn-)?timeout-keep-alive|keep-alive|persistent-timeout|keepalivetimeout|server-tomcat-(?:keep-alive|connection)-timeout|server-jetty-connection-idle-timeout|server-netty-idle-timeout)$/;
+
+/** By the fact, by a known program's argument or variable, by its default. What Node's servers do stands in their code. */
 export function serverKeepAliveOf(
   workload: Workload,
   container: Container,
   facts: Facts,
 ): Amount | undefined {
+  const called = "server's keep-alive";
   const given = factOf(workload, "keep-alive", facts);
-  if (given) return { ...given, name: "server's keep-alive" };
-  const { argv = [], field } = container;
-  const program = programOf(servingProgram(argv));
-  const known = defaults[program];
-  if (known === undefined) return undefined;
-  const words = [...field.at("command").items(), ...field.at("args").items()];
-  for (const [index, word] of words.entries()) {
-    const [, inline] = /^--(?:timeout-keep-alive|keep-alive|persistent-timeout)(?:=(.+))?$/.exec(
-      word.text() ?? "",
-    ) ?? [undefined];
-    if (!/^--(?:timeout-keep-alive|keep-alive|persistent-timeout)/.test(word.text() ?? "")) continue;
-    const value = Number(inline ?? words[index + 1]?.text());
-    if (Number.isFinite(value)) return fromField("server's keep-alive", value, word);
+  if (given) return { ...given, name: called };
+  const argv = container.served?.argv ?? [];
+  const program = serverIn(container);
+  // A configuration file, or variables that were not read, may say anything.
+  const mayBeElsewhere =
+    program === "nginx" ||
+    container.variables.isPartial ||
+    argv.some((word) => /^(?:-c|--config)/.test(word));
+  if (program === "gunicorn") {
+    const worker = workerOf(container);
+    if (worker === undefined && mayBeElsewhere) return undefined;
+    if (worker === undefined || worker === "sync")
+      return byDefault(called, 0, "Gunicorn's sync worker, which closes each connection itself");
   }
-  // A configuration file may say anything.
-  if (program === "nginx" || argv.some((word) => /^(?:-c|--config)/.test(word))) return undefined;
-  return byDefault("server's keep-alive", known[0], known[1]);
+  for (const { name, value, amount } of givenTo(container)) {
+    if (!settings.test(name)) continue;
+    const seconds = value === undefined ? undefined : secondsOf(value, name);
+    return seconds === undefined ? undefined : amount(called, seconds);
+  }
+  const known = Object.hasOwn(defaults, program) ? defaults[program] : undefined;
+  return known === undefined || mayBeElsewhere ? undefined : byDefault(called, known[0], known[1]);
+}
+
+/** Gunicorn's kind of worker, where it is said: with threads, `sync` means `gthread`. */
+function workerOf(container: Container): string | undefined {
+  let worker: string | undefined;
+  for (const { name, value = "?" } of givenTo(container)) {
+    if (name === "k" || name === "worker-class") worker ??= value;
+    if (name === "threads" && Number(value) > 1 && (worker ?? "sync") === "sync") return "gthread";
+  }
+  return worker;
 }

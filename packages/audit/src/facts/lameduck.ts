@@ -1,5 +1,5 @@
 import type { Container } from "../model/container.ts";
-import { programOf } from "../model/shell.ts";
+import { programOf } from "../model/shell/commands.ts";
 
 /** In which way Lameduck itself stops the container. */
 export interface OwnStop {

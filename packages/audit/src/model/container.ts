@@ -1,6 +1,12 @@
 import type { Field } from "@lameduck/manifests";
 import { hookOf, probeOf, type Hook, type Probe } from "./handler.ts";
-import type { ImageFacts, Images } from "./images.ts";
+import type { ImageFacts } from "./dockerfile.ts";
+import { isOfficialImage } from "./image-name.ts";
+import type { Images } from "./images.ts";
+import { environmentOf, type ConfigMaps } from "./environment.ts";
+import { servedBy } from "./process/pid-one.ts";
+import type { Served, Surroundings } from "./process/served.ts";
+import { dereferenced, type Variables } from "./shell/scope.ts";
 import { softwareOf, type Software } from "./software.ts";
 
 interface Port {
@@ -19,8 +25,14 @@ export interface Container {
   readonly argv: readonly string[] | undefined;
   /** Where to point when the command line is at fault. */
   readonly argvField: Field;
-  /** Variables with a literal value. */
+  /** The program that serves, and what stands between it and SIGTERM; undefined where only the image knows it. */
+  readonly served: Served | undefined;
+  /** Variables whose value is known. */
   readonly env: ReadonlyMap<string, string>;
+  /** Variables that have a value from elsewhere, and whether all of an object come in addition. */
+  readonly variables: Variables;
+  /** PID 1 is the pause process, or the node's. */
+  readonly isPidShared: boolean;
   readonly envFields: ReadonlyMap<string, Field>;
   readonly ports: readonly Port[];
   readonly lifecycle: Field;
@@ -33,13 +45,22 @@ export interface Container {
   readonly software: Software | undefined;
 }
 
-export function containerOf(field: Field, isSidecar: boolean, images: Images): Container {
+/** What the pod is for its containers. */
+export interface PodFacts {
+  readonly images: Images;
+  readonly configMaps: ConfigMaps;
+  readonly isPidShared: boolean;
+}
+
+export function containerOf(field: Field, isSidecar: boolean, pod: PodFacts): Container {
+  const { images, configMaps, isPidShared } = pod;
   const image = field.at("image").text();
   const imageFacts = images.factsOf(image);
   const command = field.at("command");
   const args = field.at("args");
-  const argv = argvOf(command, args, imageFacts);
-  const { env, envFields } = environmentOf(field);
+  const { env, envFields, variables } = environmentOf(field, configMaps, imageFacts?.env);
+  const argv = argvOf(command, args, image, imageFacts)?.map((word) => dereferenced(word, env));
+  const around = { image: imageFacts?.base ?? image, variables, isPidShared };
   const lifecycle = field.at("lifecycle");
   return {
     field,
@@ -54,8 +75,11 @@ export function containerOf(field: Field, isSidecar: boolean, images: Images): C
         : image === undefined
           ? field
           : field.at("image"),
+    served: argv === undefined ? ofArguments(args.texts(), around) : servedBy(argv, around),
     env,
     envFields,
+    variables,
+    isPidShared,
     ports: field
       .at("ports")
       .items()
@@ -66,31 +90,38 @@ export function containerOf(field: Field, isSidecar: boolean, images: Images): C
         host: port.at("hostPort").exists ? port.at("hostPort").whole(0, 0) : undefined,
       })),
     lifecycle,
-    hook: hookOf(lifecycle, env),
+    hook: hookOf(lifecycle, variables, isPidShared),
     startup: probeOf(field.at("startupProbe")),
     liveness: probeOf(field.at("livenessProbe")),
     readiness: probeOf(field.at("readinessProbe")),
     imageFacts,
-    software: softwareOf(argv ?? args.texts(), argv !== undefined, image),
+    software: softwareOf(argv ?? args.texts(), argv !== undefined, around),
   };
 }
 
-/** As the kubelet puts it together: `command` replaces the image's ENTRYPOINT and its CMD, `args` replaces its CMD. */
-function argvOf(command: Field, args: Field, image: ImageFacts | undefined): readonly string[] | undefined {
-  if (command.exists) return [...command.texts(), ...args.texts()];
-  if (image === undefined) return undefined;
-  const { entrypoint = [], cmd = [] } = image;
-  return [...entrypoint, ...(args.exists ? args.texts() : cmd)];
+/** What the image's entry point gets. It may be none, or be replaced by them, or not: who can say? */
+function ofArguments(words: readonly string[], around: Surroundings): Served | undefined {
+  const { argv, pidOne } =
+    words[0] === undefined || words[0].startsWith("-") ? { argv: [] } : servedBy(words, around);
+  if (pidOne === undefined) return undefined;
+  const because = `the image puts its entry point before it, which is not known here; ${pidOne.because}`;
+  return { argv, pidOne: { ...pidOne, certainty: "unknown", because } };
 }
 
-function environmentOf(field: Field): Pick<Container, "env" | "envFields"> {
-  const env = new Map<string, string>();
-  const envFields = new Map<string, Field>();
-  for (const entry of field.at("env").items()) {
-    const name = entry.at("name").mustText();
-    const value = entry.at("value");
-    envFields.set(name, value.exists ? value : entry.at("name"));
-    if (value.exists) env.set(name, value.mustText());
+/** As the kubelet puts it together: `command` replaces the image's ENTRYPOINT and its CMD, `args` replaces its CMD. */
+function argvOf(
+  command: Field,
+  args: Field,
+  image: string | undefined,
+  facts: ImageFacts | undefined,
+): readonly string[] | undefined {
+  if (command.exists) return [...command.texts(), ...args.texts()];
+  if (facts !== undefined) {
+    const { entrypoint = [], cmd = [] } = facts;
+    const argv = [...entrypoint, ...(args.exists ? args.texts() : cmd)];
+    return argv.length === 0 ? undefined : argv;
   }
-  return { env, envFields };
+  // The entry points of Docker Hub's official images are replaced by their arguments, unless these are options.
+  const words = args.texts();
+  return isOfficialImage(image) && words[0] !== undefined && !words[0].startsWith("-") ? words : undefined;
 }

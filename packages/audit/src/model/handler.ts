@@ -1,6 +1,10 @@
 import type { Field } from "@lameduck/manifests";
 import { fromField, type Amount } from "./amount.ts";
-import { programOf, timeTaken } from "./shell.ts";
+import { everyCommand } from "./shell/every-command.ts";
+import { programOf } from "./shell/commands.ts";
+import { dereferenced, type Variables } from "./shell/scope.ts";
+import { signalSent, type Sent } from "./shell/signals.ts";
+import { timeTaken } from "./shell/time.ts";
 
 type HandlerKind = "exec" | "httpGet" | "tcpSocket" | "sleep" | "grpc";
 
@@ -24,6 +28,10 @@ export interface Hook extends Handler {
   readonly isExact: boolean;
   /** The number that a fix would change, if it stands alone. */
   readonly number?: Field;
+  /** Signals that its commands send. */
+  readonly signals: readonly Sent[];
+  /** Names of the variables that it reads. */
+  readonly reads: ReadonlySet<string>;
 }
 
 export interface Probe extends Handler {
@@ -45,24 +53,31 @@ function handlerOf(field: Field): Handler | undefined {
   return { kind, field: field.at(kind), command };
 }
 
-export function hookOf(lifecycle: Field, env: ReadonlyMap<string, string>): Hook | undefined {
+/** @param isPidShared whether PID 1 is the pause process. */
+export function hookOf(lifecycle: Field, variables: Variables, isPidShared: boolean): Hook | undefined {
   const handler = handlerOf(lifecycle.at("preStop"));
   if (handler === undefined) return undefined;
   const { kind, field, command } = handler;
+  const argv = command.map((word) => dereferenced(word, variables.values));
+  const commands = everyCommand(argv, variables);
+  const known = {
+    ...handler,
+    signals: commands.flatMap((one) => signalSent(one) ?? []),
+    reads: new Set([...command.join(" ").matchAll(/\$[{(]?([A-Za-z_]\w*)/g)].map(([, name = ""]) => name)),
+  };
   const named = (value: number, at: Field): Amount => fromField("preStop", value, at);
   if (kind === "sleep") {
     const number = field.at("seconds");
     const least = named(number.whole(0, 0), number);
-    return { ...handler, least, serving: least, isExact: true, number };
+    return { ...known, least, serving: least, isExact: true, number };
   }
-  if (kind !== "exec")
-    return { ...handler, least: named(0, field), serving: named(0, field), isExact: false };
-  const { least, isExact, serving } = timeTaken(command, env);
+  if (kind !== "exec") return { ...known, least: named(0, field), serving: named(0, field), isExact: false };
+  const { least, isExact, serving } = timeTaken(argv, variables, isPidShared);
   const words = field.at("command").items();
   const at = words.find((word) => /\bsleep\b/.test(word.text() ?? "")) ?? words[0] ?? field;
   const alone = programOf(command[0]) === "sleep" && command.length === 2 ? words[1] : undefined;
   return {
-    ...handler,
+    ...known,
     least: named(least, alone ?? at),
     serving: named(serving, alone ?? at),
     isExact,

@@ -1,15 +1,7 @@
 import { basename } from "node:path";
 import { AuditError } from "../errors.ts";
-
-/** What an image says of the process that runs in it. */
-export interface ImageFacts {
-  readonly entrypoint?: readonly string[];
-  readonly cmd?: readonly string[];
-  /** "SIGQUIT"; undefined where the image sets none, which means SIGTERM. */
-  readonly stopSignal?: string;
-  /** Where it stands. */
-  readonly origin: string;
-}
+import { factsOfDockerfile, type ImageFacts } from "./dockerfile.ts";
+import { repositoryOf } from "./image-name.ts";
 
 export interface Images {
   /** @returns undefined where no configuration of the image was given. */
@@ -44,18 +36,11 @@ function isSameImage(given: string, image: string | undefined): boolean {
   return image !== undefined && (given === image || given === repositoryOf(image));
 }
 
-/** Without tag and digest. */
-export function repositoryOf(image: string): string {
-  // No regular expression: admission passes unchecked texts of megabytes.
-  const [name = ""] = image.split("@", 1);
-  const colon = name.lastIndexOf(":");
-  return colon > name.lastIndexOf("/") ? name.slice(0, colon) : name;
-}
-
 interface ImageConfig {
   readonly Entrypoint?: unknown;
   readonly Cmd?: unknown;
   readonly StopSignal?: unknown;
+  readonly Env?: unknown;
 }
 
 function fromConfig(text: string, file: string): ImageFacts {
@@ -84,60 +69,16 @@ function fromConfig(text: string, file: string): ImageFacts {
     entrypoint: words(config.Entrypoint, "Entrypoint"),
     cmd: words(config.Cmd, "Cmd"),
     ...(typeof signal === "string" && signal !== "" ? { stopSignal: signal } : {}),
+    env: Object.fromEntries(
+      words(config.Env, "Env").map((one) => [one.split("=", 1)[0]!, one.slice(one.indexOf("=") + 1)]),
+    ),
     origin: file,
   };
 }
 
-/** The facts of the last stage. What its base image says is not known, unless that is a stage of the same file. */
 function fromDockerfile(text: string, file: string): ImageFacts {
-  const stages = new Map<string, ImageFacts>();
-  let facts: ImageFacts | undefined;
-  let stage = "";
-  let shell = usualShell;
-  const joined = text.replace(/\\\r?\n/g, " ");
-  for (const line of joined.split("\n")) {
-    const [, instruction = "", rest = ""] = /^\s*([A-Za-z]+)\s+(.*?)\s*$/.exec(line) ?? [];
-    const [, base = "", name = ""] = /^(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?/i.exec(rest) ?? [];
-    switch (instruction.toUpperCase()) {
-      case "FROM":
-        facts = { ...stages.get(base), origin: file };
-        stage = name;
-        shell = usualShell;
-        break;
-      case "SHELL":
-        shell = wordsOf(rest, shell);
-        break;
-      case "ENTRYPOINT":
-        // A CMD of the base image is dropped by a new ENTRYPOINT.
-        facts = { ...without(facts, "cmd"), origin: file, entrypoint: wordsOf(rest, shell) };
-        break;
-      case "CMD":
-        facts = { ...facts, origin: file, cmd: wordsOf(rest, shell) };
-        break;
-      case "STOPSIGNAL":
-        facts = { ...facts, origin: file, stopSignal: rest };
-        break;
-    }
-    if (facts !== undefined && stage !== "") stages.set(stage, facts);
-  }
+  const facts = factsOfDockerfile(text, file);
   if (facts === undefined)
     throw new AuditError("LAMEDUCK_AUDIT_BAD_IMAGE", file, `${basename(file)} has no FROM`);
   return facts;
-}
-
-function without(facts: ImageFacts | undefined, key: "cmd"): Partial<ImageFacts> {
-  return Object.fromEntries(Object.entries(facts ?? {}).filter(([name]) => name !== key));
-}
-
-const usualShell: readonly string[] = ["/bin/sh", "-c"];
-
-/** The shell form runs below the stage's SHELL. */
-function wordsOf(text: string, shell: readonly string[]): readonly string[] {
-  try {
-    const words: unknown = JSON.parse(text);
-    if (Array.isArray(words)) return words.map(String);
-  } catch {
-    // The shell form.
-  }
-  return [...shell, text];
 }

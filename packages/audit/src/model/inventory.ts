@@ -1,5 +1,6 @@
 import { selects, serviceSelects } from "@lameduck/kube/objects";
 import { ManifestError, type Field } from "@lameduck/manifests";
+import type { ConfigMaps } from "./environment.ts";
 import type { Images } from "./images.ts";
 import { auditedTypes, objectOf, workloadTypes, type KubeObject } from "./object.ts";
 import { templateOf, workloadOf, type Relations, type Workload } from "./workload.ts";
@@ -85,6 +86,8 @@ class Related {
   readonly #budgets = new Map<string, Selecting[]>();
   readonly #routes = new Map<string, KubeObject[]>();
   readonly #autoscalers = new Map<string, KubeObject>();
+  readonly #configMaps = new Map<string, KubeObject[]>();
+  readonly #configMapsOf = new Map<string, ConfigMaps>();
 
   constructor(objects: readonly KubeObject[], attempt: Attempt) {
     for (const object of objects) attempt(() => this.#add(object));
@@ -102,7 +105,20 @@ class Related {
       routes: [...new Set(services.flatMap((one) => this.#routes.get(`${namespace}/${one.name}`) ?? []))],
       autoscaler: this.#autoscalers.get(`${namespace}/${kind}/${name}`),
       budgets: matching(this.#budgets),
+      configMaps: this.#configMapsFor(namespace, field.source.file),
     };
+  }
+
+  #configMapsFor(namespace: string, file: string): ConfigMaps {
+    const key = `${namespace}\n${file}`;
+    const known = this.#configMapsOf.get(key);
+    if (known) return known;
+    const all = nearest(this.#configMaps.get(namespace) ?? [], file).map(
+      (one) => [one.name, one.field] as const,
+    );
+    const found = new Map(all);
+    this.#configMapsOf.set(key, found);
+    return found;
   }
 
   #add(object: KubeObject): void {
@@ -112,7 +128,8 @@ class Related {
       const selector = spec.at("selector").textMap();
       const matches = (labels: Readonly<Record<string, string>>): boolean => serviceSelects(selector, labels);
       put(this.#services, namespace, { object, matches });
-    } else if (kind === "PodDisruptionBudget") {
+    } else if (type === "/ConfigMap") put(this.#configMaps, namespace, object);
+    else if (kind === "PodDisruptionBudget") {
       const selector = spec.at("selector");
       const matchLabels = selector.at("matchLabels").textMap();
       const matchExpressions = selector

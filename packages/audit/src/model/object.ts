@@ -17,7 +17,7 @@ export const workloadTypes: readonly string[] = pods.split(" ");
 
 /** What relates to pods, with its group. */
 const relatedTypes =
-  "/Service /Namespace networking.k8s.io/Ingress extensions/Ingress gateway.networking.k8s.io/HTTPRoute gateway.networking.k8s.io/GRPCRoute gateway.networking.k8s.io/TLSRoute gateway.networking.k8s.io/TCPRoute gateway.networking.k8s.io/UDPRoute autoscaling/HorizontalPodAutoscaler keda.sh/ScaledObject policy/PodDisruptionBudget kyverno.io/ClusterPolicy kyverno.io/Policy mutations.gatekeeper.sh/Assign".split(
+  "/Service /Namespace /ConfigMap networking.k8s.io/Ingress extensions/Ingress gateway.networking.k8s.io/HTTPRoute gateway.networking.k8s.io/GRPCRoute gateway.networking.k8s.io/TLSRoute gateway.networking.k8s.io/TCPRoute gateway.networking.k8s.io/UDPRoute autoscaling/HorizontalPodAutoscaler keda.sh/ScaledObject policy/PodDisruptionBudget kyverno.io/ClusterPolicy kyverno.io/Policy mutations.gatekeeper.sh/Assign".split(
     " ",
   );
 

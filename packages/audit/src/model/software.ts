@@ -1,5 +1,8 @@
-import { repositoryOf } from "./images.ts";
-import { programOf, scriptOf, commandsOf } from "./shell.ts";
+import type { Hook } from "./handler.ts";
+import { hubRepositoryOf, repositoryOf } from "./image-name.ts";
+import { servedBy } from "./process/pid-one.ts";
+import type { Surroundings } from "./process/served.ts";
+import { programOf } from "./shell/commands.ts";
 
 /** A program for which SIGTERM is no graceful stop, or which has one of its own. */
 export interface Software {
@@ -18,8 +21,8 @@ export interface Software {
   readonly stopSignals?: Readonly<Record<string, string>>;
   /** Arguments or variables that make SIGTERM a graceful stop. */
   readonly remapped?: RegExp;
-  /** What in a preStop hook stops or drains it gracefully. */
-  readonly hook: RegExp;
+  /** What in a preStop hook stops or drains it gracefully, beside a command that sends that signal. */
+  readonly hook?: RegExp;
   /** What to do where no signal helps. */
   readonly instead?: string;
   readonly reference: string;
@@ -37,7 +40,7 @@ export const softwares: readonly Software[] = [
       "nginxinc/nginx-unprivileged": "SIGQUIT",
       "openresty/openresty": "SIGQUIT",
     },
-    hook: /(?:nginx|openresty)\s.*-s\s+quit|kill\s+-(?:s\s+)?(?:SIG)?(?:QUIT|3)\b|lameduck-init.*QUIT/,
+    hook: /(?:nginx|openresty)\s.*-s\s+quit/,
     reference: "https://nginx.org/en/docs/control.html",
   },
   {
@@ -52,7 +55,6 @@ export const softwares: readonly Software[] = [
     },
     graceful: "SIGUSR1",
     stopSignals: { haproxy: "SIGUSR1" },
-    hook: /kill\s+-(?:s\s+)?(?:SIG)?(?:USR1|10)\b|lameduck-init.*USR1/,
     reference: "https://docs.haproxy.org/3.2/management.html#4",
   },
   {
@@ -62,7 +64,7 @@ export const softwares: readonly Software[] = [
     term: "kills its children and cuts their requests",
     graceful: "SIGWINCH",
     stopSignals: { httpd: "SIGWINCH" },
-    hook: /(?:apache2ctl|apachectl|httpd|apache2)\s.*graceful-stop|kill\s+-(?:s\s+)?(?:SIG)?(?:WINCH|28)\b|lameduck-init.*WINCH/,
+    hook: /(?:apache2ctl|apachectl|httpd|apache2)\s.*graceful-stop/,
     reference: "https://httpd.apache.org/docs/2.4/stopping.html",
   },
   {
@@ -72,7 +74,7 @@ export const softwares: readonly Software[] = [
     term: "waits until the last client has disconnected by itself (smart shutdown), so that it often meets SIGKILL",
     graceful: "SIGINT",
     stopSignals: { postgres: "SIGINT" },
-    hook: /pg_ctl\s.*stop|kill\s+-(?:s\s+)?(?:SIG)?(?:INT|2)\b|lameduck-init.*INT/,
+    hook: /pg_ctl\s.*stop/,
     reference: "https://www.postgresql.org/docs/current/server-shutdown.html",
   },
   {
@@ -81,7 +83,6 @@ export const softwares: readonly Software[] = [
     images: ["php-fpm"],
     term: "ends its workers at once and cuts their requests",
     graceful: "SIGQUIT",
-    hook: /kill\s+-(?:s\s+)?(?:SIG)?(?:QUIT|3)\b|lameduck-init.*QUIT/,
     reference: "https://linux.die.net/man/8/php-fpm",
   },
   {
@@ -102,7 +103,6 @@ export const softwares: readonly Software[] = [
     images: ["unicorn"],
     term: "kills the workers at once (quick shutdown)",
     graceful: "SIGQUIT",
-    hook: /kill\s+-(?:s\s+)?(?:SIG)?(?:QUIT|3)\b|lameduck-init.*QUIT/,
     reference: "https://yhbt.net/unicorn/SIGNALS.html",
   },
   {
@@ -111,7 +111,6 @@ export const softwares: readonly Software[] = [
     images: ["lighttpd"],
     term: "ends at once and cuts all connections",
     graceful: "SIGINT",
-    hook: /kill\s+-(?:s\s+)?(?:SIG)?(?:INT|2)\b|lameduck-init.*INT/,
     reference: "https://redmine.lighttpd.net/projects/lighttpd/wiki",
   },
   {
@@ -130,15 +129,36 @@ export const softwares: readonly Software[] = [
 export function softwareOf(
   argv: readonly string[],
   isWhole: boolean,
-  image: string | undefined,
+  around: Surroundings,
 ): Software | undefined {
-  if (isWhole) {
-    const program = programOf(servingProgram(argv));
-    const found = softwares.find(({ programs }) => programs.includes(program));
-    // With a command in the manifest, the image's own program does not run.
-    return found ?? (/entrypoint/.test(program) ? ofImage(image) : undefined);
-  }
-  return ofImage(image);
+  if (!isWhole) return ofImage(around.image);
+  const program = programOf(servedBy(argv, around).argv[0]);
+  const found = softwares.find(({ programs }) => programs.includes(program));
+  // With a command in the manifest, the image's own program does not run.
+  const isEntryPoint = /entrypoint/.test(programOf(argv[0]));
+  return found ?? (isEntryPoint ? ofImage(around.image) : undefined);
+}
+
+/** Whether a hook begins the graceful stop. Nobody here knows what an HTTP hook does: it counts as one. */
+export function stopsGracefully(
+  { graceful, hook: own }: Software,
+  hook: Hook,
+  isPidShared: boolean,
+): boolean {
+  if (hook.kind !== "exec") return hook.kind !== "sleep";
+  const text = hook.command.join(" ");
+  if (own?.test(text)) return true;
+  if (graceful === undefined) return false;
+  const isInit = text.includes("lameduck-init") && text.includes(graceful.replace("SIG", ""));
+  return isInit || hook.signals.some((sent) => sent.signal === graceful && !(sent.isPidOne && isPidShared));
+}
+
+/** The name of the server that a command line starts; of `python -m NAME` it is NAME. */
+export function serverOf([first, ...rest]: readonly string[]): string {
+  const program = programOf(first);
+  if (!/^python[\d.]*$/.test(program)) return program;
+  const at = rest.indexOf("-m");
+  return at === -1 ? program : (rest[at + 1] ?? program);
 }
 
 function ofImage(image: string | undefined): Software | undefined {
@@ -152,40 +172,35 @@ function fpm(image: string): Software | undefined {
   return /(?:^|\/)php:[^/]*fpm/.test(image) ? softwares.find(({ name }) => name === "PHP-FPM") : undefined;
 }
 
-/** Registries that serve what Docker Hub has. */
-export const dockerHubs: readonly string[] = [
-  "docker.io",
-  "index.docker.io",
-  "mirror.gcr.io",
-  "public.ecr.aws/docker",
-];
-
 /** What STOPSIGNAL the image is known to set; undefined where that is not known. */
-export function stopSignalOfImage(
-  { stopSignals = {}, name }: Software,
-  image: string | undefined,
-): string | undefined {
-  if (image === undefined) return undefined;
-  const hub = dockerHubs.find((one) => image.startsWith(`${one}/`));
-  const repository = repositoryOf(image)
-    .slice(hub === undefined ? 0 : hub.length + 1)
-    .replace(/^library\//, "");
-  return name === "PHP-FPM" && repository === "php" ? "SIGQUIT" : stopSignals[repository];
+export function stopSignalOfImage(image: string | undefined): string | undefined {
+  const repository = hubRepositoryOf(image);
+  if (repository === undefined) return undefined;
+  const byTag = taggedStopSignals[repository]?.find(([tag]) => tag.test(image!));
+  return byTag ? byTag[1] : (stopSignals.get(repository) ?? moreStopSignals[repository]);
 }
 
-/** Behind an init, an `env`, or a shell whose last command it is. */
-export function servingProgram(argv: readonly string[]): string | undefined {
-  const script = scriptOf(argv);
-  if (script !== undefined) {
-    const last = commandsOf(script).commands.at(-1) ?? "";
-    const words = last.replace(/^exec\s+/, "").split(/\s+/);
-    return words.find((word) => !/^\w+=/.test(word));
-  }
-  const [first] = argv;
-  if (["tini", "dumb-init", "catatonit", "lameduck-init", "env"].includes(programOf(first))) {
-    const rest = argv.slice(1);
-    const end = rest.indexOf("--");
-    return end === -1 ? rest.find((word) => !word.startsWith("-") && !/^\w+=/.test(word)) : rest[end + 1];
-  }
-  return first;
-}
+const stopSignals = new Map(softwares.flatMap((one) => Object.entries(one.stopSignals ?? {})));
+
+/** Of images that are built on these, or hold them; as their Dockerfiles say. */
+const moreStopSignals: Readonly<Record<string, string | undefined>> = {
+  "postgis/postgis": "SIGINT",
+  "pgvector/pgvector": "SIGINT",
+  "timescale/timescaledb": "SIGINT",
+};
+
+/** The variants of PHP's image, and of those that are built on it. */
+const php: readonly (readonly [tag: RegExp, signal: string])[] = [
+  [/:[^/]*fpm/, "SIGQUIT"],
+  [/:[^/]*apache/, "SIGWINCH"],
+];
+const phpOrApache: typeof php = [...php, [/^(?!.*:[^/]*cli)/, "SIGWINCH"]];
+const taggedStopSignals: Readonly<Record<string, typeof php | undefined>> = {
+  php,
+  wordpress: phpOrApache,
+  nextcloud: phpOrApache,
+  drupal: phpOrApache,
+  joomla: phpOrApache,
+  matomo: phpOrApache,
+  phpmyadmin: phpOrApache,
+};

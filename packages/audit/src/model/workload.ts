@@ -1,6 +1,7 @@
 import type { Field } from "@lameduck/manifests";
 import { wholeOr, type Amount } from "./amount.ts";
 import { containerOf, type Container } from "./container.ts";
+import type { ConfigMaps } from "./environment.ts";
 import type { Images } from "./images.ts";
 import type { KubeObject } from "./object.ts";
 
@@ -26,7 +27,10 @@ export interface Workload {
   readonly budgets: readonly KubeObject[];
 }
 
-export type Relations = Pick<Workload, "services" | "routes" | "autoscaler" | "budgets">;
+export interface Relations extends Pick<Workload, "services" | "routes" | "autoscaler" | "budgets"> {
+  /** Of its namespace. */
+  readonly configMaps: ConfigMaps;
+}
 
 /** @returns undefined for what has no pod template of its own, such as a patch. @throws {ManifestError} for a field of the wrong kind. */
 export function templateOf({ kind, field }: KubeObject): Field | undefined {
@@ -46,13 +50,15 @@ export function workloadOf(
   object: KubeObject,
   template: Field,
   images: Images,
-  relations: Relations,
+  { configMaps, ...relations }: Relations,
 ): Workload {
   const spec =
     object.kind === "CronJob"
       ? object.field.at("spec").at("jobTemplate").at("spec")
       : object.field.at("spec");
   const pod = template.at("spec");
+  const isPidShared = pod.at("shareProcessNamespace").isTrue() || pod.at("hostPID").isTrue();
+  const facts = { images, configMaps, isPidShared };
   return {
     object,
     spec,
@@ -63,12 +69,12 @@ export function workloadOf(
     containers: pod
       .at("containers")
       .items()
-      .map((one) => containerOf(one, false, images)),
+      .map((one) => containerOf(one, false, facts)),
     sidecars: pod
       .at("initContainers")
       .items()
       .filter((one) => one.at("restartPolicy").text() === "Always")
-      .map((one) => containerOf(one, true, images)),
+      .map((one) => containerOf(one, true, facts)),
     replicas: replicasOf(object, relations),
     ...relations,
   };
@@ -80,7 +86,7 @@ function graceOf(pod: Field): Amount {
   return grace.value < 0 ? { ...grace, name: `grace (${grace.value} counts as 1)`, value: 1 } : grace;
 }
 
-function replicasOf({ kind, field }: KubeObject, { autoscaler }: Relations): Amount {
+function replicasOf({ kind, field }: KubeObject, { autoscaler }: Pick<Relations, "autoscaler">): Amount {
   const spec = field.at("spec");
   if (kind === "Pod" || kind === "DaemonSet")
     return { name: "replicas", value: 1, origin: { kind: "default", of: kind } };

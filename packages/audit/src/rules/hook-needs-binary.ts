@@ -2,7 +2,10 @@ import { replaceField, type Edit } from "@lameduck/manifests";
 import { fixOf, hasNativeSleep } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
-import { commandsOf, programOf, scriptOf, whyFails } from "../model/shell.ts";
+import { programOf, scriptOf, whyFails } from "../model/shell/commands.ts";
+import { everyCommand } from "../model/shell/every-command.ts";
+import { readScript } from "../model/shell/read.ts";
+import { noVariables } from "../model/shell/scope.ts";
 import type { Context, Rule } from "../rule.ts";
 
 /** Images without a shell and without coreutils, by their names. */
@@ -64,11 +67,26 @@ function nativeSleep({ hook }: Container, context: Context): Edit | undefined {
 
 /** Nothing but sleeping is in it, so that the kubelet can do it as well. */
 function sleepsOnly(command: readonly string[]): boolean {
-  const script = scriptOf(command) ?? command.join(" ");
-  const { commands, isPlain } = commandsOf(script);
+  const commands = everyCommand(command, noVariables);
   return (
-    isPlain &&
     commands.length > 0 &&
-    commands.every((one) => /^(?:exec\s+)?(?:\S*\/)?sleep\s[^|&<>]*$/.test(one))
+    commands.every((words) => programOf(words[0]) === "sleep") &&
+    isPlainList(scriptOf(command))
+  );
+}
+
+/** Commands one behind the other, which end one behind the other. */
+function isPlainList(script = ""): boolean {
+  return readScript(script).list.every(
+    ({ pipelines, isBackground }) =>
+      !isBackground &&
+      pipelines.every(
+        ({ commands: [first, ...more], after, isPrefixed }) =>
+          after !== "||" &&
+          !isPrefixed &&
+          more.length === 0 &&
+          first?.kind === "simple" &&
+          !first.isRedirected,
+      ),
   );
 }

@@ -1,7 +1,6 @@
 import { replaceScalar, type Field } from "@lameduck/manifests";
 import { compare } from "../facts/arithmetic.ts";
 import { optionOf, ownStopOf, type OwnStop } from "../facts/lameduck.ts";
-import { pidOneOf } from "../facts/pid-one.ts";
 import { fixOf } from "../fix/edits.ts";
 import { fromField, seconds, type Amount, durationOf } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
@@ -26,7 +25,7 @@ too early. The library, and the init as PID 1, start at SIGTERM, so they cannot 
       yield* grace(workload, container, own, context.textOf);
       yield* preStop(container, own);
       yield* cap(workload, container, own);
-      const pidOne = own.by === "library" ? pidOneOf(container) : undefined;
+      const pidOne = own.by === "library" ? container.served?.pidOne : undefined;
       if (pidOne && pidOne.certainty !== "unknown")
         yield {
           severity: pidOne.certainty === "certain" ? "error" : "warning",

@@ -4,8 +4,7 @@ import { healthyAfter } from "../facts/health-checks.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { seconds, wholeOr } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
-import { servingProgram } from "../model/software.ts";
-import { programOf } from "../model/shell.ts";
+import { programOf } from "../model/shell/commands.ts";
 import type { Rule } from "../rule.ts";
 
 export const newPodsTooSoon: Rule = {
@@ -56,9 +55,9 @@ available only after it has been ready for that time.`,
   },
 };
 
-function isSlow({ argv, image = "" }: Container): boolean {
+function isSlow({ served, image = "" }: Container): boolean {
   return (
-    programOf(servingProgram(argv ?? [])) === "java" ||
+    programOf(served?.argv[0]) === "java" ||
     /(?:^|[/-])(?:tomcat|jetty|wildfly|keycloak|eclipse-temurin|openjdk)(?=[:@-]|$)/.test(image)
   );
 }

@@ -2,7 +2,6 @@ import { compare } from "../facts/arithmetic.ts";
 import { holdOf } from "../facts/hold.ts";
 import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
-import { pidOneOf } from "../facts/pid-one.ts";
 import { addSleep, fixOf, hasNativeSleep, setGrace } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Rule } from "../rule.ts";
@@ -28,7 +27,8 @@ The audit sees hooks, arguments and variables. If the app's code delays the shut
       const hold = holdOf(workload, container, context.facts);
       if (hold.least > 0 || hold.kind !== "fixed") continue;
       // It goes on serving until SIGKILL, because SIGTERM never comes to it.
-      if (pidOneOf(container)?.certainty === "certain") continue;
+      const pidOne = container.served?.pidOne;
+      if (pidOne?.certainty === "certain" && pidOne.behind === undefined) continue;
       const needed = slowest?.amount;
       if (needed?.value === 0) continue;
       const hook = container.hook;

@@ -1,9 +1,9 @@
 import type { Edit } from "@lameduck/manifests";
 import { exposureOf } from "../facts/serving.ts";
-import { pidOneOf } from "../facts/pid-one.ts";
 import { fixOf } from "../fix/edits.ts";
 import type { Container } from "../model/container.ts";
-import { plainCommand, scriptOf } from "../model/shell.ts";
+import { servedBy } from "../model/process/pid-one.ts";
+import { plainCommand, scriptOf } from "../model/shell/commands.ts";
 import type { Context, Rule } from "../rule.ts";
 
 export const shellSwallowsTerm: Rule = {
@@ -13,14 +13,19 @@ export const shellSwallowsTerm: Rule = {
 SIGTERM either. So the server gets nothing until SIGKILL at the end of the grace period. Requests in flight are cut, every deploy takes the whole grace
 period, and the server's graceful stop never runs. \`npm\` and \`yarn\` start the script through a shell of their own.
 
-Some shells replace themselves by their last command. This was measured: bash 5.2 does, dash 0.5.12 (the \`sh\` of Debian and Ubuntu) does not.`,
+Some shells replace themselves by their last command. This was measured: bash 5.1 to 5.3 does, where that command has no redirection and stands in no
+loop, branch or group; the ash of busybox 1.30 to 1.38 (the \`sh\` of Alpine) does, where the script does not end with a line break; dash 0.5.11 and 0.5.12
+(the \`sh\` of Debian and Ubuntu) does not. None does that has set a trap. A trap runs only when the command in the foreground has ended.
+
+The audit reads the script, and goes through programs that are replaced by what they start, such as \`env\`, \`gosu\` and \`exec\` itself. It cannot read
+a script that is a file of the image.`,
   remedy:
     "Make the server PID 1: `command: [node, server.js]`, or `exec` before the shell's last command, or an init that signals the group",
   references: ["https://docs.docker.com/reference/dockerfile/#exec-form-entrypoint-example"],
   *check(workload, context) {
     if (exposureOf(workload) === "none") return;
     for (const container of workload.containers) {
-      const pidOne = pidOneOf(container);
+      const pidOne = container.served?.pidOne;
       if (pidOne === undefined) continue;
       const { what, because, certainty, instead, behind } = pidOne;
       const base = { at: container.argvField, container: container.name };
@@ -54,7 +59,7 @@ function addExec({ field, argv }: Container, { textOf }: Context): Edit | undefi
   const script = argv && scriptOf(argv);
   if (script === undefined || script.includes("\n")) return undefined;
   const words = plainCommand(script);
-  if (words === undefined || pidOneOf({ argv: words }) !== undefined) return undefined;
+  if (words === undefined || servedBy(words).pidOne !== undefined) return undefined;
   const word = [...field.at("command").items(), ...field.at("args").items()].find(
     (one) => one.text() === script,
   );

@@ -1,7 +1,6 @@
 import { compare } from "../facts/arithmetic.ts";
-import { holdOf } from "../facts/hold.ts";
+import { holdOf, type Hold } from "../facts/hold.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
-import { drainSetting } from "../facts/settings.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import type { Rule } from "../rule.ts";
@@ -17,7 +16,8 @@ export const sidecarStopsFirst: Rule = {
   id: "sidecar-stops-first",
   title: "A container that the app needs stops before the app",
   meaning: `The kubelet stops all ordinary containers of a pod at the same time, each after its own preStop hook. A hook of the app delays only the
-app's own SIGTERM. A proxy beside it ends at once. The app goes on serving for some seconds, but without its database, its identity or its way out. A
+app's own SIGTERM. A proxy beside it ends at once, Istio's after its
+\`terminationDrainDuration\` of 5 s. The app goes on serving for some seconds, but without its database, its identity or its way out. A
 native sidecar (an init container with \`restartPolicy: Always\`, since Kubernetes 1.29) is stopped after all ordinary containers.`,
   remedy:
     "Make it a native sidecar: move it to initContainers with restartPolicy: Always; or give it the app's hook",
@@ -28,7 +28,7 @@ native sidecar (an init container with \`restartPolicy: Always\`, since Kubernet
     const holds = serving.map((container) => holdOf(workload, container, facts));
     const longest = Math.max(0, ...holds.map(({ least }) => least));
     const byEvidence = holds.some(({ kind }) => kind === "evidence");
-    if (longest === 0 && !byEvidence && !serving.some((one) => drainSetting(one))) return;
+    if (longest === 0 && !byEvidence) return;
     for (const container of workload.containers) {
       if (serving.includes(container)) continue;
       const own = holdOf(workload, container, facts);
@@ -38,11 +38,16 @@ native sidecar (an init container with \`restartPolicy: Always\`, since Kubernet
       const parts = holds.find(({ least }) => least === longest)?.parts ?? [];
       yield {
         severity: needed.test(called) ? "warning" : "info",
-        message: `${container.name} gets SIGTERM ${own.least === 0 ? "at once" : `after ${seconds(own.least)} s`}, while ${names(serving)} ${
+        message: `${container.name} ${spellEnd(own)}, while ${names(serving)} ${
           byEvidence && longest === 0 ? "goes on serving" : `goes on serving for ${seconds(longest)} s`
         }`,
         at: container.field.at("name"),
         container: container.name,
+        ...(own.parts.some(({ name }) => name === "terminationDrainDuration")
+          ? {
+              remedy: `make it a native sidecar, or annotate the pods: proxy.istio.io/config: "terminationDrainDuration: ${seconds(Math.ceil(longest))}s"`,
+            }
+          : {}),
         ...(longest > 0
           ? {
               arithmetic: compare(own.parts, "<", {
@@ -56,6 +61,13 @@ native sidecar (an init container with \`restartPolicy: Always\`, since Kubernet
     }
   },
 };
+
+/** Its hook, then what it does of its own. */
+function spellEnd({ parts, least }: Hold): string {
+  if (least === 0) return "gets SIGTERM at once";
+  const own = parts.find(({ name }) => name !== "preStop");
+  return own ? `ends after ${seconds(least)} s` : `gets SIGTERM after ${seconds(least)} s`;
+}
 
 function names(containers: readonly Container[]): string {
   return containers.map(({ name }) => name).join(" and ");

@@ -2,8 +2,9 @@ import { exposureOf } from "../facts/serving.ts";
 import { stopSignalOf } from "../facts/stop-signal.ts";
 import { fixOf, setStopSignal } from "../fix/edits.ts";
 import type { Container } from "../model/container.ts";
-import type { Software } from "../model/software.ts";
-import { programOf } from "../model/shell.ts";
+import { stopsGracefully, type Software } from "../model/software.ts";
+import { programOf } from "../model/shell/commands.ts";
+import type { Report } from "../finding.ts";
 import type { Rule } from "../rule.ts";
 
 export const termNotGraceful: Rule = {
@@ -13,7 +14,11 @@ export const termNotGraceful: Rule = {
 last client, for as long as the grace period lasts. Each has another signal, or a command, that stops it gracefully. Some official images set that
 signal as STOPSIGNAL, and the runtime then sends it instead of SIGTERM. Your own image or command may not have it.
 
-The audit knows the STOPSIGNAL of the official images. For other images give \`--image-config FILE\` or \`--dockerfile FILE\`.`,
+The audit knows the STOPSIGNAL of the official images, also below a Dockerfile's FROM. It takes no mirror of another registry for one of them. For
+other images give \`--image-config FILE\` or \`--dockerfile FILE\`.
+
+A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the pause process: \`kill -QUIT 1\` never reaches the server, and
+\`kill 1\` ends all processes of the pod at once.`,
   remedy:
     "Send the program's own signal: STOPSIGNAL in the image, a preStop hook, or `lameduck-init --signal TERM=USR1`",
   references: [
@@ -27,6 +32,7 @@ The audit knows the STOPSIGNAL of the official images. For other images give \`-
     if (exposureOf(workload) === "none") return;
     for (const container of workload.containers) {
       const { software } = container;
+      yield* lostSignals(container);
       if (software === undefined || isStoppedOtherwise(container, software)) continue;
       const stop = stopSignalOf(container, kubernetes);
       if (software.graceful !== undefined && stop?.signal === software.graceful) continue;
@@ -68,19 +74,36 @@ The audit knows the STOPSIGNAL of the official images. For other images give \`-
 };
 
 /** A hook, an init or an argument sees to it. */
-function isStoppedOtherwise(
-  { argv = [], hook, env }: Container,
-  { hook: graceful, remapped, graceful: signal }: Software,
-): boolean {
+function isStoppedOtherwise({ argv = [], hook, env, isPidShared }: Container, software: Software): boolean {
+  const { remapped, graceful: signal } = software;
   const words = [...argv, ...[...env].flat()].join(" ");
   if (remapped?.test(words)) return true;
-  if (hook && hook.kind !== "sleep" && (hook.kind !== "exec" || graceful.test(hook.command.join(" "))))
-    return true;
+  if (hook && stopsGracefully(software, hook, isPidShared)) return true;
   const short = signal?.replace("SIG", "");
   if (short === undefined) return false;
   const init = programOf(argv[0]);
   if (init === "lameduck-init") return new RegExp(`TERM=(?:SIG)?${short}\\b`).test(words);
   return init === "dumb-init" && /--rewrite|-r\b/.test(words);
+}
+
+/** Signals of the hook that are sent to PID 1 where that is not the server. */
+function* lostSignals({ hook, isPidShared, name, field }: Container): Iterable<Report> {
+  const lost = isPidShared
+    ? hook?.signals.find((sent) => sent.isPidOne && sent.signal !== "SIG0")
+    : undefined;
+  if (hook === undefined || lost === undefined) return;
+  const endsPause = /^SIG(?:TERM|INT|KILL)$/.test(lost.signal);
+  yield {
+    severity: "warning",
+    message: `the preStop hook sends ${lost.signal} to PID 1, which is not the server where the containers share their processes: ${
+      endsPause
+        ? "it is the pause process, which ends at it, and all processes of the pod are killed with it"
+        : "the server never gets it"
+    }`,
+    at: hook.field.exists ? hook.field : field,
+    container: name,
+    remedy: `signal the server by its name: pkill -${lost.signal.replace("SIG", "")} -o NAME`,
+  };
 }
 
 function termOf({ term, asPidOne, programs }: Software, { argv }: Container): string {

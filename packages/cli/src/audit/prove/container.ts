@@ -3,7 +3,7 @@ import {
   drainSetting,
   factOf,
   ownStopOf,
-  pidOneOf,
+  stopsGracefully,
   stopSignalOf,
   type Container,
   type Facts,
@@ -115,7 +115,7 @@ function isGraceful(container: Container, kubernetes: number | undefined): boole
 }
 
 function swallows(container: Container): boolean {
-  const pidOne = pidOneOf(container);
+  const pidOne = container.served?.pidOne;
   return pidOne !== undefined && pidOne.certainty !== "unknown" && pidOne.behind === undefined;
 }
 
@@ -195,7 +195,7 @@ function hookOfStandIn(container: Container): Plain {
   const { hook, software } = container;
   if (hook === undefined || hook.kind === "sleep") return hookAsWritten(container);
   if (ownStopOf(container)?.by === "wait hook") return hookAsWritten(container);
-  const stops = software?.hook.test(hook.command.join(" ")) ? "; kill -QUIT 1" : "";
+  const stops = software && stopsGracefully(software, hook, container.isPidShared) ? "; kill -QUIT 1" : "";
   return { exec: { command: ["sh", "-c", `sleep ${hook.least.value}${stops}`] } };
 }
 

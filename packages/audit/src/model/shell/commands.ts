@@ -1,0 +1,101 @@
+import { readScript } from "./read.ts";
+import { argumentsOf, noVariables, scopeOf, unknown } from "./scope.ts";
+
+/** By the rules of its family a shell stays, or is replaced by its last command. */
+export type Shell = "bash" | "ash" | "dash" | "zsh" | "ksh" | "sh";
+
+const shells: Readonly<Record<string, Shell | undefined>> = {
+  sh: "sh",
+  bash: "bash",
+  ash: "ash",
+  dash: "dash",
+  zsh: "zsh",
+  ksh: "ksh",
+  mksh: "ksh",
+  ksh93: "ksh",
+};
+
+/** What a shell has itself, or reads as its own syntax: `exec` cannot start it. */
+const ofShells = new Set(
+  ". : ! [ [[ (( ( { source eval exec command builtin cd set export unset alias time coproc exit return test true false trap wait read umask ulimit shift local declare typeset readonly let shopt pushd popd hash jobs getopts".split(
+    " ",
+  ),
+);
+
+/** Last part of a path; empty where that cannot be known. */
+export function programOf(word: string | undefined): string {
+  const name = word?.split("/").at(-1) ?? "";
+  return name.includes(unknown) ? "" : name;
+}
+
+export function isBuiltin(program: string): boolean {
+  return ofShells.has(program);
+}
+
+/** `sh -c SCRIPT` and its like, taken apart. */
+export interface ShellCommand {
+  readonly shell: Shell;
+  /** As it was written, such as "bash" or "busybox sh". */
+  readonly name: string;
+  /** Undefined where a file, or the standard input, is the script. */
+  readonly script: string | undefined;
+  /** `$0` and what follows it, or the file and its arguments. */
+  readonly rest: readonly string[];
+}
+
+/** @returns undefined where the program is no shell. */
+export function shellCommandOf(argv: readonly string[]): ShellCommand | undefined {
+  const isApplet = /^(?:busybox|toybox)(?:\.static)?$/.test(programOf(argv[0]));
+  const words = isApplet ? argv.slice(1) : argv;
+  const program = programOf(words[0]);
+  const family = Object.hasOwn(shells, program) ? shells[program] : undefined;
+  if (family === undefined) return undefined;
+  const shell = isApplet && family === "sh" ? "ash" : family;
+  const name = isApplet ? `${programOf(argv[0])} ${program}` : program;
+  let isScript = false;
+  let at = 1;
+  for (; at < words.length; at += 1) {
+    const word = words[at]!;
+    if (word === "--" || word === "-") {
+      at += 1;
+      break;
+    }
+    if (!/^[-+]/.test(word)) break;
+    if (/^-[A-Za-z]*c[A-Za-z]*$/.test(word)) isScript = true;
+    // `-o pipefail` and `-O extglob` take a word, as do these two of bash.
+    if (/^(?:[-+][A-Za-z]*[oO]|--(?:rcfile|init-file))$/.test(word)) at += 1;
+  }
+  const rest = words.slice(at);
+  return isScript
+    ? { shell, name, script: rest[0], rest: rest.slice(1) }
+    : { shell, name, script: undefined, rest };
+}
+
+/** The script of `sh -c SCRIPT` and its like; undefined for anything else. */
+export function scriptOf(argv: readonly string[]): string | undefined {
+  return shellCommandOf(argv)?.script;
+}
+
+/** The words of a script that is one plain command of a program; undefined for anything that only a shell understands. */
+export function plainCommand(script: string): readonly string[] | undefined {
+  const { list, isWhole } = readScript(script);
+  const [chain, ...more] = list;
+  const [pipeline, ...joined] = chain?.pipelines ?? [];
+  const [command, ...piped] = pipeline?.commands ?? [];
+  if (!isWhole || more.length + joined.length + piped.length > 0 || pipeline?.isPrefixed) return undefined;
+  if (command?.kind !== "simple" || command.isRedirected || command.assignments.length > 0) return undefined;
+  if (chain?.isBackground || /[;#\\*?[\]~]/.test(script) || /[{}]/.test(script)) return undefined;
+  if (script.trim().includes("\n")) return undefined;
+  const words = argumentsOf(command, scopeOf({ ...noVariables, isPartial: true }));
+  return words.some((word) => word.includes(unknown)) || isBuiltin(words[0] ?? "") ? undefined : words;
+}
+
+/** Why a command cannot do what was meant, where that is certain. */
+export function whyFails(argv: readonly string[]): string | undefined {
+  const [program = ""] = argv;
+  if (/\s/.test(program.trim())) return `there is no program \`${program}\`: each word is an item of its own`;
+  const { script, rest = [] } = shellCommandOf(argv) ?? {};
+  if (script !== undefined && /^(?:\S*\/)?sleep$/.test(script.trim()) && rest.length > 0)
+    return `the shell runs \`sleep\` without \`${rest.join(" ")}\`: the script is one item, "sleep ${rest.join(" ")}"`;
+  return undefined;
+}

@@ -1,0 +1,40 @@
+import { shellCommandOf } from "./commands.ts";
+import { readScript } from "./read.ts";
+import { argumentsOf, assign, scopeOf, type Scope, type Variables } from "./scope.ts";
+import type { Command, List } from "./syntax.ts";
+
+/** The words of each command of a program or a script, in their order, whatever decides whether it runs. */
+export function everyCommand(argv: readonly string[], variables: Variables): string[][] {
+  const { script, rest } = shellCommandOf(argv) ?? {};
+  if (script === undefined) return [[...argv]];
+  return ofList(readScript(script).list, scopeOf(variables, rest));
+}
+
+function ofList(list: List, scope: Scope): string[][] {
+  return list.flatMap(({ pipelines }) =>
+    pipelines.flatMap(({ commands }) => commands.flatMap((one) => ofCommand(one, scope))),
+  );
+}
+
+function ofCommand(command: Command, scope: Scope): string[][] {
+  switch (command.kind) {
+    case "simple": {
+      assign(command, scope);
+      const words = argumentsOf(command, scope);
+      const argv = words[0] === "exec" || words[0] === "command" ? words.slice(1) : words;
+      return argv.length === 0 ? [] : [argv];
+    }
+    case "group":
+      return ofList(command.body, scope);
+    case "if":
+      return [...command.tests, ...command.bodies].flatMap((one) => ofList(one, scope));
+    case "case":
+      return command.bodies.flatMap((one) => ofList(one, scope));
+    case "loop":
+      return [command.test, command.body].flatMap((one) => ofList(one, scope));
+    case "function":
+      return ofCommand(command.body, scope);
+    case "test":
+      return [];
+  }
+}
