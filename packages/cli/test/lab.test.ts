@@ -156,6 +156,21 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.match(out, /2 terminations are untested/);
   });
 
+  test("a path that is never answered as it should be is an error, and no verdict", async () => {
+    const server = join(folder, "closed.cjs");
+    writeFileSync(
+      server,
+      'require("node:http").createServer((q, r) => { r.statusCode = 401; r.end(); }).listen(process.env.PORT, process.env.HOST);\n',
+    );
+    const { code, err, out } = await run(["lab", "--path", "/nope", ...quick, "--", "node", server]);
+    assert.equal(code, 4, err + out);
+    assert.match(
+      err,
+      /GET \/nope: it never worked before the rollout: 401, .*LAMEDUCK_NEVER_WORKED.*--header/,
+    );
+    assert.doesNotMatch(out, /loss|loses|untested/);
+  });
+
   test("SIGTERM ends it with 143", async () => {
     const lab = start(["lab", "--remedies", "nothing", ...quick]);
     await lab.said(/starting/);

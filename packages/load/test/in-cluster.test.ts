@@ -105,7 +105,7 @@ describe("transport of results", () => {
 });
 
 function line(sequence: number, due: number): string {
-  return writeLine(sequence, { type: "progress", at: sequence, due, finished: 0, lost: 0, notSent: 0 });
+  return writeLine(sequence, { type: "progress", at: sequence, due, finished: 0, lost: 0, notSent: 0, trials: [] });
 }
 
 describe("a pod's clock", () => {

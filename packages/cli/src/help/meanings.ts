@@ -89,6 +89,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_MISSING_OPTION: "An option that the policy needs is missing, or an option lacks its value.",
   LAMEDUCK_MOUNT_MISSING: "The manifest mounts a volume, and mounts are not possible here.",
   LAMEDUCK_NETWORK_FAILED: "The network namespaces of the lab could not be set up.",
+  LAMEDUCK_NEVER_WORKED:
+    "No request was answered as it should be before the rollout began, such as 401 to each. What is lost in a rollout cannot be told then, so none began.",
   LAMEDUCK_NOT_A_SERVER: "lameduck() was given something that is no server.",
   LAMEDUCK_NOT_CONFIRMED: "The rollout was not confirmed, so nothing was done.",
   LAMEDUCK_NOT_READY: "The operator was installed, but its replicas did not become ready in time.",

@@ -9,15 +9,21 @@ import type { LabOptions } from "./options.ts";
 
 /** Runs the comparison, shows it, and returns the exit code. What has been measured is kept, however it ends. */
 export async function conduct(settings: LabSettings, options: LabOptions): Promise<number> {
-  const interrupt = catchInterrupt();
-  const startedAt = new Date();
   const progress = new Progress();
+  const interrupt = catchInterrupt(() =>
+    progress.say("ending: what was measured is kept; once more ends at once"),
+  );
+  const startedAt = new Date();
   const measured: RemedyResult[] = [];
   let failure: unknown;
   try {
     const hooks = {
       onNetwork: introduce(settings, progress),
       onProgress: (state: LabProgress) => show(state, settings, measured.length, progress),
+      // The same for each remedy, but for chance.
+      onNote: (line: string) => {
+        if (measured.length === 0) progress.say(`note: ${line}`);
+      },
       signal: interrupt.signal,
     };
     for await (const result of runLab(settings, hooks)) measured.push(result);
@@ -88,7 +94,8 @@ function described(settings: LabSettings): Record<string, unknown> {
     warmUp,
     senders: senders.map(({ name, kind }) => ({ name, kind })),
     propagation: { name: propagation.name, source: propagation.source },
-    load,
+    // Headers and bodies may be secrets.
+    load: { ...load, headers: undefined, body: undefined, message: undefined },
   };
 }
 

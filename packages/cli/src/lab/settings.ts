@@ -11,10 +11,11 @@ import {
   type Remedy,
 } from "@lameduck/stage";
 import { manifestFromCommand, type Workload, readManifest } from "@lameduck/manifests";
-import { parsePropagation, type LoadOptions } from "@lameduck/load";
+import { parseLoad, parsePropagation, type LoadOptions } from "@lameduck/load";
 import { badOption, CliError } from "../errors.ts";
 import { textOf } from "../input.ts";
 import { checkOutputs } from "../outputs.ts";
+import { requestOf } from "../request-options.ts";
 import { mustAgree } from "./contradictions.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
@@ -39,6 +40,8 @@ export async function labSettings(options: LabOptions, command: readonly string[
   );
   mustLeavePorts(options, workload);
   const app = appOf(workload, sample);
+  const asked = load(options, sample);
+  parseLoad(asked);
   return {
     workload,
     app,
@@ -48,7 +51,7 @@ export async function labSettings(options: LabOptions, command: readonly string[
       options.senders ?? (options.protocol === "http" ? "l4:2,l7:1,client:1" : "l4:3,client:1"),
     ),
     propagation: parsePropagation(options.propagation, "--propagation"),
-    load: load(options, sample),
+    load: asked,
     seed: options.seed,
     ...(options.env ? { env: options.env } : {}),
     warmUp: parseDuration(options.warmUp, "--warm-up"),
@@ -129,6 +132,9 @@ function load(options: LabOptions, sample: boolean): LoadOptions {
   const slowPath = options.slowPath ?? (sample ? "/slow" : undefined);
   const largePath = options.largePath ?? (sample ? "/large" : undefined);
   return {
+    ...requestOf(options),
+    // A status that comes for the first time in a rollout is a consequence of it.
+    learn: options.warmUp,
     protocol: options.protocol,
     rate: options.rps,
     pooledShare: options.pooled,

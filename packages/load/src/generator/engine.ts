@@ -5,6 +5,7 @@ import type { Progress } from "./protocol.ts";
 import type { RecordTable } from "./records.ts";
 import { Schedule } from "./schedule.ts";
 import type { LoadSender } from "./sender.ts";
+import { Trials, type Trial } from "./trials.ts";
 import { StatusClasses } from "@lameduck/accounting";
 
 /** How often deadlines are looked at, milliseconds: a time-out is that much late at most. */
@@ -29,6 +30,7 @@ export class LoadEngine {
   readonly #connecting: Deadlines;
   readonly #answering: Deadlines;
   readonly #classes: readonly (StatusClasses | undefined)[];
+  readonly #trials: Trials;
   #start = 0;
   #timer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
@@ -51,6 +53,7 @@ export class LoadEngine {
     this.#senders = options.senders;
     this.#table = options.table;
     this.#now = options.now;
+    this.#trials = new Trials(options.plan.meantStatuses);
     this.#schedule = new Schedule(options.plan, options.weights, options.seed);
     this.#connecting = new Deadlines(options.plan.connectTimeout);
     this.#answering = new Deadlines(options.plan.timeout);
@@ -69,6 +72,10 @@ export class LoadEngine {
     };
   }
 
+  get trials(): readonly Trial[] {
+    return this.#trials.all;
+  }
+
   /** @returns when the schedule's time began. */
   begin(): number {
     this.#start = this.#now();
@@ -77,13 +84,16 @@ export class LoadEngine {
     return this.#start;
   }
 
-  /** No more requests; resolves when every one has ended, at the latest with the last time-out. */
-  async stop(): Promise<void> {
+  /**
+   * No more requests; resolves when every one has ended, at the latest with the last time-out. `abandon` waits for none: those under way
+   * have no record.
+   */
+  async stop(abandon = false): Promise<void> {
     clearTimeout(this.#timer);
     clearImmediate(this.#immediate);
     this.#abandonLate();
-    this.#fireDue(Infinity);
-    if (this.#finished < this.#due)
+    if (!abandon) this.#fireDue(Infinity);
+    if (this.#finished < this.#due && !abandon)
       await new Promise<void>((resolve) => {
         this.#drained = resolve;
       });
@@ -112,6 +122,7 @@ export class LoadEngine {
   #take(fired: number): Exchange {
     const slot = this.#schedule.take();
     this.#due++;
+    this.#trials.due(slot);
     return new Exchange({
       row: this.#table.begin(),
       intended: this.#start + slot.at,
@@ -152,6 +163,7 @@ export class LoadEngine {
     const { record } = exchange;
     this.#table.write(exchange.row, record);
     this.#finished++;
+    this.#trials.end(record);
     if (record.outcome === "not-sent") this.#notSent++;
     else if (record.outcome !== "ok") this.#lost++;
     if (this.#finished === this.#due) this.#drained?.();

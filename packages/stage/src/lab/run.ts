@@ -11,6 +11,8 @@ export interface LabHooks {
   /** Once, before the first pod: what lies between senders and pods on this machine. */
   readonly onNetwork?: (network: Pick<Network, "kind" | "because" | "files" | "limits">) => void;
   readonly onProgress?: (progress: LabProgress) => void;
+  /** Something worth a line that stays. */
+  readonly onNote?: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
@@ -37,6 +39,7 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
         network,
         names,
         onProgress: hooks.onProgress ?? (() => undefined),
+        onNote: hooks.onNote ?? (() => undefined),
         signal: hooks.signal,
       });
       const result = account(recording, { description: remedy.description, seed: settings.seed });
