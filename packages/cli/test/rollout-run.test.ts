@@ -102,7 +102,10 @@ test("terminations after the load's end are untested, and the exit code says so"
   assert.equal(code, 5, err);
   const xml = readFileSync(junit, "utf8");
   assert.match(xml, /failures="0" errors="1" time="[\d.]+" skipped="0"/);
-  assert.match(xml, /<error type="untested" message="no load went through 2 of 2 terminations">/);
+  assert.match(
+    xml,
+    /<error type="untested" message="2 of 2 terminations are untested: no request was sent while it ended">/,
+  );
   assert.match(readFileSync(markdown, "utf8"), /\| \*\*untested\*\* \|[^]*2 of 2 terminations are untested/);
   assert.match(out, /2 of 2 terminations are untested \(no request was sent while it ended\)/);
   assert.match(out, /The load ended .* before the run did, after 50 requests/);

@@ -54,7 +54,7 @@ function aboutAnswers(trials: readonly Tried[], sent: Sent): string[] {
     const all = sum(own, "finished");
     const worked = sum(own, "worked");
     const ends = endsOf(own);
-    const [[most = "", times = 0] = []] = ends;
+    const [most, times] = ends[0] ?? ["", 0];
     if (/^3\d\d$/.test(most) && times === all)
       return [`${request(kind, sent)} is answered with ${most} each time: where that leads to is not asked`];
     if (worked === all) return [];
@@ -73,7 +73,7 @@ function failure(
 ): LoadError {
   const all = sum(own, "finished");
   const ends = endsOf(own);
-  const [[most = ""] = []] = ends;
+  const [most] = ends[0] ?? [""];
   return new LoadError(
     "LAMEDUCK_NEVER_WORKED",
     `${request(kind, sent)}${through}`,

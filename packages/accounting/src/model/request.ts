@@ -41,6 +41,11 @@ export interface RequestRecord {
   readonly id: number;
   /** When the schedule wanted it sent; latency counts from here. */
   readonly intended: number;
+  /**
+   * How much later than intended the load generator turned to it, milliseconds, where the generator's own stall made it late or had just
+   * ended: what it knew of pods and connections then was old.
+   */
+  readonly late?: number;
   /** When it was written to the socket. */
   readonly sent?: number;
   /** When it was complete or had failed. */

@@ -61,6 +61,8 @@ const termination = z.object({
   lost: count,
   lostByCause: byCause,
   killed: z.boolean(),
+  /** Why it was still there then, as far as it was seen. */
+  killedBecause: z.exactOptional(z.string()),
   exitCode: z.exactOptional(z.int()),
   /** SIGKILL before the grace period was over, and why, if it is known: "OOMKilled". An orderly stop was impossible. */
   killedEarly: z.exactOptional(z.object({ after: duration, why: z.exactOptional(z.string()) })),

@@ -40,6 +40,7 @@ export async function labSettings(options: LabOptions, command: readonly string[
   );
   mustLeavePorts(options, workload);
   const app = appOf(workload, sample);
+  const warmUp = parseDuration(options.warmUp, "--warm-up");
   const asked = load(options, sample);
   parseLoad(asked);
   return {
@@ -54,7 +55,7 @@ export async function labSettings(options: LabOptions, command: readonly string[
     load: asked,
     seed: options.seed,
     ...(options.env ? { env: options.env } : {}),
-    warmUp: parseDuration(options.warmUp, "--warm-up"),
+    warmUp,
   };
 }
 

@@ -11,8 +11,10 @@ import { StatusClasses } from "@lameduck/accounting";
 /** How often deadlines are looked at, milliseconds: a time-out is that much late at most. */
 const deadlineStep = 10;
 
-/** Lateness at the end of the load that is the timer's or one busy moment's, milliseconds. */
+/** Lateness that is the timer's or one busy moment's, milliseconds. A longer pause of the event loop is a stall. */
 const tolerated = 100;
+/** After a stall: until what has come meanwhile is read, of the senders' news and of connections that have ended. Milliseconds. */
+const catchingUp = 50;
 
 /**
  * Requests fired before the event loop turns again: after a stall of the machine answers are read between the ones that are overdue. Fired
@@ -40,6 +42,8 @@ export class LoadEngine {
   #lost = 0;
   #notSent = 0;
   #drained: (() => void) | undefined;
+  #turned = Infinity;
+  #upToDateFrom = 0;
 
   constructor(options: {
     plan: LoadPlan;
@@ -79,6 +83,7 @@ export class LoadEngine {
   /** @returns when the schedule's time began. */
   begin(): number {
     this.#start = this.#now();
+    this.#turned = this.#start;
     this.#deadlineTimer = setInterval(() => this.#expire(), deadlineStep);
     this.#fire();
     return this.#start;
@@ -109,6 +114,7 @@ export class LoadEngine {
 
   #fireDue(most: number): void {
     const now = this.#now();
+    this.#noteTurn(now);
     for (let sent = 0; sent < most && this.#start + this.#schedule.due <= now; sent++) this.#send(now);
   }
 
@@ -119,6 +125,12 @@ export class LoadEngine {
     this.#senders[exchange.record.sender]?.send(exchange);
   }
 
+  /** The event loop turns at least with every look at deadlines. */
+  #noteTurn(now: number): void {
+    if (now - this.#turned > tolerated) this.#upToDateFrom = now + catchingUp;
+    this.#turned = now;
+  }
+
   #take(fired: number): Exchange {
     const slot = this.#schedule.take();
     this.#due++;
@@ -127,6 +139,7 @@ export class LoadEngine {
       row: this.#table.begin(),
       intended: this.#start + slot.at,
       fired,
+      late: fired < this.#upToDateFrom || fired - (this.#start + slot.at) > tolerated,
       mode: slot.mode,
       kind: slot.kind,
       sender: slot.sender,
@@ -181,6 +194,7 @@ export class LoadEngine {
 
   #expire(): void {
     const now = this.#now();
+    this.#noteTurn(now);
     this.#connecting.expire(now, (exchange) => exchange.record.sent === undefined);
     this.#answering.expire(now, () => true);
   }

@@ -11,6 +11,7 @@ export interface Failure {
 }
 
 export interface ExchangeOptions extends Pick<Finished, "intended" | "fired" | "mode" | "kind" | "sender"> {
+  readonly late?: boolean;
   readonly row: number;
   readonly path: string;
   readonly expectation: Expectation | undefined;
@@ -34,12 +35,13 @@ export class Exchange {
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    const { row, path, intended, fired, mode, kind, sender } = options;
+    const { row, path, intended, fired, late = false, mode, kind, sender } = options;
     this.row = row;
     this.path = path;
     this.record = {
       intended,
       fired,
+      late,
       sent: undefined,
       finished: undefined,
       mode,

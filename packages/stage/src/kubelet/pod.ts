@@ -7,6 +7,7 @@ import type { StageClock } from "../clock.ts";
 import type { Listening, Network, PodNetwork } from "../network/network.ts";
 import { Container, type LastWords } from "./container.ts";
 import { launchIn, type PodIdentity } from "./environment.ts";
+import { lastLook } from "./last-look.ts";
 import { ListenerWatch } from "./listeners.ts";
 import { parsePhaseLine } from "./phase-line.ts";
 import { podVolumes } from "./pod-volumes.ts";
@@ -249,6 +250,10 @@ export class Pod {
       over: this.#over.signal,
       launch: (container) => launchIn(identity, container),
       binds: ({ mounts }) => this.#volumes.binds(mounts),
+      lastLook: (pid, signal) => {
+        const { senderAt } = this.#options.network;
+        return lastLook(pid, { network, port: template.port, signal, senderAt });
+      },
       emit: (event, at) => this.#containerEvent(event, at),
       onLine: (line) => this.#line(line),
       changed: () => this.#changed(),
