@@ -52,7 +52,7 @@ test("1 % of random 500s is told apart, with pods named or not: one run in fifty
     assert.equal(verdictOf(one), "no loss");
     assert.equal(one.lostOutside, one.lost);
     assert.match(
-      one.lostRequests[0]!.sentence,
+      one.lostRequests.at(0)?.sentence ?? "",
       /^500.*, as often as before the first deletion: \d+ of 1,\d{3} requests then, \d+ of \d,\d{3} since$/,
     );
   }
@@ -90,7 +90,7 @@ test("too few to tell stay losses, and say so", () => {
   const result = run(1, rare);
   assert.equal(result.lostByCause.C12, undefined);
   assert.match(
-    result.lostRequests[0]!.sentence,
+    result.lostRequests.at(0)?.sentence ?? "",
     /before the first deletion 0 of [\d,]+ requests failed so, too few to tell/,
   );
 });

@@ -71,6 +71,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_IN_CLUSTER_URL: "The pods of the load cannot reach the URL from inside the cluster.",
   LAMEDUCK_KUBECONFIG_INVALID:
     "The kubeconfig is no YAML, or one of its entries is incomplete or contradictory.",
+  LAMEDUCK_LOOPBACK_ONLY:
+    "The program listens on 127.0.0.1 or ::1 only. Nothing outside its pod reaches it there, in the lab as in a cluster.",
   LAMEDUCK_MANIFEST_ALIASES: "A YAML document has so many aliases that reading it could exhaust memory.",
   LAMEDUCK_MANIFEST_EMPTY: "The file contains no workload.",
   LAMEDUCK_MANIFEST_INVALID: "A field of the manifest has the wrong kind of value.",

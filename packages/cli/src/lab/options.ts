@@ -40,7 +40,10 @@ export interface LabOptions extends OutputOptions, RequestFlags {
 
 export function addLabOptions(command: Command): Command {
   command
-    .option("-f, --file <manifest>", "manifest to roll: a Deployment, StatefulSet or Pod, with its Service")
+    .option(
+      "-f, --file <manifest>",
+      "manifest to roll: a Deployment, StatefulSet or Pod, with its Service; a command after -- runs instead of its image",
+    )
     .option("--compare", `run the usual remedies side by side: ${usualRemedies.join(", ")}`)
     .option(
       "--remedies <names>",
@@ -156,6 +159,7 @@ Examples:
   $ lameduck lab --compare --html report.html -- node server.js
   $ lameduck lab --protocol grpc --path /shop.Cart/Get -- node server.js
   $ lameduck lab --path /orders -H 'content-type: application/json' --body '{"n":1}' -- node server.js
+  $ lameduck lab -f deployment.yaml -- node server.js
   $ lameduck lab -f deployment.yaml --senders haproxy:1,l4:3 --propagation 1s..10s
   $ lameduck lab --remedies sleep-5,adaptive --rollouts 25 --rps 1000
 

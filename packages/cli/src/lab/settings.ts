@@ -29,17 +29,15 @@ const longestWait = 90;
 
 /** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
 export async function labSettings(options: LabOptions, command: readonly string[]): Promise<LabSettings> {
-  if (options.file !== undefined && command.length > 0)
-    throw badOption("--file", "goes without a command: the manifest has one");
   checkOutputs(options);
   const sample = options.file === undefined && command.length === 0;
   mustAgree(options, sample);
   const workload = adjusted(
-    options.file === undefined ? fromCommand(options, command) : await readWorkload(options.file),
+    options.file === undefined ? fromCommand(options, command) : await readWorkload(options.file, command),
     options,
   );
   mustLeavePorts(options, workload);
-  const app = appOf(workload, sample);
+  const app = appOf(workload, sample, command[0]);
   const warmUp = parseDuration(options.warmUp, "--warm-up");
   const asked = load(options, sample);
   parseLoad(asked);
@@ -97,8 +95,8 @@ function mustLeavePorts({ allow = [] }: LabOptions, { template }: Workload): voi
   if (taken) throw badOption("--allow", `port ${taken.port} is one that the pod itself listens on`);
 }
 
-function appOf({ template }: Workload, sample: boolean): App {
-  const program = basename(template.containers[0]?.command[0] ?? "");
+function appOf({ template }: Workload, sample: boolean, given?: string): App {
+  const program = basename(given ?? template.containers[0]?.command[0] ?? "");
   return {
     kind: sample ? "sample" : program === "node" ? "node" : "other",
     program,
@@ -163,10 +161,10 @@ function builtInit(): { init?: string } {
   }
 }
 
-/** The workload of a manifest; `-` is stdin. */
-async function readWorkload(file: string): Promise<Workload> {
+/** The workload of a manifest; `-` is stdin. A command takes the place of its image. */
+async function readWorkload(file: string, command: readonly string[]): Promise<Workload> {
   const text = await textOf(file).catch((error: unknown) => {
     throw badOption(`--file ${file}`, fileProblem(error));
   });
-  return readManifest(text, file);
+  return readManifest(text, file, command.length > 0 ? command : undefined);
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { childOf } from "../runtime/children.ts";
 import type { PodNetwork } from "../network/network.ts";
 
@@ -75,7 +76,9 @@ function connected(
 }
 
 function nameOf(pid: number): string | undefined {
-  return read(`/proc/${pid}/comm`)?.trim();
+  const [command = ""] = read(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
+  // Threads and titles have names of their own; what was started is what its user knows.
+  return command === "" ? undefined : basename(command);
 }
 
 function mask(pid: number, name: string): bigint | undefined {

@@ -105,6 +105,17 @@ export class Pod {
     return ports.includes(network.localPort(this.#options.template.port)) ? [] : ports;
   }
 
+  /** Where it listens on loopback alone, be it another port than the one that senders go to. */
+  get loopbackOnly(): { readonly port: number; readonly addresses: readonly string[] } | undefined {
+    const network = this.#network;
+    if (!network) return undefined;
+    const { port } = this.#options.template;
+    const open = this.listening === "open" ? [port] : network.listeningPorts();
+    return open
+      .map((one) => ({ port: one, addresses: network.loopbackOnly(one) }))
+      .find(({ addresses }) => addresses.length > 0);
+  }
+
   get endpoint(): Endpoint | undefined {
     const network = this.#network;
     if (!network) return undefined;
@@ -251,7 +262,7 @@ export class Pod {
       launch: (container) => launchIn(identity, container),
       binds: ({ mounts }) => this.#volumes.binds(mounts),
       lastLook: (pid, signal) => {
-        const { senderAt } = this.#options.network;
+        const senderAt = (address: string): string | undefined => this.#options.network.senderAt(address);
         return lastLook(pid, { network, port: template.port, signal, senderAt });
       },
       emit: (event, at) => this.#containerEvent(event, at),
