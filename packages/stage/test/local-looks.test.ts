@@ -44,9 +44,10 @@ if (network) {
         limit,
         async (context) => {
           const made = workload(node());
-          const [main] = made.template.containers;
-          const inner = { ...main!, name: "inner", command: listens(9_000, "127.0.0.1"), ports: [] };
-          const containers = [main!, { ...inner, readiness: undefined } as never];
+          const main = made.template.containers.at(0);
+          assert.ok(main);
+          const inner = { ...main, name: "inner", command: listens(9_000, "127.0.0.1"), ports: [] };
+          const containers = [main, { ...inner, readiness: undefined } as never];
           const { stage } = observe(context, network, {
             ...made,
             template: { ...made.template, containers },

@@ -12,7 +12,10 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
       said.push(`${one.remedy} was not finished: ${one.interrupted}; what came later is not counted`);
     if (one.skipped !== undefined) said.push(`${one.remedy} was skipped: ${one.skipped}`);
     if (one.ownLameduck)
-      said.push(`${titleOf(one)}: the program brings Lameduck itself, which decided when its pods stopped.`);
+      said.push(
+        `${titleOf(one)}: the program brings Lameduck itself, which decided when its pods stopped` +
+          `${one.ownPolicy === undefined ? "" : `, by its own settings (policy ${one.ownPolicy})`}.`,
+      );
     if (one.untested)
       said.push(
         `${one.remedy}: ${whole(one.untested)} of ${whole(one.terminations)} terminations ${one.untested === 1 ? "is" : "are"} untested ` +

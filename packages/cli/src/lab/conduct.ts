@@ -20,10 +20,7 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     const hooks = {
       onNetwork: introduce(settings, progress),
       onProgress: (state: LabProgress) => show(state, settings, measured.length, progress),
-      // The same for each remedy, but for chance.
-      onNote: (line: string) => {
-        if (measured.length === 0) progress.say(`note: ${line}`);
-      },
+      onNote: (line: string) => progress.say(`note: ${line}`),
       signal: interrupt.signal,
     };
     for await (const result of runLab(settings, hooks)) measured.push(result);
@@ -44,8 +41,9 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     settings: described(settings),
     remedies: [
       ...measured,
+      // A run that came to its end has left out what says nothing more.
       ...settings.remedies
-        .slice(measured.length)
+        .slice(failure === undefined ? Infinity : measured.length)
         .map(({ name, description }) =>
           skippedRemedy(name, description, "the run ended before it was measured"),
         ),

@@ -45,6 +45,7 @@ export async function labSettings(options: LabOptions, command: readonly string[
     workload,
     app,
     remedies: chosenRemedies(options, sample),
+    asked: (options.remedies ?? options.policy) !== undefined,
     rollouts: options.rollouts,
     senders: parseSenders(
       options.senders ?? (options.protocol === "http" ? "l4:2,l7:1,client:1" : "l4:3,client:1"),
