@@ -195,6 +195,8 @@ export class LoadEngine {
   #expire(): void {
     const now = this.#now();
     this.#noteTurn(now);
+    // What was answered during a stall is still to be read.
+    if (now < this.#upToDateFrom) return;
     this.#connecting.expire(now, (exchange) => exchange.record.sent === undefined);
     this.#answering.expire(now, () => true);
   }

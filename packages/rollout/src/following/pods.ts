@@ -65,6 +65,11 @@ export class PodHistory {
     return this.#leftover.size > 0;
   }
 
+  /** Whether it has ever been the target's. */
+  knows(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
   has(uid: string): boolean {
     return this.#objects.has(uid);
   }
