@@ -33,8 +33,8 @@ export type ConnectionMode = (typeof modes)[number];
 export type RequestKind = ScheduledKind | "session";
 export type ScheduledKind = "quick" | "slow" | "large";
 
-/** How a pod is known, surest first: the sender's own choice, the app's header, the proxy's header or log, address and port, time alone. */
-export const podSources = ["choice", "header", "proxy", "tuple", "time"] as const;
+/** How a pod is known, surest first: the sender's own choice, the pod's own address that it was told to call, the app's header, the proxy's header or log, address and port, time alone. */
+export const podSources = ["choice", "address", "header", "proxy", "tuple", "time"] as const;
 
 /** One request of the load. Times are milliseconds on the run's clock (see clock.ts); every scheduled request has a record. */
 export interface RequestRecord {

@@ -83,6 +83,15 @@ export class PodHistory {
       .sort((a, b) => b.created.from - a.created.from)[0]?.name;
   }
 
+  /** The pod whose own address it was; undefined for one that several had at once, as pods in the node's network have. */
+  ownerOf(address: string, at: number): string | undefined {
+    const shares = this.facts.filter(
+      ({ addresses, created, gone }) =>
+        addresses.includes(address) && created.from <= at && (gone?.to ?? Infinity) >= at,
+    );
+    return shares.length > 1 ? undefined : this.podAt(address, at);
+  }
+
   /** Is called after each change. @returns ends that. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
