@@ -2,9 +2,10 @@ import type { LostRequest, RemedyResult, RunRecording } from "./model/results.ts
 import type { RequestRecord } from "./model/request.ts";
 import { attribute } from "./attribution.ts";
 import { failedAt } from "./evidence/evidence.ts";
+import { withoutSteady } from "./steady.ts";
 import { summarise } from "./summary.ts";
 import { ascending, quantile } from "./statistics.ts";
-import { symptomOf } from "./evidence/symptom.ts";
+import { failedLate, symptomOf } from "./evidence/symptom.ts";
 import { chargedTo, tally, terminated, termination } from "./terminations.ts";
 import { untestedReasons } from "./untested.ts";
 
@@ -17,6 +18,9 @@ export interface AccountMeta {
   readonly timeline?: boolean;
 }
 
+/** Why a request was not sent in time, among the codes of errors. */
+const stalled = "STALLED";
+
 /** A caller with this time-out would have given up. */
 const callerTimeout = 1_000;
 
@@ -27,7 +31,7 @@ export function account(recording: RunRecording, meta: AccountMeta): RemedyResul
   const notSent = counted.filter((record) => symptomOf(record) === "not-sent");
   const missing = Math.max(0, recording.scheduled - counted.length);
   const lives = terminated(attribution.lives, recording.countedFrom);
-  const lostRequests = attribution.lost.map((one): LostRequest => {
+  const lostRequests = withoutSteady(recording, attribution).map((one): LostRequest => {
     const index = chargedTo(one, lives, recording.ended);
     return index === undefined ? one.lost : { ...one.lost, termination: index };
   });
@@ -44,7 +48,7 @@ export function account(recording: RunRecording, meta: AccountMeta): RemedyResul
       sent: counted.length - notSent.length,
       notSent: notSent.length + missing,
       notSentBecause: {
-        ...tally(notSent.map((record) => record.error ?? "skipped")),
+        ...tally(notSent.map((record) => (failedLate(record) ? stalled : (record.error ?? "skipped")))),
         ...(missing > 0 ? { missing } : {}),
       },
       slow: slow(counted),
@@ -62,7 +66,7 @@ export function account(recording: RunRecording, meta: AccountMeta): RemedyResul
 
 /** Answered, but more than a second later than the app itself takes for that kind of request. */
 function slow(counted: readonly RequestRecord[]): number {
-  const answered = counted.filter((record) => record.outcome === "ok");
+  const answered = counted.filter((record) => record.outcome === "ok" && record.late === undefined);
   let slow = 0;
   for (const [kind, records] of Map.groupBy(answered, (record) => record.kind)) {
     const latencies = records.map((record) => failedAt(record) - record.intended).sort(ascending);

@@ -38,6 +38,9 @@ export function chose(evidence: Evidence): string {
   const pod = life?.pod ?? record.pod ?? "a pod";
   const at = setOut(record);
   const deletion = life && deletionBefore(life, at);
+  // It was told to call this pod: no proxy chose it, and none was late.
+  if (record.podKnownBy === "address")
+    return `${record.sender} goes to ${pod} by its own address, ${whenOf(evidence)}`;
   const letGo = letGoAt(evidence);
   if (letGo !== undefined && letGo >= (deletion?.at ?? 0))
     return `${record.sender} chose ${pod} although it had stopped choosing it ${spell(at - letGo)} before`;
@@ -46,6 +49,16 @@ export function chose(evidence: Evidence): string {
   return left === undefined
     ? `${record.sender} chose ${pod}, which was not being deleted`
     : `${record.sender} chose ${pod} ${spell(left)} before its deletion`;
+}
+
+/** "2.1 s after its deletion" */
+function whenOf(evidence: Evidence): string {
+  const { record, life } = evidence;
+  const at = setOut(record);
+  const deletion = life && deletionBefore(life, at);
+  if (deletion) return `${spell(at - deletion.at)} after its deletion`;
+  const left = untilDeletion(evidence);
+  return left === undefined ? "which was not being deleted" : `${spell(left)} before its deletion`;
 }
 
 /** "ingress-2 used a kept-alive connection to web-3 2.1 s after its deletion" */

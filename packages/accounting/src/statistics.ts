@@ -74,6 +74,22 @@ export function boundAfterNone(n: number): number {
   return 1 - 0.05 ** (1 / n);
 }
 
+/** The probability of `least` or more successes in n trials of probability p. */
+export function binomialTail(least: number, n: number, p: number): number {
+  if (least <= 0 || p >= 1) return 1;
+  if (least > n || p <= 0) return 0;
+  // Terms by the ratio of neighbours, in logarithms: the first may be too small for a number.
+  let term = 0;
+  for (let k = 0; k < least; k++) term += Math.log((n - k) / (k + 1));
+  term += least * Math.log(p) + (n - least) * Math.log1p(-p);
+  let sum = 0;
+  for (let k = least; k <= n; k++) {
+    sum += Math.exp(term);
+    term += Math.log((n - k) / (k + 1)) + Math.log(p / (1 - p));
+  }
+  return Math.min(1, sum);
+}
+
 export function average(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,11 +1,12 @@
 import { withoutUndefined } from "@lameduck/drain/common";
-import type { Cause } from "./causes/cause.ts";
+import { ofNoPod, type Cause } from "./causes/cause.ts";
 import type { TerminationResult } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
 import type { Attributed, Attribution } from "./attribution.ts";
 import { setOut } from "./evidence/evidence.ts";
 import { lastExit, stoppedAccepting, type PodLife } from "./evidence/pod-life.ts";
 import { convergedFrom, type SenderHistory } from "./evidence/sender-history.ts";
+import { spell } from "./words.ts";
 import { symptomOf } from "./evidence/symptom.ts";
 import { tolerance } from "./evidence/tolerance.ts";
 
@@ -25,14 +26,14 @@ export function terminated(lives: readonly PodLife[], countedFrom: number): PodL
 
 /**
  * Index of the termination that a lost request is charged to: its own pod's, or, for one lost at no terminating pod (no endpoint, a new
- * pod, overload), that which began last of those under way; undefined where none was, and for what a sender cut itself: no pod is to blame.
+ * pod, overload), that which began last of those under way; undefined where none was, and for what is of no pod.
  */
 export function chargedTo(
   { life, lost }: Attributed,
   terminations: readonly PodLife[],
   ended: number,
 ): number | undefined {
-  if (lost.cause === "proxy") return undefined;
+  if (ofNoPod.has(lost.cause)) return undefined;
   const own = life ? terminations.indexOf(life) : -1;
   if (own >= 0 && lost.at + tolerance.observation >= terminations[own]!.deleted!.at) return own;
   const underWay = terminations.findLastIndex(
@@ -69,6 +70,7 @@ export function termination(
     lost: causes.length,
     lostByCause: tally(causes),
     killed: life.killed !== undefined,
+    killedBecause: killedBecause(life),
     exitCode: life.exits.flatMap((exit) => (exit.type === "exited" ? (exit.code ?? []) : [])).at(-1),
     killedEarly: killedEarly(life),
     // What was lost is evidence, whatever else is not known.
@@ -81,6 +83,23 @@ function killedEarly({ deleted, killed, exits }: PodLife): TerminationResult["ki
   const end = exits.find((exit) => exit.type === "exited" && exit.signal === "SIGKILL");
   if (!deleted || !end || killed !== undefined || end.at < deleted.at) return undefined;
   return withoutUndefined({ after: end.at - deleted.at, why: end.detail });
+}
+
+/** What the pod did in its grace period: its hook, Lameduck's phases, what the kubelet saw at the end. */
+function killedBecause({ events, deleted, killed }: PodLife): string | undefined {
+  if (killed === undefined || !deleted) return undefined;
+  const hook = events.find(({ type }) => type === "pre-stop-begun");
+  const hookEnd = events.find(({ type }) => type === "pre-stop-ended");
+  const phase = events.findLast(({ type }) => type === "phase");
+  const seen = events.find((event) => event.type === "killed" && event.because !== undefined);
+  const grace = spell(deleted.grace);
+  const said = [
+    hook && `its preStop hook took ${spell((hookEnd?.at ?? killed) - hook.at)} of the ${grace}`,
+    phase?.type === "phase" &&
+      `Lameduck in it had reached the phase ${phase.phase} ${spell(phase.at - deleted.at)} after the deletion`,
+    seen?.type === "killed" && seen.because,
+  ].filter((part) => typeof part === "string");
+  return said.length === 0 ? undefined : said.join("; ");
 }
 
 function stopReason(life: PodLife, stop: ReturnType<typeof stoppedAccepting>): string {

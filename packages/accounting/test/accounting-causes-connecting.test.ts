@@ -12,6 +12,7 @@ import {
   refused,
   request,
   reset,
+  senderEvents,
   traffic,
 } from "./accounting-recording.ts";
 
@@ -119,4 +120,14 @@ test("C3: a new connection is led to a pod that has just reset one, though its s
   );
   assert.equal(both(refused(30_000)).cause, "C2");
   assert.equal(causeOf(second, parts), "C1");
+});
+
+test("who goes to a pod's own address is told so, and no proxy is said to have been late", () => {
+  const { sentence } = only(refused(11_000, { podKnownBy: "address", sender: "direct" }), {
+    senderEvents: senderEvents("node-1", { "web-1": [1_050, 10_100] }),
+  });
+  assert.equal(
+    sentence,
+    "refused: direct goes to web-1 by its own address, 1.0 s after its deletion; web-1 had closed its listener 981 ms before",
+  );
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { account } from "../src/account.ts";
+import { reservations } from "../src/report/reservations.ts";
 import { verdictOf } from "../src/report/verdict.ts";
 import type { RequestRecord } from "../src/model/request.ts";
 import type { RunRecording } from "../src/model/results.ts";
@@ -156,4 +157,25 @@ test("a pod that never became ready was never in service: its end is untested, a
     0,
     "a request went to it all the same",
   );
+});
+
+test("what the generator sent late by its own stall, and failed, is neither lost nor a pass", () => {
+  const late = refused(10_100, { late: 181 });
+  const result = resultOf({ records: [...before, ...after, late] });
+  assert.deepEqual([result.lost, result.notSent, result.notSentBecause], [0, 1, { STALLED: 1 }]);
+  assert.match(result.each[0]?.untested ?? "", /the load generator stalled/);
+  assert.equal(verdictOf(result), "untested");
+  assert.match(
+    reservations([result]).join("\n"),
+    /the load generator itself stalled. 1 requests? that it sent late/,
+  );
+  // One that was in time is lost all the same.
+  const both = resultOf({ records: [...before, ...after, late, refused(10_200)] });
+  assert.deepEqual([both.lost, both.lostByCause], [1, { C1: 1 }]);
+  assert.equal(verdictOf(both), "loses");
+  // Answered late is answered, and the delay is not the app's.
+  const answered = resultOf({
+    records: [...before, ...after, { ...late, outcome: "ok", late: 1_500, finished: 12_000 }],
+  });
+  assert.deepEqual([answered.slow, verdictOf(answered)], [0, "no loss"]);
 });

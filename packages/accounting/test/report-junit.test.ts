@@ -48,6 +48,12 @@ test("a test case per remedy: losses fail, what could not be run is skipped", ()
   assert.match(text, new RegExp(`<testsuites [^>]*failures="${failures}" errors="0"`));
 });
 
+test("pods killed at the end of their grace period are a failure, and why", () => {
+  const message =
+    /<failure type="overruns" message="8 of 8 terminations overran the grace period of 30.0 s and ended by SIGKILL/;
+  assert.match(caseOf(text, "sleep-over-grace"), message);
+});
+
 test("losses that are allowed fail nothing", () => {
   const seen = elements(junitReport(results, { allowLoss: true }));
   assert.ok(!seen.includes("failure"));

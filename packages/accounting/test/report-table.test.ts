@@ -117,3 +117,18 @@ test("an interval is drawn from ten terminations, not from nine", () => {
   assert.match(row(9), / 4\.0 \(0\.\.8\) /);
   assert.match(row(10), / 4\.0 \[2\.0, 6\.0\] /);
 });
+
+test("after a bound stands which --rollouts gives which one", () => {
+  const [first] = results.remedies.filter(({ lost, skipped }) => lost === 0 && skipped === undefined);
+  assert.ok(first);
+  const bound = { mean: 0, low: 0, high: 0.53, basis: "bound" } as const;
+  const lossless = { ...first, terminations: 4, untested: 0, lostPerTermination: bound };
+  const text = comparisonText({ ...results, settings: { rollouts: 1 }, remedies: [lossless] }).replaceAll(
+    /\s+/g,
+    " ",
+  );
+  assert.match(
+    text,
+    /0 \(<53%\) is the bound of 4 pods; without a loss --rollouts 15 \(60 pods\) <4\.9%, --rollouts 75 \(300 pods\) <1\.0%/,
+  );
+});

@@ -23,7 +23,7 @@ export const exitCodesText =
 
 /** Those of `lab` and `rollout`. */
 export const exitCodesOfRuns =
-  "0 no loss, 1 requests lost (0 with --allow-loss), 2 usage, 3 internal, 4 cluster or environment, 5 untested: no load went through a termination, 129, 130 or 143 interrupted";
+  "0 no loss, 1 requests lost or pods killed at the end of their grace period (0 with --allow-loss), 2 usage, 3 internal, 4 cluster or environment, 5 untested: no load went through a termination, 129, 130 or 143 interrupted";
 
 /** Codes of what is wrong outside the command line and the files it names. All others are the user's to correct there. */
 const environmental: ReadonlySet<string> = new Set([
@@ -44,11 +44,13 @@ const environmental: ReadonlySet<string> = new Set([
   "LAMEDUCK_NETWORK_FAILED",
   "LAMEDUCK_POD_CRASHED",
   "LAMEDUCK_POD_NEVER_READY",
+  "LAMEDUCK_LOOPBACK_ONLY",
   "LAMEDUCK_PORT_COLLISION",
   "LAMEDUCK_MOUNT_MISSING",
   "LAMEDUCK_SENDER_BINARY_MISSING",
   "LAMEDUCK_SENDER_FAILED",
   "LAMEDUCK_GENERATOR_DIED",
+  "LAMEDUCK_NEVER_WORKED",
   "LAMEDUCK_INIT_NOT_BUILT",
   "LAMEDUCK_OLD_NODE",
   "LAMEDUCK_OF_HELM",
@@ -83,6 +85,7 @@ export function exitCodeOfResults(
   results: readonly RemedyResult[],
   { allowLoss = false }: { readonly allowLoss?: boolean | undefined },
 ): number {
-  if (!allowLoss && results.some((result) => heldAgainstPods(result).lost > 0)) return exitCodes.losses;
+  const isWorse = (result: RemedyResult): boolean => heldAgainstPods(result).lost > 0 || result.killed > 0;
+  if (!allowLoss && results.some(isWorse)) return exitCodes.losses;
   return results.some(isUntested) ? exitCodes.untested : exitCodes.clean;
 }

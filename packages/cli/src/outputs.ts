@@ -31,7 +31,7 @@ export function addOutputOptions(command: Command): Command {
     .option("--html <file>", "a report with a chart of every termination: kubelet, pod and senders")
     .option("--junit <file>", "JUnit XML, for pipelines that show test results")
     .option("--markdown <file>", "a summary for a pipeline's page or a comment, such as $GITHUB_STEP_SUMMARY")
-    .option("--allow-loss", "exit with 0 even if requests were lost");
+    .option("--allow-loss", "exit with 0 even if requests were lost or pods killed");
 }
 
 /** @throws CliError LAMEDUCK_CANNOT_WRITE or LAMEDUCK_BAD_OPTION */

@@ -26,6 +26,9 @@ const cases: [title: string, results: RemedyResult[], allowLoss: boolean, code: 
   ["no load", [{ ...clean, sent: 0 }], false, 5],
   ["no termination", [{ ...clean, terminations: 0 }], true, 5],
   ["lost, which is allowed, and a termination untested", [{ ...loses, untested: 1 }], true, 5],
+  ["killed at the end of its grace period", [clean, { ...clean, killed: 1 }], false, 1],
+  ["killed, which is allowed", [{ ...clean, killed: 1 }], true, 0],
+  ["failed as often before", [{ ...clean, lostRequests: [{ ...lost, cause: "C12" }] }], false, 0],
   ["lost and untested", [loses, nothing], false, 1],
 ];
 

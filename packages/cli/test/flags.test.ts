@@ -37,9 +37,21 @@ const scenario = {
   seed: "whole",
 } as const;
 
+/** Of `lab` and `rollout` alike. */
+const request = {
+  header: "name",
+  method: "name",
+  body: "text",
+  "body-file": "text",
+  message: "text",
+  answer: "text",
+  "expect-status": "name",
+} as const;
+
 /** Every flag that takes a value. The text of a file, a path or somebody else's name may be anything. */
 const flags: Record<string, Record<string, keyof typeof wrong>> = {
   lab: {
+    ...request,
     file: "text",
     remedies: "name",
     policy: "name",
@@ -75,9 +87,7 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     kubeconfig: "text",
     as: "text",
     "as-group": "text",
-    header: "name",
-    method: "name",
-    "body-file": "text",
+    ...request,
     "ca-file": "text",
     scale: "whole",
     drain: "text",

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { stopReasons } from "@lameduck/accounting";
+import { remedies } from "@lameduck/stage";
+import { columns } from "../../accounting/src/report/columns.ts";
 import { commandsFor } from "../src/commands.ts";
 import { errorCodes, remediesOf } from "../src/help/catalogue.ts";
 import { explain } from "../src/help/command.ts";
@@ -45,6 +48,17 @@ test("a cause of loss is explained as its page does", async () => {
     /^C3: keep-alive race\n\n.+\n\nWhat helps: [^#]+\n\nMore: https:\S+\/docs\/causes\.md\n$/s,
   );
   assert.match((await run(["help", "proxy"])).out, /^proxy: /);
+});
+
+test("every word of a table, every verdict and every remedy is explained", async () => {
+  const heads = columns.map(({ title }) => title.replace(/ s$/, ""));
+  const words = [...heads, "W_eff", "sleep-5", "lame duck", "lame-duck", "stop reason", ...stopReasons];
+  const verdicts = ["no loss", "overruns", "loses", "untested", "skipped", "as shipped"];
+  for (const word of [...words, ...verdicts, ...remedies.map(({ name }) => name)])
+    assert.match(explain(word), /^.+\n\n[^]+\n\nMore: https:\S+\/docs\/words\.md\n$/, word);
+  const { code, out } = await run(["help", "lost", "per", "pod"]);
+  assert.equal(code, 0);
+  assert.match(out, /^lost per pod\n/);
 });
 
 test("a command's help is the same in either way to ask for it", async () => {

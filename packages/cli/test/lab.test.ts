@@ -129,23 +129,30 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
   });
 
-  test("a server that calls lameduck() itself waits under `nothing` as in a cluster, and its row says so", async () => {
+  test("a server that calls lameduck() itself is one row, as shipped; a policy that is named runs, and says whose settings did", async () => {
     const own = join(folder, "own.mjs");
     const library = import.meta.resolve("@lameduck/node");
     writeFileSync(
       own,
       `import { createServer } from "node:http";\nimport { lameduck } from ${JSON.stringify(library)};\n` +
-        'const server = createServer((q, r) => r.end("mine"));\nlameduck(server);\n' +
+        'const server = createServer((q, r) => r.end("mine"));\nlameduck(server, { policy: "fixed", delay: "3s" });\n' +
         "server.listen(Number(process.env.PORT), process.env.HOST);\n",
     );
     const json = join(folder, "own.json");
-    const args = ["lab", "--remedies", "nothing", "--env", "LAMEDUCK_GRACE_PERIOD=15s", ...quick];
+    const args = ["lab", "--env", "LAMEDUCK_GRACE_PERIOD=15s", ...quick];
     const { code, out, err } = await run([...args, "--json", json, "--", "node", own]);
     assert.equal(code, 0, err + out);
-    const [nothing] = parseResults(readFileSync(json, "utf8"), json).remedies;
+    const { remedies } = parseResults(readFileSync(json, "utf8"), json);
+    const [nothing] = remedies;
+    assert.equal(remedies.length, 1);
     assert.equal(nothing?.lost, 0, JSON.stringify(nothing?.lostRequests.slice(0, 5)));
     assert.equal(nothing?.ownLameduck, true);
-    assert.match(out, /^nothing \(own lameduck\) .* no loss$/m);
+    assert.match(out, /^as shipped .* no loss$/m);
+    assert.match(err, /adaptive is left out: the program brings Lameduck itself/);
+    const named = await run([...args, "--policy", "adaptive", "--", "node", own]);
+    assert.equal(named.code, 0, named.err + named.out);
+    assert.match(named.out, /^adaptive \(own lameduck\) .* no loss$/m);
+    assert.match(named.out.replaceAll(/\s+/g, " "), /its own settings \(policy fixed\)/);
   });
 
   test("terminations that no load went through are untested, whatever is allowed", async () => {
@@ -154,6 +161,21 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.equal(code, 5, err + out);
     assert.doesNotMatch(out, /no loss/);
     assert.match(out, /2 terminations are untested/);
+  });
+
+  test("a path that is never answered as it should be is an error, and no verdict", async () => {
+    const server = join(folder, "closed.cjs");
+    writeFileSync(
+      server,
+      'require("node:http").createServer((q, r) => { r.statusCode = 401; r.end(); }).listen(process.env.PORT, process.env.HOST);\n',
+    );
+    const { code, err, out } = await run(["lab", "--path", "/nope", ...quick, "--", "node", server]);
+    assert.equal(code, 4, err + out);
+    assert.match(
+      err,
+      /GET \/nope: it never worked before the rollout: 401, .*LAMEDUCK_NEVER_WORKED.*--header/,
+    );
+    assert.doesNotMatch(out, /loss|loses|untested/);
   });
 
   test("SIGTERM ends it with 143", async () => {

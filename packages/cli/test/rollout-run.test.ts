@@ -14,6 +14,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 interface Parts extends AsyncDisposable {
   readonly cluster: FakeCluster;
+  readonly service: FakeService;
   readonly args: readonly string[];
   readonly results: () => Results;
 }
@@ -33,6 +34,7 @@ async function deployed(): Promise<Parts> {
   const run = ["rollout", "deployment/web", "--restart", "--yes", "--kubeconfig", kubeconfig, "--json", json];
   return {
     cluster,
+    service,
     args: [...run, "--url", service.url, "--warm-up", "0.5s", "--settle", "0.5s"],
     results: () => JSON.parse(readFileSync(json, "utf8")) as Results,
     [Symbol.asyncDispose]: async () => {
@@ -77,6 +79,21 @@ test("a rollout under load from its beginning to its end", async () => {
   assert.deepEqual([result?.terminations, result?.untested, result?.lost], [2, 0, 0]);
 });
 
+test("a URL whose requests never work ends it before anything is changed, unless that is meant", async () => {
+  await using parts = await deployed();
+  parts.service.status = 401;
+  const { code, err, out } = await run(parts.args);
+  assert.equal(code, 4, err + out);
+  assert.match(err, /GET \/: it never worked before the rollout: 401, .*LAMEDUCK_NEVER_WORKED/);
+  assert.match(err, /nothing was changed/);
+  assert.deepEqual(
+    parts.cluster.asked.filter(({ method }) => method !== "GET" && method !== "POST"),
+    [],
+  );
+  const meant = await run([...parts.args, "--expect-status", "401"]);
+  assert.equal(meant.code, 0, meant.err);
+});
+
 test("terminations after the load's end are untested, and the exit code says so", async () => {
   await using parts = await deployed();
   const [junit, markdown] = [join(folder, "few.xml"), join(folder, "few.md")];
@@ -85,7 +102,10 @@ test("terminations after the load's end are untested, and the exit code says so"
   assert.equal(code, 5, err);
   const xml = readFileSync(junit, "utf8");
   assert.match(xml, /failures="0" errors="1" time="[\d.]+" skipped="0"/);
-  assert.match(xml, /<error type="untested" message="no load went through 2 of 2 terminations">/);
+  assert.match(
+    xml,
+    /<error type="untested" message="2 of 2 terminations are untested: no request was sent while it ended">/,
+  );
   assert.match(readFileSync(markdown, "utf8"), /\| \*\*untested\*\* \|[^]*2 of 2 terminations are untested/);
   assert.match(out, /2 of 2 terminations are untested \(no request was sent while it ended\)/);
   assert.match(out, /The load ended .* before the run did, after 50 requests/);

@@ -32,6 +32,8 @@ interface Entry {
   readonly version: number;
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly object: Item;
+  /** As it was before a change. */
+  readonly before?: Item;
 }
 
 interface Collection {
@@ -107,14 +109,11 @@ export class FakeApi implements AsyncDisposable {
     return this.#write(resource, "MODIFIED", merge(before, fields) as Item);
   }
 
-  /** Watches that no longer select it are told that it is gone, as it was before. */
+  /** Gives the pod up: other labels, and no owner. */
   relabel(name: string, labels: Record<string, string>): void {
     const pod = this.get("pods", name);
     if (!pod) throw new Error(`no pod ${name}`);
-    const metadata = { ...pod.metadata, labels, ownerReferences: [] };
-    const { items } = this.#collection("pods");
-    this.#write("pods", "DELETED", pod);
-    items.set(name, { ...pod, metadata });
+    this.#write("pods", "MODIFIED", { ...pod, metadata: { ...pod.metadata, labels, ownerReferences: [] } });
   }
 
   remove(resource: string, name: string): void {
@@ -182,12 +181,26 @@ export class FakeApi implements AsyncDisposable {
     const version = ++this.#version;
     const object = { ...item, metadata: { ...item.metadata, resourceVersion: String(version) } };
     const { items, log, watches } = this.#collection(resource);
+    const before = items.get(item.metadata.name);
     if (type === "DELETED") items.delete(item.metadata.name);
     else items.set(item.metadata.name, object);
-    log.push({ version, type, object });
+    const entry: Entry = { version, type, object, ...(type === "MODIFIED" && before ? { before } : {}) };
+    log.push(entry);
     for (const { url, response } of watches)
-      if (chosen(url, object)) setTimeout(() => this.#line(response, type, object), this.watchDelay);
+      setTimeout(() => this.#tell(response, url, entry), this.watchDelay);
     return object;
+  }
+
+  /** A watch that selects an object no longer is told that it is gone, as it was before; one that begins to, that it is new. */
+  #tell(response: ServerResponse, url: URL, { type, object, before, version }: Entry): void {
+    const [was, is] = [before !== undefined && chosen(url, before), chosen(url, object)];
+    if (before === undefined) {
+      if (is) this.#line(response, type, object);
+    } else if (is) this.#line(response, was ? "MODIFIED" : "ADDED", object);
+    else if (was) {
+      const metadata = { ...before.metadata, resourceVersion: String(version) };
+      this.#line(response, "DELETED", { ...before, metadata });
+    }
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -265,8 +278,7 @@ export class FakeApi implements AsyncDisposable {
       return;
     }
     const { log, watches } = this.#collection(resource);
-    for (const { version, type, object } of log)
-      if (version > from && chosen(url, object)) this.#line(response, type, object);
+    for (const entry of log) if (entry.version > from) this.#tell(response, url, entry);
     const watch = { url, response };
     watches.add(watch);
     const seconds = Number(url.searchParams.get("timeoutSeconds") ?? "300");

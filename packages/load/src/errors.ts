@@ -12,6 +12,8 @@ export const loadErrors = {
   LAMEDUCK_SENDER_BINARY_MISSING: "install that program, or use another kind of sender",
   LAMEDUCK_SENDER_FAILED:
     "see its own message, which is quoted; a port or address that it needs may be in use",
+  LAMEDUCK_NEVER_WORKED:
+    "check path, method, headers and body; --expect-status names an answer that is meant",
   LAMEDUCK_GENERATOR_DIED: "lower the rate or shorten the run: the machine may be out of memory",
 } as const;
 

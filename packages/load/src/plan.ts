@@ -43,8 +43,6 @@ export interface LoadOptions extends RequestOptions {
   /** Host header; default the address that is called. */
   readonly host?: string;
   readonly expect?: Readonly<Partial<Record<ScheduledKind, Expectation>>>;
-  /** 5xx statuses, or gRPC's, that the app means and that are no loss. */
-  readonly meantStatuses?: readonly number[];
   /** Time in which statuses below 500 are learned. Later statuses of another class are losses. Default 0: all are right. */
   readonly learn?: Duration;
   /** Statuses that are known already to be answered. */
@@ -65,6 +63,7 @@ type Milliseconds = "learn" | "timeout" | "connectTimeout" | "maxDuration";
 export interface LoadPlan
   extends
     Required<Omit<LoadOptions, keyof RequestOptions | Milliseconds | "paths" | "host">>,
+    Required<Pick<RequestOptions, "meantStatuses">>,
     Readonly<Record<Milliseconds, number>> {
   readonly request: RequestForm;
   readonly paths: Readonly<Record<ScheduledKind, string>>;

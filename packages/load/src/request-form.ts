@@ -9,6 +9,12 @@ export interface RequestOptions {
   readonly headers?: readonly string[];
   /** Base64, so that it passes through JSON. */
   readonly body?: string;
+  /** Of a WebSocket. `{token}` stands for a text that is different in each message. Default: the token alone. */
+  readonly message?: string;
+  /** Text of the message that answers; the oldest message without an answer is answered by it. Default: the token. */
+  readonly answer?: string;
+  /** Statuses, or gRPC's, that the request is meant to get although they are failures elsewhere. */
+  readonly meantStatuses?: readonly number[];
 }
 
 /** The same, checked. Names are in lower case. */
@@ -16,7 +22,12 @@ export interface RequestForm {
   readonly method: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | undefined;
+  readonly message: string;
+  readonly answer: string | undefined;
 }
+
+/** In a message of a WebSocket: what tells it from the others. */
+export const tokenPlace = "{token}";
 
 const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -46,22 +57,25 @@ const mostBody = 500_000;
 
 /** @throws {LoadError} LAMEDUCK_BAD_LOAD. */
 export function parseRequest(
-  { method = "GET", headers = [], body }: RequestOptions,
+  { method = "GET", headers = [], body, message, answer }: RequestOptions,
   protocol: LoadProtocol,
 ): RequestForm {
+  if (protocol !== "ws" && (message ?? answer) !== undefined)
+    throw badLoad(message === undefined ? "--answer" : "--message", "goes with the protocol ws only");
+  if (message !== undefined && answer === undefined && !message.includes(tokenPlace))
+    throw badLoad("--message", `needs ${tokenPlace}, which comes back in the answer, or an --answer`);
+  if (answer === "") throw badLoad("--answer", "is empty: every message would answer");
   const known = methods.find((one) => one === method.toUpperCase());
   if (known === undefined) throw badLoad("--method", `"${method}" is none of ${methods.join(", ")}`);
   const { name, methods: any } = protocolTraits[protocol];
   if (!any && (known !== "GET" || body !== undefined))
-    throw badLoad(
-      body === undefined ? "--method" : "--body-file",
-      `${name} has a method and messages of its own`,
-    );
+    throw badLoad(body === undefined ? "--method" : "--body", `${name} has a method and messages of its own`);
   if (body !== undefined && (known === "GET" || known === "HEAD"))
-    throw badLoad("--body-file", `a ${known} has none: name another method`);
+    throw badLoad("--body", `a ${known} has none: name another method`);
   if (body !== undefined && body.length > (mostBody * 4) / 3)
-    throw badLoad("--body-file", `more than ${mostBody / 1_000} kB`);
-  return { method: known, headers: headers.map((text) => parseHeader(text)), body };
+    throw badLoad("--body", `more than ${mostBody / 1_000} kB`);
+  const form = { method: known, headers: headers.map((text) => parseHeader(text)), body };
+  return { ...form, message: message ?? tokenPlace, answer };
 }
 
 function parseHeader(text: string): readonly [string, string] {

@@ -40,6 +40,7 @@ const numbered: fc.Arbitrary<Numbered> = fc.record({
     received: fc.nat(),
     retries: maybe(fc.nat()),
     endedBySender: fc.boolean(),
+    late: fc.boolean(),
   }),
 });
 
@@ -105,7 +106,15 @@ describe("transport of results", () => {
 });
 
 function line(sequence: number, due: number): string {
-  return writeLine(sequence, { type: "progress", at: sequence, due, finished: 0, lost: 0, notSent: 0 });
+  return writeLine(sequence, {
+    type: "progress",
+    at: sequence,
+    due,
+    finished: 0,
+    lost: 0,
+    notSent: 0,
+    trials: [],
+  });
 }
 
 describe("a pod's clock", () => {

@@ -19,6 +19,8 @@ export interface Joined {
 export interface JoinOptions {
   /** The pod that has an address at a time of the run. */
   readonly podAt: (address: string, at: number) => string | undefined;
+  /** The pod whose own address it was at a time of the run. */
+  readonly ownerOf: (address: string, at: number) => string | undefined;
   readonly isPod: (name: string) => boolean;
   /** Addresses that routes were connected to, by name. */
   readonly addresses: ReadonlyMap<string, string>;
@@ -32,14 +34,13 @@ const enough = 5;
  * connection (made to the pod's own address; or a kept-alive one whose other requests all went to one pod). What is left has no pod.
  */
 export function joinPods(records: readonly RequestRecord[], options: JoinOptions): Joined {
-  const reported = records.map((record) => asReported(record, options));
+  const reported = records.map((record) => byAddress(record, options) ?? asReported(record, options));
   const answered = reported.filter(({ pod, connection }) => pod !== undefined && connection !== undefined);
   const sticky = stickyRoutes(answered);
   const owners = new Map(answered.map((record) => [connectionKey(record), record.pod]));
   const joined = reported.map((record): RequestRecord => {
     if (record.pod !== undefined) return record;
-    const direct = directPod(record, options);
-    const owner = direct ?? (sticky.has(record.sender) ? owners.get(connectionKey(record)) : undefined);
+    const owner = sticky.has(record.sender) ? owners.get(connectionKey(record)) : undefined;
     return owner === undefined ? record : { ...record, pod: owner, podKnownBy: "tuple" };
   });
   const by = (how: RequestRecord["podKnownBy"]): number =>
@@ -49,7 +50,7 @@ export function joinPods(records: readonly RequestRecord[], options: JoinOptions
     counts: {
       header: by("header") + by("choice"),
       proxy: by("proxy"),
-      tuple: by("tuple"),
+      tuple: by("tuple") + by("address"),
       unknown: by(undefined),
     },
     sticky: [...sticky],
@@ -81,8 +82,9 @@ function stickyRoutes(answered: readonly RequestRecord[]): Set<string> {
   return sticky;
 }
 
-/** A route to a pod's own address needs no header to name the pod. */
-function directPod({ sender, sent, intended }: RequestRecord, options: JoinOptions): string | undefined {
-  const address = options.addresses.get(sender);
-  return address === undefined ? undefined : options.podAt(address, sent ?? intended);
+/** A route to a pod's own address needs no header to name the pod, and no proxy chooses there. */
+function byAddress(record: RequestRecord, options: JoinOptions): RequestRecord | undefined {
+  const address = options.addresses.get(record.sender);
+  const pod = address === undefined ? undefined : options.ownerOf(address, record.sent ?? record.intended);
+  return pod === undefined ? undefined : { ...record, pod, podKnownBy: "address" };
 }

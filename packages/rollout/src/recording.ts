@@ -26,6 +26,7 @@ export function record(parts: RecordingParts): { recording: RunRecording; joined
   const names = new Set(facts.map(({ name }) => name));
   const { records, counts } = joinPods(parts.records, {
     podAt: (address, at) => observation.pods.podAt(address, at - epoch),
+    ownerOf: (address, at) => observation.pods.ownerOf(address, at - epoch),
     isPod: (name) => names.has(name),
     addresses: parts.addresses,
   });
@@ -39,7 +40,11 @@ export function record(parts: RecordingParts): { recording: RunRecording; joined
       hints: { ...hintsOf(pod, byPod.get(pod.name) ?? [], time), nobody },
     }),
   );
-  const senders = [...new Set(records.map(({ sender }) => sender))];
+  // Who goes to a pod's own address asks no endpoint.
+  const direct = new Set(
+    records.flatMap(({ sender, podKnownBy }) => (podKnownBy === "address" ? sender : [])),
+  );
+  const senders = [...new Set(records.map(({ sender }) => sender))].filter((sender) => !direct.has(sender));
   const counted = records.filter(({ intended }) => intended >= countedFrom);
   return {
     joined: counts,

@@ -1,5 +1,6 @@
 import {
   account,
+  heldAgainstPods,
   quantiles,
   count,
   spell,
@@ -86,7 +87,8 @@ function earlyEnd({ records, ended }: RunRecording): string[] {
 /** What the run proves, in one or two sentences. */
 export function rolloutConclusion(result: RemedyResult, target: Target): string {
   const name = nameOf(target.reference);
-  const { untested = 0, terminations, lost, sent, weff } = result;
+  const { untested = 0, terminations, sent, weff } = result;
+  const { lost } = heldAgainstPods(result);
   const anyway = lost > 0 ? ` ${lost} of ${sent} requests were lost all the same.` : "";
   if (terminations === 0) return `No pod of ${name} was terminated: nothing is proved.${anyway}`;
   const tested = terminations - untested;

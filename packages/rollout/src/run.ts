@@ -22,6 +22,8 @@ export interface RolloutSettings {
   readonly warmUp: number;
   /** Load after the last pod has gone: senders that lag lose requests still. */
   readonly settle: number;
+  /** How long a request may take. Default: 10,000. */
+  readonly requestTimeout?: number;
   /** The rollout is given up after this time. */
   readonly timeout: number;
   /** For how long undoing the action is tried, milliseconds. Default: 60,000. */
@@ -52,6 +54,8 @@ export type RolloutOutcome =
 
 export interface RolloutRun extends Undone {
   readonly outcome: RolloutOutcome;
+  /** The action, or the wait for somebody else's, had begun. */
+  readonly begun: boolean;
   readonly recording: RunRecording;
   readonly joined: JoinCounts;
   readonly follow: FollowCounts;
@@ -104,6 +108,7 @@ class Run {
     const reporting = setInterval(() => this.#reportProgress(observation, completion), look);
     const began = this.#clock.now();
     let countedFrom = Infinity;
+    let begun = false;
     let outcome: RolloutOutcome;
     let undone: Undone = { undone: undefined, left: undefined };
     try {
@@ -112,6 +117,8 @@ class Run {
       countedFrom = this.#clock.now();
       // Counted time before the first deletion gives the rate through a pod, and what is lost without any termination.
       await this.#pause(this.#load ? baseline : 0);
+      await this.#untilWorking();
+      begun = true;
       outcome = await this.#roll(observation, completion);
       if (outcome.kind === "finished") await this.#settle();
     } catch (error) {
@@ -144,6 +151,7 @@ class Run {
       });
       return {
         outcome,
+        begun,
         recording,
         joined,
         follow: observation.counts,
@@ -165,6 +173,15 @@ class Run {
     this.#load = load;
     load.failed.catch((error: unknown) => this.#failure.abort(error));
     await load.begin();
+  }
+
+  /** The warm-up is the measure: where no request works, nothing is rolled. @throws {LoadError} LAMEDUCK_NEVER_WORKED. */
+  async #untilWorking(): Promise<void> {
+    const end = Date.now() + (this.#settings.requestTimeout ?? 10_000);
+    while (this.#load?.judge().undecided && Date.now() < end) await this.#pause(look);
+    const { failure, notes = [] } = this.#load?.judge() ?? {};
+    if (failure) throw failure;
+    for (const note of notes) this.#hooks.say(`note: ${note}`);
   }
 
   async #stopLoad({ pods }: Observation, from: number, to: number): Promise<LoadSeen> {

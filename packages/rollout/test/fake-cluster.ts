@@ -1,3 +1,4 @@
+import { heldMark } from "../src/following/ownership.ts";
 import { FakeApi, type Item } from "../../kube/test/fake-api.ts";
 
 export type { Asked, Fault } from "../../kube/test/fake-api.ts";
@@ -26,6 +27,8 @@ interface Options {
 export class FakeCluster extends FakeApi {
   /** Milliseconds from a pod's deletion to its end. */
   termination = 50;
+  /** How a deletion is held before it is written: the labels that the pod loses, its owner with them, and for how many milliseconds. */
+  held: { readonly without: readonly string[]; readonly for: number } | undefined;
   /** Evictions that are refused by a PodDisruptionBudget, as long as this is so. */
   evictionsRefused = false;
   #serial = 0;
@@ -127,6 +130,17 @@ export class FakeCluster extends FakeApi {
   terminate(name: string): void {
     const pod = this.get("pods", name);
     if (!pod || pod.metadata["deletionTimestamp"] !== undefined) return;
+    if (this.held && !(heldMark in (pod.metadata["labels"] as object))) {
+      const { without } = this.held;
+      const labels = Object.fromEntries(
+        Object.entries(pod.metadata["labels"] as object).filter(([key]) => !without.includes(key)),
+      ) as Record<string, string>;
+      if (without.length > 0) this.relabel(name, { ...labels, [heldMark]: "withdrawn" });
+      else this.change("pods", name, { metadata: { labels: { [heldMark]: "withdrawn" } } });
+      setTimeout(() => this.terminate(name), this.held.for).unref();
+      this.#settle();
+      return;
+    }
     const deletionTimestamp = new Date(this.now() + 30_000).toISOString();
     this.change("pods", name, {
       metadata: { deletionTimestamp, deletionGracePeriodSeconds: 30 },

@@ -65,6 +65,8 @@ export async function roll(
 /** A Service in front of the cluster's pods: each answer names one of those that are there. */
 export class FakeService implements AsyncDisposable {
   readonly #server;
+  /** Of each answer. */
+  status = 200;
   #turn = 0;
 
   private constructor(cluster: FakeCluster) {
@@ -74,7 +76,7 @@ export class FakeService implements AsyncDisposable {
         .filter(({ metadata }) => metadata["deletionTimestamp"] === undefined)
         .map(({ metadata }) => metadata.name);
       response.setHeader("x-lameduck-pod", pods[this.#turn++ % pods.length] ?? "nobody");
-      response.end("hello\n");
+      response.writeHead(this.status).end("hello\n");
     });
   }
 

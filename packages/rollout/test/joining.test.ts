@@ -34,6 +34,7 @@ const pods = new Map([
 ]);
 const options: JoinOptions = {
   podAt: (address) => pods.get(address),
+  ownerOf: (address) => pods.get(address),
   isPod: (name) => [...pods.values()].includes(name),
   addresses: new Map([["service", "10.96.0.7"]]),
 };
@@ -89,7 +90,7 @@ test("a name that is no pod of the target's is not believed", () => {
 test("a route to a pod's own address needs nobody's word", () => {
   const direct = { ...options, addresses: new Map([["service", "10.1.0.1"]]) };
   const { records } = joinPods([request({ mode: "new", outcome: "refused" })], direct);
-  assert.deepEqual([records[0]?.pod, records[0]?.podKnownBy], ["web-1", "tuple"]);
+  assert.deepEqual([records[0]?.pod, records[0]?.podKnownBy], ["web-1", "address"]);
 });
 
 test("no request is lost or invented, nothing known is changed, and nothing is joined that has no answer of its own connection", () => {

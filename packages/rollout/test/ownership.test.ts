@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { verdictOf } from "@lameduck/accounting";
 import type { Change, Pod } from "@lameduck/kube";
 import { OwnedPods } from "../src/following/ownership.ts";
 import { findTarget } from "../src/target.ts";
@@ -8,7 +9,7 @@ import { remove } from "../src/actions/remove.ts";
 import { restart } from "../src/actions/restart.ts";
 import { rolloutResult } from "../src/results.ts";
 import { FakeCluster, namespace } from "./fake-cluster.ts";
-import { roll, type Rolled } from "./fake-rollout.ts";
+import { FakeService, roll, type Rolled } from "./fake-rollout.ts";
 
 const removeOne: typeof restart = (reference) => remove(reference, { how: "delete", pods: 1 });
 const evictAll: typeof restart = (reference) => remove(reference, { how: "evict", pods: "all" });
@@ -167,6 +168,26 @@ test("a pod that loses its labels or its controller goes on elsewhere: no termin
   for (const name of [relabelled, orphaned])
     assert.ok(!terminated(rolled).includes(name), terminated(rolled).join());
 });
+
+for (const without of [[], ["app"], ["pod-template-hash"]])
+  test(`a pod whose deletion is held, without ${without.join() || "a label of its owner's"}, is followed to its end`, async () => {
+    await using cluster = await FakeCluster.start();
+    cluster.deployment("web");
+    await settled(cluster, "web-", 2);
+    cluster.held = { without, for: 400 };
+    await using service = await FakeService.start(cluster);
+    const rolled = await roll(cluster, "deployment/web", restart, { load: service.load() });
+    assert.deepEqual(rolled.run.outcome, { kind: "finished" });
+    assert.equal(terminated(rolled).length, 2);
+    const result = rolloutResult(rolled.run, {
+      action: restart(parseTarget("deployment/web", namespace)),
+      seed: 1,
+    });
+    assert.deepEqual([result.untested, verdictOf(result)], [0, "no loss"]);
+    const held = rolled.said.filter((line) => line.includes("its deletion held"));
+    assert.equal(held.length, 2, rolled.said.join());
+    assert.ok(rolled.said.every((line) => !line.includes("no longer belongs")));
+  });
 
 test("of a pod whose ReplicaSet is not known only its first and last change wait, and nothing once it is gone", async () => {
   await using cluster = await FakeCluster.start();

@@ -156,6 +156,25 @@ test("a cap that shortens nothing is not advised", async () => {
   }
 });
 
+test("the recording of a lab gives back the lab's own assumption, and advice says so unless senders are named", async (context) => {
+  const recording = file(
+    context,
+    "lab.json",
+    JSON.stringify({
+      tool: "lab",
+      settings: { workload: { replicas: 2 }, propagation: { name: "busy-iptables" } },
+      remedies: [{ each: [{ pod: "a", deletedAt: 0, oracle: 3_000, rate: 50 }] }],
+    }),
+  );
+  const { text } = await adviseCommand({ recording, terminations: 12, rate: 50 });
+  assert.match(
+    text,
+    /unknown: how late the senders .* lab's own assumption \(--propagation busy-iptables\), not a measurement/,
+  );
+  const named = await adviseCommand({ recording, terminations: 12, rate: 50, senders: "idle-kube-proxy:3" });
+  assert.doesNotMatch(named.text, /own assumption/);
+});
+
 test("a recording has as many senders as it names, and what they waited for together stays shared", async (context) => {
   const times = [0, 400, 900, 2_500];
   const pods = Array.from({ length: 10 }, (_, pod) => ({

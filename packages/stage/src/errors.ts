@@ -9,6 +9,8 @@ export const stageErrors = {
   LAMEDUCK_NETWORK_FAILED: "run as root, or use `lameduck lab --network loopback`",
   LAMEDUCK_POD_CRASHED: "run the command without the lab, and see why it ends",
   LAMEDUCK_POD_NEVER_READY: "check --port and the readiness probe",
+  LAMEDUCK_LOOPBACK_ONLY:
+    'listen on every address, such as listen(port, "0.0.0.0") or, in Fastify, listen({ port, host: "0.0.0.0" }): senders come from outside the pod',
   LAMEDUCK_OTHER_PORT: "give the right port with --port, or in the manifest",
   LAMEDUCK_PORT_COLLISION:
     "make the program listen on the address and port in its environment (HOST, PORT), or run where network namespaces are allowed",

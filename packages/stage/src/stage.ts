@@ -45,6 +45,10 @@ export interface RolloutOptions {
 
 /** A program that listens elsewhere may yet open the right port: some open that of their metrics first. */
 const timeoutForPort = 5_000;
+/** Where a program listens is no change that anybody tells of: it is looked at so often at least. Milliseconds. */
+const longestGlance = 500;
+/** And one that listens on loopback may yet listen elsewhere. Milliseconds. */
+const timeoutForAddress = 2_000;
 
 /** Pods of one workload on this machine. */
 export class Stage {
@@ -179,7 +183,8 @@ export class Stage {
       const left = since + deadline - this.#clock.now();
       if (left <= 0 && !ending) throw this.#neverReady();
       const over = new AbortController();
-      await Promise.race([this.#controller.change(), this.#clock.sleep(Math.max(left, 1_000), over.signal)]);
+      const wait = Math.min(Math.max(left, 1_000), longestGlance);
+      await Promise.race([this.#controller.change(), this.#clock.sleep(wait, over.signal)]);
       over.abort();
       const now = this.#measure();
       if (now !== progress) [progress, since] = [now, this.#clock.now()];
@@ -200,11 +205,21 @@ export class Stage {
   #mustNotFail(): void {
     for (const pod of this.pods) {
       if (pod.failure) throw pod.failure;
-      if (pod.readySince !== undefined || pod.terminating) continue;
+      if (pod.terminating) continue;
+      const inside = this.#clock.now() > pod.createdAt + timeoutForAddress ? pod.loopbackOnly : undefined;
+      // Beside another container, which may pass requests on to it, a port that nobody is sent to may be meant so.
+      if (inside && (inside.port === this.#template.port || !this.#hasCompany))
+        throw loopbackOnly(pod, inside);
+      if (pod.readySince !== undefined) continue;
       if (pod.crashes >= 2) throw this.#crashed(pod);
       const ports = this.#clock.now() > pod.createdAt + timeoutForPort ? pod.otherPorts : [];
       if (ports.length > 0) throw new OtherPortError(pod.name, this.#template.port, ports);
     }
+  }
+
+  get #hasCompany(): boolean {
+    const { containers, initContainers } = this.#template;
+    return containers.length + initContainers.filter(({ sidecar }) => sidecar).length > 1;
   }
 
   #crashed(pod: Pod): StageError {
@@ -258,6 +273,15 @@ export function startStage(options: StageOptions): Stage {
   mustHaveMountPoints(template, network);
   mustStayHere(template, network);
   return new Stage(options);
+}
+
+function loopbackOnly({ name }: Pod, { port, addresses }: NonNullable<Pod["loopbackOnly"]>): StageError {
+  const where = addresses.map((address) => (address.includes(":") ? `[${address}]` : address)).join(" and ");
+  return new StageError(
+    "LAMEDUCK_LOOPBACK_ONLY",
+    name,
+    `the program listens on port ${port} of ${where} only, which nothing outside its pod reaches`,
+  );
 }
 
 function saysAddressInUse(lines: readonly string[]): boolean {

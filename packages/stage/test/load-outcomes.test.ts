@@ -187,6 +187,40 @@ test(
   },
 );
 
+test(
+  "what a generator that stood still chose by old news is marked as late: it is no sender's fault",
+  { skip: !linux && "needs /proc" },
+  async (t) => {
+    const [gone, stays] = [await serve(t, answerOk), await serve(t, answerOk)];
+    const { fleet, clock, event } = await rig(t, { load: { rate: 500 } });
+    for (const [pod, { port }] of [["web-1", gone] as const, ["web-2", stays] as const]) {
+      fleet.ready({ pod, address: "127.0.0.1", port }, clock.now());
+      await event((seen) => seen.type === "added" && seen.pod === pod);
+    }
+    await fleet.begin();
+    await until(() => fleet.progress().finished > 100, "requests");
+    const pid = generatorPid();
+    process.kill(pid, "SIGSTOP");
+    const since = clock.now();
+    fleet.terminating("web-1", since);
+    gone.server.close();
+    for (const socket of gone.sockets) socket.destroy();
+    await until(() => clock.now() > since + 400, "a stall");
+    process.kill(pid, "SIGCONT");
+    await event((seen) => seen.type === "converged");
+    const before = fleet.progress().finished;
+    await until(() => fleet.progress().finished > before + 100, "requests afterwards");
+    const { records } = await fleet.stop();
+    // What was on its way when it stopped is lost, and seen late.
+    const failed = records.filter(({ outcome, intended }) => outcome !== "ok" && intended > since);
+    assert.ok(failed.length > 10, `${failed.length}`);
+    assert.deepEqual(
+      failed.filter(({ late }) => late === undefined),
+      [],
+    );
+  },
+);
+
 test("without a free file descriptor: not sent", { skip: !linux && "needs Linux' prlimit" }, async (t) => {
   const { port } = await serve(t, () => undefined);
   const { fleet, clock, event } = await rig(t, { load: { rate: 200, timeout: "1s", pooledShare: 0 } });

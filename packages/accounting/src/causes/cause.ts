@@ -13,9 +13,13 @@ export const causes = {
   C9: "no endpoint",
   C10: "load generator",
   C11: "another status than before",
+  C12: "as often as before the rollout",
   proxy: "cut by the sender itself",
   unknown: "not explained",
 } as const;
+
+/** Of no termination, and held against no pod: what a sender cut itself, and what fails at all times. */
+export const ofNoPod: ReadonlySet<string> = new Set<Cause>(["proxy", "C12"]);
 
 export type Cause = keyof typeof causes;
 

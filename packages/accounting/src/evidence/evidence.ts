@@ -36,8 +36,8 @@ export function failedAt({ finished, sent, intended }: RequestRecord): number {
 }
 
 /** When the request, or failing that its connection, set out. */
-export function setOut({ sent, connected, intended }: RequestRecord): number {
-  return sent ?? connected ?? intended;
+export function setOut({ sent, connected, intended, late = 0 }: RequestRecord): number {
+  return sent ?? connected ?? intended + late;
 }
 
 /** When the sender had let go of the pod, if it had. Within the tolerance it was still choosing: the two moments were seen by different processes. */

@@ -33,14 +33,19 @@ export type ConnectionMode = (typeof modes)[number];
 export type RequestKind = ScheduledKind | "session";
 export type ScheduledKind = "quick" | "slow" | "large";
 
-/** How a pod is known, surest first: the sender's own choice, the app's header, the proxy's header or log, address and port, time alone. */
-export const podSources = ["choice", "header", "proxy", "tuple", "time"] as const;
+/** How a pod is known, surest first: the sender's own choice, the pod's own address that it was told to call, the app's header, the proxy's header or log, address and port, time alone. */
+export const podSources = ["choice", "address", "header", "proxy", "tuple", "time"] as const;
 
 /** One request of the load. Times are milliseconds on the run's clock (see clock.ts); every scheduled request has a record. */
 export interface RequestRecord {
   readonly id: number;
   /** When the schedule wanted it sent; latency counts from here. */
   readonly intended: number;
+  /**
+   * How much later than intended the load generator turned to it, milliseconds, where the generator's own stall made it late or had just
+   * ended: what it knew of pods and connections then was old.
+   */
+  readonly late?: number;
   /** When it was written to the socket. */
   readonly sent?: number;
   /** When it was complete or had failed. */

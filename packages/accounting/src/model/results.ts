@@ -61,6 +61,8 @@ const termination = z.object({
   lost: count,
   lostByCause: byCause,
   killed: z.boolean(),
+  /** Why it was still there then, as far as it was seen. */
+  killedBecause: z.exactOptional(z.string()),
   exitCode: z.exactOptional(z.int()),
   /** SIGKILL before the grace period was over, and why, if it is known: "OOMKilled". An orderly stop was impossible. */
   killedEarly: z.exactOptional(z.object({ after: duration, why: z.exactOptional(z.string()) })),
@@ -92,6 +94,8 @@ const remedy = z.object({
   description: z.string(),
   /** The program stopped by a Lameduck that it brought itself, under whatever else the remedy did. */
   ownLameduck: z.exactOptional(z.literal(true)),
+  /** The policy that decided, where it is another than the remedy's: options in the program's code win. */
+  ownPolicy: z.exactOptional(z.string()),
   /** Set when the remedy could not be run, with the reason; counts are then zero. */
   skipped: z.exactOptional(z.string()),
   /** Set when the run ended in the middle, with the reason; what came after that moment is not counted. */

@@ -41,7 +41,12 @@ export const podEvent = z.intersection(
     }),
     z.object({ type: z.literal("listener-closed"), port: z.int() }),
     /** SIGKILL at the end of the grace period. */
-    z.object({ type: z.literal("killed"), container }),
+    z.object({
+      type: z.literal("killed"),
+      container,
+      /** What was seen of the process just before, if anything was. */
+      because: z.exactOptional(z.string()),
+    }),
     z.object({
       type: z.literal("exited"),
       container,

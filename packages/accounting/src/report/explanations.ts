@@ -1,6 +1,6 @@
-import type { RemedyResult } from "../model/results.ts";
-import { few } from "../statistics.ts";
-import { whole } from "./figures.ts";
+import type { RemedyResult, Results } from "../model/results.ts";
+import { boundAfterNone, few } from "../statistics.ts";
+import { percent, testedOf, whole } from "./figures.ts";
 import { reservations } from "./reservations.ts";
 import { whyOf } from "./why.ts";
 
@@ -10,9 +10,33 @@ export function explanations(remedies: readonly RemedyResult[], more: readonly s
     "pods: terminated pods. lost: on new + on pooled connections. lost per pod: mean and 95 % interval; of fewer than " +
       `${few} pods mean and (least..most); after 0, the greatest share of pods that may lose anything (95 %). ` +
       "slow: answered more than 1 s late. hold: p50/p90/max until the pod stopped accepting. " +
-      "oracle: p50/max until the last sender stopped choosing the pod. `lameduck help C2` explains a cause.",
+      "oracle: p50/max until the last sender stopped choosing the pod. killed: by SIGKILL, when the grace period was over. " +
+      "`lameduck help WORD` explains a word or a cause (C2).",
     ...reservations(remedies),
     ...more,
+  ];
+}
+
+/** Shares of terminations that are worth knowing to be exceeded by no loss. */
+const worthwhile = [0.05, 0.01];
+
+/** After a bound such as `0 (<53%)`: how many rollouts give a better one, if none of them loses anything. */
+export function betterBounds({ tool, remedies, settings }: Results): string[] {
+  const { rollouts } = settings;
+  const bounds = remedies.flatMap((one) => (one.lostPerTermination.basis === "bound" ? [testedOf(one)] : []));
+  if (tool !== "lab" || typeof rollouts !== "number" || bounds.length === 0) return [];
+  const tested = Math.max(...bounds);
+  const pods = tested / rollouts;
+  const better = worthwhile
+    .filter((share) => boundAfterNone(tested) > share)
+    .map((share) => Math.ceil(Math.log(0.05) / Math.log(1 - share) / pods))
+    .map(
+      (times) =>
+        `--rollouts ${times} (${whole(times * pods)} pods) <${percent(boundAfterNone(times * pods))}`,
+    );
+  if (better.length === 0) return [];
+  return [
+    `0 (<${percent(boundAfterNone(tested))}) is the bound of ${whole(tested)} pods; without a loss ${better.join(", ")}.`,
   ];
 }
 

@@ -8,7 +8,8 @@ export function whole(n: number): string {
 
 /** The name of the row. */
 export function titleOf({ remedy, ownLameduck }: RemedyResult): string {
-  return ownLameduck ? `${remedy} (own lameduck)` : remedy;
+  if (!ownLameduck) return remedy;
+  return remedy === "nothing" ? "as shipped" : `${remedy} (own lameduck)`;
 }
 
 /** Seconds without their unit: "0.04", "3.2", "15.4". */

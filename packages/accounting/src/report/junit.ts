@@ -3,6 +3,7 @@ import { advice } from "./advice.ts";
 import { causesOf, type Wording } from "./explanations.ts";
 import { lostOf, testedOf, titleOf, whole } from "./figures.ts";
 import { element, escape } from "./html/markup.ts";
+import { overran, untestedBecause } from "./reservations.ts";
 import { heldAgainstPods, verdictOf } from "./verdict.ts";
 
 export interface JunitOptions {
@@ -14,7 +15,7 @@ export interface JunitOptions {
 }
 
 /**
- * The results as JUnit XML, which pipelines show: a test case per remedy. Lost requests are a failure, a termination of which nothing is
+ * The results as JUnit XML, which pipelines show: a test case per remedy. Lost requests and SIGKILL are a failure, a termination of which nothing is
  * known is an error, a remedy that could not be run is skipped.
  */
 export function junitReport(results: Results, options: JunitOptions = {}): string {
@@ -76,6 +77,7 @@ function outcomeOf(
       message: `${lostOf(result)} of ${whole(result.sent)} requests lost in ${whole(testedOf(result))} terminations`,
       text: whyText(result),
     };
+  if (result.killed > 0 && !allowLoss) return { kind: "failure", type: "overruns", message: overran(result) };
   if (verdictOf(result) === "untested" || untested > 0)
     return {
       kind: "error",
@@ -83,7 +85,9 @@ function outcomeOf(
       message:
         terminations === 0
           ? "no pod was terminated"
-          : `no load went through ${whole(Math.max(untested, result.sent === 0 ? terminations : 0))} of ${whole(terminations)} terminations`,
+          : result.each.some((one) => one.untested !== undefined)
+            ? `${whole(untested)} of ${whole(terminations)} terminations are untested: ${untestedBecause(result)}`
+            : `no load went through ${whole(Math.max(untested, result.sent === 0 ? terminations : 0))} of ${whole(terminations)} terminations`,
     };
   return undefined;
 }

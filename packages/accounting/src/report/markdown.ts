@@ -1,12 +1,13 @@
 import type { RemedyResult, Results } from "../model/results.ts";
 import { advice } from "./advice.ts";
 import { columns, texts } from "./columns.ts";
-import { causesOf, explanations, type Wording } from "./explanations.ts";
+import { betterBounds, causesOf, explanations, type Wording } from "./explanations.ts";
 import { titleOf, whole } from "./figures.ts";
 import { verdictOf } from "./verdict.ts";
 
 /** The comparison for the summary of a pipeline or a comment on a change (GitHub's and GitLab's dialect). */
-export function markdownReport({ tool, remedies }: Results, instead?: Wording): string {
+export function markdownReport(results: Results, instead?: Wording): string {
+  const { tool, remedies } = results;
   const [first, ...others] = columns;
   const heads = [instead?.title ?? first?.title ?? "", ...others.map(({ title }) => title)];
   const rule = columns.map(({ align }) => (align === "right" ? "---:" : "---"));
@@ -18,7 +19,9 @@ export function markdownReport({ tool, remedies }: Results, instead?: Wording): 
     "",
     ...[heads, rule, ...rows].map(row),
     "",
-    ...explanations(remedies, instead?.notes).map((note) => `- ${inline(note)}`),
+    ...explanations(remedies, [...betterBounds(results), ...(instead?.notes ?? [])]).map(
+      (note) => `- ${inline(note)}`,
+    ),
     ...remedies.filter(({ lost }) => lost > 0).flatMap(why),
   ].join("\n")}\n`;
 }

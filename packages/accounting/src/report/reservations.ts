@@ -1,5 +1,6 @@
 import { tally } from "../terminations.ts";
 import type { RemedyResult } from "../model/results.ts";
+import { count } from "../words.ts";
 import { seconds, titleOf, whole } from "./figures.ts";
 
 /** What has to be known beside the figures of a comparison, a sentence each. */
@@ -11,7 +12,10 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
       said.push(`${one.remedy} was not finished: ${one.interrupted}; what came later is not counted`);
     if (one.skipped !== undefined) said.push(`${one.remedy} was skipped: ${one.skipped}`);
     if (one.ownLameduck)
-      said.push(`${titleOf(one)}: the program brings Lameduck itself, which decided when its pods stopped.`);
+      said.push(
+        `${titleOf(one)}: the program brings Lameduck itself, which decided when its pods stopped` +
+          `${one.ownPolicy === undefined ? "" : `, by its own settings (policy ${one.ownPolicy})`}.`,
+      );
     if (one.untested)
       said.push(
         `${one.remedy}: ${whole(one.untested)} of ${whole(one.terminations)} terminations ${one.untested === 1 ? "is" : "are"} untested ` +
@@ -28,20 +32,42 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
           "a deletion without grace, or somebody on the node.",
       );
     }
+    if (one.killed > 0) said.push(`${one.remedy}: ${overran(one)}`);
     if (cut > 0)
       said.push(
         `${one.remedy}: ${whole(cut)} more were cut by senders themselves, which no pod can prevent.`,
       );
-    if (one.notSent > 0)
+    const steady = one.lostByCause.C12 ?? 0;
+    if (steady > 0)
       said.push(
-        `${one.remedy}: ${whole(one.notSent)} of ${whole(one.sent + one.notSent)} scheduled requests were not sent ` +
+        `${one.remedy}: ${whole(steady)} of ${whole(one.sent)} requests failed in a way that was as frequent before the first deletion (C12): ` +
+          "no termination is charged with them.",
+      );
+    const { STALLED: stalled = 0 } = one.notSentBecause;
+    if (stalled > 0)
+      said.push(
+        `${one.remedy}: the load generator itself stalled. ${count(stalled, "request")} that it sent late for that failed. A sender on time ` +
+          "might have chosen another pod, so they count as not sent (C10). A lower --rps, or a machine with less to do, gives a clear result.",
+      );
+    if (one.notSent > stalled)
+      said.push(
+        `${one.remedy}: ${whole(one.notSent - stalled)} of ${whole(one.sent + one.notSent)} scheduled requests were not sent ` +
           `(${reasons(one)}): the load was lighter than asked for, and so may the losses be.`,
       );
     return said;
   });
 }
 
-function untestedBecause({ each }: RemedyResult): string {
+/** How many terminations were killed when their grace period was over, and what was seen of one. */
+export function overran({ killed, terminations, each }: RemedyResult): string {
+  const one = each.find(({ killedBecause }) => killedBecause !== undefined);
+  const grace = each.find((each) => each.killed)?.grace ?? 0;
+  const which = `${whole(killed)} of ${whole(terminations)} terminations overran the grace period of ${seconds(grace)} s and ended by SIGKILL`;
+  if (!one) return `${which}.`;
+  return `${which}. ${one.pod}: ${one.killedBecause}.`;
+}
+
+export function untestedBecause({ each }: RemedyResult): string {
   const because = tally(each.flatMap(({ untested }) => untested ?? []));
   return Object.entries(because)
     .map(([reason, times = 0]) => (Object.keys(because).length === 1 ? reason : `${whole(times)}: ${reason}`))
@@ -50,6 +76,7 @@ function untestedBecause({ each }: RemedyResult): string {
 
 function reasons({ notSentBecause }: RemedyResult): string {
   return Object.entries(notSentBecause)
+    .filter(([reason]) => reason !== "STALLED")
     .map(([reason, times]) => `${whole(times)} ${reason}`)
     .join(", ");
 }

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import type { RemedyResult, Results } from "../model/results.ts";
 import { columns, texts } from "./columns.ts";
-import { causesOf, explanations, type Wording } from "./explanations.ts";
+import { betterBounds, causesOf, explanations, type Wording } from "./explanations.ts";
 import { whole } from "./figures.ts";
 import { grid, wrap, type Cell } from "./grid.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
@@ -32,7 +32,7 @@ export function comparisonText(results: Results, options: TextOptions = {}): str
   const paint: Paint = (colour, text) => (stream ? styleText(colour, text, { stream }) : text);
   return [
     ...table(results.remedies, paint, width, instead?.title),
-    ...notes(results.remedies, width, instead?.notes),
+    ...notes(results.remedies, width, [...betterBounds(results), ...(instead?.notes ?? [])]),
     ...why(results.remedies, paint, width),
     "",
     ...wrap(instead?.conclusion ?? advice(results.remedies), width, "", ""),
@@ -51,7 +51,7 @@ function table(remedies: readonly RemedyResult[], paint: Paint, width: number, t
   return [paint("bold", head!), paint("dim", rule!), ...body];
 }
 
-function notes(remedies: readonly RemedyResult[], width: number, more?: readonly string[]): string[] {
+function notes(remedies: readonly RemedyResult[], width: number, more: readonly string[]): string[] {
   return ["", ...explanations(remedies, more).flatMap((note) => wrap(note, width, "", "  "))];
 }
 

@@ -1,3 +1,4 @@
+import { ofNoPod } from "../causes/cause.ts";
 import type { RemedyResult } from "../model/results.ts";
 
 /**
@@ -18,13 +19,13 @@ export function verdictOf(result: RemedyResult): Verdict {
   return result.killed > 0 ? "overruns" : "no loss";
 }
 
-/** What is held against the pods: what senders cut by themselves is not, for no remedy can keep it. */
+/** What is held against the pods: not what senders cut by themselves, nor what fails at all times. No remedy can keep it. */
 export function heldAgainstPods({ lostRequests }: RemedyResult): {
   lost: number;
   lostNew: number;
   lostPooled: number;
 } {
-  const own = lostRequests.filter((lost) => lost.cause !== "proxy");
+  const own = lostRequests.filter((lost) => !ofNoPod.has(lost.cause));
   const lostPooled = own.filter((lost) => lost.mode === "pooled").length;
   return { lost: own.length, lostNew: own.length - lostPooled, lostPooled };
 }

@@ -9,12 +9,15 @@ import { meanings } from "./meanings.ts";
 /** `lameduck help`: commands, and what every error code means. */
 export function help(): Command {
   return new Command("help")
-    .description("Explain a command, an error code, a cause of loss or a rule of the audit.")
-    .argument(
-      "[topic]",
-      "a command, an error code such as LAMEDUCK_NO_KUBECONFIG, a cause of loss such as C2, a rule such as no-lame-duck, or `codes` to list all error codes",
+    .description(
+      "Explain a command, an error code, a word of a report, a cause of loss or a rule of the audit.",
     )
-    .action((topic: string | undefined, _options: unknown, { parent }: Command) => {
+    .argument(
+      "[topic...]",
+      "a command, an error code such as LAMEDUCK_NO_KUBECONFIG, a word such as oracle, a cause of loss such as C2, a rule such as no-lame-duck, or `codes` to list all error codes",
+    )
+    .action((words: readonly string[], _options: unknown, { parent }: Command) => {
+      const topic = words.length === 0 ? undefined : words.join(" ");
       const command = topic === undefined ? parent : parent?.commands.find((one) => one.name() === topic);
       if (command) command.outputHelp();
       else
@@ -33,6 +36,15 @@ function causeText(topic: string): string | undefined {
   return section && `${section.trim()}\n\n${withAddresses("More: docs/causes.md")}\n`;
 }
 
+/** A word of reports, as their page explains it. "sleep-5" is a sleep-N. */
+function wordText(topic: string): string | undefined {
+  const plain = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]+/g, " ");
+  const wanted = plain(topic.replace(/^(sleep-)\d+$/i, "$1N"));
+  const [, ...sections] = pageText("words.md").split(/^### /m);
+  const section = sections.find((one) => plain(one.split("\n", 1)[0] ?? "") === wanted);
+  return section && `${withAddresses(section.trim())}\n\n${withAddresses("More: docs/words.md")}\n`;
+}
+
 /** A rule of the audit, as its page explains it, without the examples. */
 function ruleText(topic: string): string | undefined {
   const page = `audit/${topic}.md`;
@@ -42,7 +54,7 @@ function ruleText(topic: string): string | undefined {
 
 /** @throws {CliError} where there is no such topic. */
 export function explain(topic: string): string {
-  const text = causeText(topic) ?? ruleText(topic);
+  const text = causeText(topic) ?? wordText(topic) ?? ruleText(topic);
   if (text !== undefined) return text;
   const name = topic.toUpperCase().replaceAll(/[\s-]+/g, "_");
   const code = name.startsWith("LAMEDUCK_") ? name : `LAMEDUCK_${name}`;
@@ -51,7 +63,7 @@ export function explain(topic: string): string {
     throw new CliError(
       "LAMEDUCK_UNKNOWN_TOPIC",
       "lameduck help",
-      `"${topic}" is no command, no error code, no cause of loss and no rule of the audit`,
+      `"${topic}" is no command, no error code, no cause of loss, no word of reports (docs/words.md) and no rule of the audit`,
     );
   const lines = remedies.map(({ of, remedy }) => `  ${remedies.length > 1 ? `${of}: ` : ""}${remedy}.`);
   const exitCode = exitCodeOfError(code);

@@ -71,6 +71,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_IN_CLUSTER_URL: "The pods of the load cannot reach the URL from inside the cluster.",
   LAMEDUCK_KUBECONFIG_INVALID:
     "The kubeconfig is no YAML, or one of its entries is incomplete or contradictory.",
+  LAMEDUCK_LOOPBACK_ONLY:
+    "The program listens on 127.0.0.1 or ::1 only. Nothing outside its pod reaches it there, in the lab as in a cluster.",
   LAMEDUCK_MANIFEST_ALIASES: "A YAML document has so many aliases that reading it could exhaust memory.",
   LAMEDUCK_MANIFEST_EMPTY: "The file contains no workload.",
   LAMEDUCK_MANIFEST_INVALID: "A field of the manifest has the wrong kind of value.",
@@ -89,6 +91,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_MISSING_OPTION: "An option that the policy needs is missing, or an option lacks its value.",
   LAMEDUCK_MOUNT_MISSING: "The manifest mounts a volume, and mounts are not possible here.",
   LAMEDUCK_NETWORK_FAILED: "The network namespaces of the lab could not be set up.",
+  LAMEDUCK_NEVER_WORKED:
+    "No request was answered as it should be before the rollout began, such as 401 to each. What is lost in a rollout cannot be told then, so none began.",
   LAMEDUCK_NOT_A_SERVER: "lameduck() was given something that is no server.",
   LAMEDUCK_NOT_CONFIRMED: "The rollout was not confirmed, so nothing was done.",
   LAMEDUCK_NOT_READY: "The operator was installed, but its replicas did not become ready in time.",

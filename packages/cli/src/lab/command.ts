@@ -12,7 +12,10 @@ export function labCommand(exit: (code: number) => void): Command {
       .description(
         "Roll servers on this machine under load, with and without remedies, and account for every lost request.",
       )
-      .argument("[command...]", "the server and its arguments, after --; without one, a bundled sample"),
+      .argument(
+        "[command...]",
+        "the server and its arguments, after --; without one, the manifest's, or a bundled sample",
+      ),
   );
   return command.action(async (argv: string[], options: LabOptions) => {
     // Mistakes are reported before a namespace is entered. Standard input can be read only once: inside.

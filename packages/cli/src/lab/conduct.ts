@@ -9,15 +9,18 @@ import type { LabOptions } from "./options.ts";
 
 /** Runs the comparison, shows it, and returns the exit code. What has been measured is kept, however it ends. */
 export async function conduct(settings: LabSettings, options: LabOptions): Promise<number> {
-  const interrupt = catchInterrupt();
-  const startedAt = new Date();
   const progress = new Progress();
+  const interrupt = catchInterrupt(() =>
+    progress.say("ending: what was measured is kept; once more ends at once"),
+  );
+  const startedAt = new Date();
   const measured: RemedyResult[] = [];
   let failure: unknown;
   try {
     const hooks = {
       onNetwork: introduce(settings, progress),
       onProgress: (state: LabProgress) => show(state, settings, measured.length, progress),
+      onNote: (line: string) => progress.say(`note: ${line}`),
       signal: interrupt.signal,
     };
     for await (const result of runLab(settings, hooks)) measured.push(result);
@@ -38,8 +41,9 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     settings: described(settings),
     remedies: [
       ...measured,
+      // A run that came to its end has left out what says nothing more.
       ...settings.remedies
-        .slice(measured.length)
+        .slice(failure === undefined ? Infinity : measured.length)
         .map(({ name, description }) =>
           skippedRemedy(name, description, "the run ended before it was measured"),
         ),
@@ -88,7 +92,8 @@ function described(settings: LabSettings): Record<string, unknown> {
     warmUp,
     senders: senders.map(({ name, kind }) => ({ name, kind })),
     propagation: { name: propagation.name, source: propagation.source },
-    load,
+    // Headers and bodies may be secrets.
+    load: { ...load, headers: undefined, body: undefined, message: undefined },
   };
 }
 

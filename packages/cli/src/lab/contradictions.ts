@@ -1,5 +1,6 @@
 import { badOption } from "../errors.ts";
 import { flagOf } from "../options.ts";
+import { requestFlags } from "../request-options.ts";
 import type { LabOptions } from "./options.ts";
 
 type Name = keyof LabOptions;
@@ -21,7 +22,7 @@ const incomplete: readonly (readonly [Name, Name])[] = [
 const ofCommands: readonly Name[] = ["port", "readyPath"];
 
 /** The bundled server has paths of its own, and its answers are checked. */
-const ofOwnServers: readonly Name[] = ["path", "slowPath", "largePath", "readyPath"];
+const ofOwnServers: readonly Name[] = ["path", "slowPath", "largePath", "readyPath", ...requestFlags];
 
 /** What has no meaning where pods share this machine's network and files. */
 const ofNamespaces: readonly Name[] = ["allow", "writable"];

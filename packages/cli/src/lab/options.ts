@@ -7,9 +7,10 @@ import { exitCodesOfRuns } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { addOutputOptions, type OutputOptions } from "../outputs.ts";
 import { number, whole } from "../options.ts";
+import { addRequestOptions, type RequestFlags } from "../request-options.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
-export interface LabOptions extends OutputOptions {
+export interface LabOptions extends OutputOptions, RequestFlags {
   readonly file?: string;
   readonly compare?: boolean;
   readonly remedies?: string;
@@ -39,7 +40,10 @@ export interface LabOptions extends OutputOptions {
 
 export function addLabOptions(command: Command): Command {
   command
-    .option("-f, --file <manifest>", "manifest to roll: a Deployment, StatefulSet or Pod, with its Service")
+    .option(
+      "-f, --file <manifest>",
+      "manifest to roll: a Deployment, StatefulSet or Pod, with its Service; a command after -- runs instead of its image",
+    )
     .option("--compare", `run the usual remedies side by side: ${usualRemedies.join(", ")}`)
     .option(
       "--remedies <names>",
@@ -72,7 +76,8 @@ export function addLabOptions(command: Command): Command {
       new Option("--protocol <name>", "protocol that the server speaks (docs/protocols.md)")
         .choices(loadProtocols)
         .default("http"),
-    )
+    );
+  addRequestOptions(command)
     .option(
       "--senders <list>",
       `senders and how many of each, as KIND:NUMBER,KIND:NUMBER; kinds: ${senderKinds.join(", ")} (default: l4:2,l7:1,client:1; without l7 if the protocol is not http)`,
@@ -153,6 +158,8 @@ Examples:
   $ lameduck lab -- node server.js
   $ lameduck lab --compare --html report.html -- node server.js
   $ lameduck lab --protocol grpc --path /shop.Cart/Get -- node server.js
+  $ lameduck lab --path /orders -H 'content-type: application/json' --body '{"n":1}' -- node server.js
+  $ lameduck lab -f deployment.yaml -- node server.js
   $ lameduck lab -f deployment.yaml --senders haproxy:1,l4:3 --propagation 1s..10s
   $ lameduck lab --remedies sleep-5,adaptive --rollouts 25 --rps 1000
 

@@ -11,10 +11,11 @@ import {
   type Remedy,
 } from "@lameduck/stage";
 import { manifestFromCommand, type Workload, readManifest } from "@lameduck/manifests";
-import { parsePropagation, type LoadOptions } from "@lameduck/load";
+import { parseLoad, parsePropagation, type LoadOptions } from "@lameduck/load";
 import { badOption, CliError } from "../errors.ts";
 import { textOf } from "../input.ts";
 import { checkOutputs } from "../outputs.ts";
+import { requestOf } from "../request-options.ts";
 import { mustAgree } from "./contradictions.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
@@ -28,30 +29,32 @@ const longestWait = 90;
 
 /** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
 export async function labSettings(options: LabOptions, command: readonly string[]): Promise<LabSettings> {
-  if (options.file !== undefined && command.length > 0)
-    throw badOption("--file", "goes without a command: the manifest has one");
   checkOutputs(options);
   const sample = options.file === undefined && command.length === 0;
   mustAgree(options, sample);
   const workload = adjusted(
-    options.file === undefined ? fromCommand(options, command) : await readWorkload(options.file),
+    options.file === undefined ? fromCommand(options, command) : await readWorkload(options.file, command),
     options,
   );
   mustLeavePorts(options, workload);
-  const app = appOf(workload, sample);
+  const app = appOf(workload, sample, command[0]);
+  const warmUp = parseDuration(options.warmUp, "--warm-up");
+  const asked = load(options, sample);
+  parseLoad(asked);
   return {
     workload,
     app,
     remedies: chosenRemedies(options, sample),
+    asked: (options.remedies ?? options.policy) !== undefined,
     rollouts: options.rollouts,
     senders: parseSenders(
       options.senders ?? (options.protocol === "http" ? "l4:2,l7:1,client:1" : "l4:3,client:1"),
     ),
     propagation: parsePropagation(options.propagation, "--propagation"),
-    load: load(options, sample),
+    load: asked,
     seed: options.seed,
     ...(options.env ? { env: options.env } : {}),
-    warmUp: parseDuration(options.warmUp, "--warm-up"),
+    warmUp,
   };
 }
 
@@ -93,8 +96,8 @@ function mustLeavePorts({ allow = [] }: LabOptions, { template }: Workload): voi
   if (taken) throw badOption("--allow", `port ${taken.port} is one that the pod itself listens on`);
 }
 
-function appOf({ template }: Workload, sample: boolean): App {
-  const program = basename(template.containers[0]?.command[0] ?? "");
+function appOf({ template }: Workload, sample: boolean, given?: string): App {
+  const program = basename(given ?? template.containers[0]?.command[0] ?? "");
   return {
     kind: sample ? "sample" : program === "node" ? "node" : "other",
     program,
@@ -129,6 +132,9 @@ function load(options: LabOptions, sample: boolean): LoadOptions {
   const slowPath = options.slowPath ?? (sample ? "/slow" : undefined);
   const largePath = options.largePath ?? (sample ? "/large" : undefined);
   return {
+    ...requestOf(options),
+    // A status that comes for the first time in a rollout is a consequence of it.
+    learn: options.warmUp,
     protocol: options.protocol,
     rate: options.rps,
     pooledShare: options.pooled,
@@ -156,10 +162,10 @@ function builtInit(): { init?: string } {
   }
 }
 
-/** The workload of a manifest; `-` is stdin. */
-async function readWorkload(file: string): Promise<Workload> {
+/** The workload of a manifest; `-` is stdin. A command takes the place of its image. */
+async function readWorkload(file: string, command: readonly string[]): Promise<Workload> {
   const text = await textOf(file).catch((error: unknown) => {
     throw badOption(`--file ${file}`, fileProblem(error));
   });
-  return readManifest(text, file);
+  return readManifest(text, file, command.length > 0 ? command : undefined);
 }

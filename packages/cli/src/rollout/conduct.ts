@@ -45,6 +45,10 @@ export async function conduct(request: RolloutRequest, options: RolloutOptions):
       signal: interrupt.signal,
     });
     progress.done();
+    if (run.outcome.kind === "failed" && !run.begun) {
+      progress.say("nothing was changed");
+      throw run.outcome.error;
+    }
     const { target } = settings;
     return publish(run, { request, options, target, startedAt, interrupted: interrupt.exitCode });
   } catch (error) {
@@ -98,6 +102,7 @@ async function prepare(
     load: loadOf({ client, request, options, target, opened, say: (line) => progress.say(line), signal }),
     warmUp: request.warmUp,
     settle: request.settle,
+    requestTimeout: request.requestTimeout,
     timeout: request.timeout,
   };
 }

@@ -47,6 +47,7 @@ export function loadOf(parts: LoadParts): RolloutSettings["load"] {
           clock,
           files: requests,
           learn,
+          ...(options.expectStatus === undefined ? {} : { meant: options.expectStatus }),
           ...(requestsZone === undefined ? {} : { zone: requestsZone }),
         }),
       );

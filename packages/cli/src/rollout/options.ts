@@ -3,10 +3,11 @@ import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/load";
 import { exitCodesOfRuns } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { addOutputOptions, type OutputOptions } from "../outputs.ts";
+import { addRequestOptions, type RequestFlags } from "../request-options.ts";
 import { collect, contextOption, kubeconfigOption, number, whole } from "../options.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
-export interface RolloutOptions extends OutputOptions {
+export interface RolloutOptions extends OutputOptions, RequestFlags {
   readonly namespace?: string;
   readonly context?: string;
   readonly kubeconfig?: string;
@@ -21,9 +22,6 @@ export interface RolloutOptions extends OutputOptions {
   readonly pods?: number | "all";
   readonly url?: readonly string[];
   readonly protocol?: LoadProtocol;
-  readonly header?: readonly string[];
-  readonly method?: string;
-  readonly bodyFile?: string;
   readonly caFile?: string;
   readonly insecure?: boolean;
   readonly inCluster?: boolean;
@@ -65,14 +63,8 @@ export function addRolloutOptions(command: Command): Command {
       new Option("--protocol <name>", "protocol of the URLs (default: by the URL's scheme)").choices(
         loadProtocols,
       ),
-    )
-    .option(
-      "-H, --header <'name: value'>",
-      "header of every request, or @FILE with one header per line; may be repeated",
-      collect,
-    )
-    .option("--method <name>", "method of every request (default: GET)")
-    .option("--body-file <file>", "file with the body of every request, for a --method that has a body")
+    );
+  addRequestOptions(command)
     .option(
       "--ca-file <file>",
       "trusted certificate authorities (PEM) for https:// and wss:// URLs, instead of those of Node",

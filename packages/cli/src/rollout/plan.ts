@@ -39,10 +39,12 @@ function loadLines({ routes, reference, bounds }: RolloutRequest, options: Rollo
 }
 
 /** "POST, body of body.json, header authorization": no value, it may be a secret. */
-function requestWords({ method = "GET", bodyFile, header = [], protocol }: RolloutOptions): string {
+function requestWords({ method, body, bodyFile, header = [], protocol }: RolloutOptions): string {
+  const verb = method?.toUpperCase() ?? ((body ?? bodyFile) === undefined ? "GET" : "POST");
   const names = header.map((text) => text.split(":")[0]?.toLowerCase() ?? "");
   return [
-    protocol === undefined ? method.toUpperCase() : `${protocol}, ${method.toUpperCase()}`,
+    protocol === undefined ? verb : `${protocol}, ${verb}`,
+    ...(body === undefined ? [] : ["a body"]),
     ...(bodyFile === undefined ? [] : [`body of ${bodyFile}`]),
     ...(names.length === 0 ? [] : [`header ${names.join(", ")}`]),
   ].join(", ");

@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
 import { parseDuration } from "@lameduck/drain";
-import { fileProblem } from "@lameduck/drain/common";
 import { checkInClusterOptions, parseRoutes, parseZone, type Route, type RouteManner } from "@lameduck/load";
 import { clusterConnection, type ClusterConnection } from "@lameduck/kube";
 import {
@@ -17,6 +15,7 @@ import {
 import { badOption } from "../errors.ts";
 import { checkOutputs } from "../outputs.ts";
 import { flagOf } from "../options.ts";
+import { contentOf, requestFlags, requestOf } from "../request-options.ts";
 import { loadBounds, type LoadBounds } from "./bounds.ts";
 import type { RolloutOptions } from "./options.ts";
 
@@ -43,7 +42,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
   parseTarget(target, options.namespace ?? "default");
   const routes = parseRoutes(options.url ?? [], mannerOf(options));
   if (routes.length === 0)
-    for (const name of ["header", "method", "bodyFile", "caFile", "insecure"] as const)
+    for (const name of [...requestFlags, "caFile", "insecure"] as const)
       if (options[name] !== undefined) throw badOption(flagOf(name), "goes with --url only");
   if (routes.length > 0 && options.requests) throw badOption("--requests", "cannot be given with --url");
   // The file is read after the rollout; a wrong time zone is reported before.
@@ -82,38 +81,13 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
 
 /** The form of every request, and the trusted certificates. */
 function mannerOf(options: RolloutOptions): RouteManner {
-  const { protocol, header, method, bodyFile, caFile, insecure } = options;
+  const { protocol, caFile, insecure } = options;
   if (insecure && caFile !== undefined) throw badOption("--ca-file", "cannot be given with --insecure");
-  const headers = header?.flatMap((text) =>
-    text.startsWith("@") ? linesOf("--header", text.slice(1)) : [text],
-  );
-  const body = bodyFile === undefined ? undefined : contentOf("--body-file", bodyFile).toString("base64");
-  const request = {
-    ...(method === undefined ? {} : { method }),
-    ...(headers === undefined ? {} : { headers }),
-    ...(body === undefined ? {} : { body }),
-  };
   const tls = {
     ...(insecure ? { verify: false } : {}),
     ...(caFile === undefined ? {} : { ca: contentOf("--ca-file", caFile).toString("utf8") }),
   };
-  return { ...(protocol === undefined ? {} : { protocol }), request, tls };
-}
-
-/** What is secret stands in a file better than in a list of processes. */
-function linesOf(option: string, file: string): string[] {
-  return contentOf(option, file)
-    .toString("utf8")
-    .split(/\r?\n/)
-    .filter((line) => line !== "");
-}
-
-function contentOf(option: string, file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw badOption(`${option} ${file}`, fileProblem(error));
-  }
+  return { ...(protocol === undefined ? {} : { protocol }), request: requestOf(options), tls };
 }
 
 type Chosen = (reference: TargetReference) => Action;

@@ -5,13 +5,16 @@ import type { Progress } from "./protocol.ts";
 import type { RecordTable } from "./records.ts";
 import { Schedule } from "./schedule.ts";
 import type { LoadSender } from "./sender.ts";
+import { Trials, type Trial } from "./trials.ts";
 import { StatusClasses } from "@lameduck/accounting";
 
 /** How often deadlines are looked at, milliseconds: a time-out is that much late at most. */
 const deadlineStep = 10;
 
-/** Lateness at the end of the load that is the timer's or one busy moment's, milliseconds. */
+/** Lateness that is the timer's or one busy moment's, milliseconds. A longer pause of the event loop is a stall. */
 const tolerated = 100;
+/** After a stall: until what has come meanwhile is read, of the senders' news and of connections that have ended. Milliseconds. */
+const catchingUp = 50;
 
 /**
  * Requests fired before the event loop turns again: after a stall of the machine answers are read between the ones that are overdue. Fired
@@ -29,6 +32,7 @@ export class LoadEngine {
   readonly #connecting: Deadlines;
   readonly #answering: Deadlines;
   readonly #classes: readonly (StatusClasses | undefined)[];
+  readonly #trials: Trials;
   #start = 0;
   #timer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
@@ -38,6 +42,8 @@ export class LoadEngine {
   #lost = 0;
   #notSent = 0;
   #drained: (() => void) | undefined;
+  #turned = Infinity;
+  #upToDateFrom = 0;
 
   constructor(options: {
     plan: LoadPlan;
@@ -51,6 +57,7 @@ export class LoadEngine {
     this.#senders = options.senders;
     this.#table = options.table;
     this.#now = options.now;
+    this.#trials = new Trials(options.plan.meantStatuses);
     this.#schedule = new Schedule(options.plan, options.weights, options.seed);
     this.#connecting = new Deadlines(options.plan.connectTimeout);
     this.#answering = new Deadlines(options.plan.timeout);
@@ -69,21 +76,29 @@ export class LoadEngine {
     };
   }
 
+  get trials(): readonly Trial[] {
+    return this.#trials.all;
+  }
+
   /** @returns when the schedule's time began. */
   begin(): number {
     this.#start = this.#now();
+    this.#turned = this.#start;
     this.#deadlineTimer = setInterval(() => this.#expire(), deadlineStep);
     this.#fire();
     return this.#start;
   }
 
-  /** No more requests; resolves when every one has ended, at the latest with the last time-out. */
-  async stop(): Promise<void> {
+  /**
+   * No more requests; resolves when every one has ended, at the latest with the last time-out. `abandon` waits for none: those under way
+   * have no record.
+   */
+  async stop(abandon = false): Promise<void> {
     clearTimeout(this.#timer);
     clearImmediate(this.#immediate);
     this.#abandonLate();
-    this.#fireDue(Infinity);
-    if (this.#finished < this.#due)
+    if (!abandon) this.#fireDue(Infinity);
+    if (this.#finished < this.#due && !abandon)
       await new Promise<void>((resolve) => {
         this.#drained = resolve;
       });
@@ -99,6 +114,7 @@ export class LoadEngine {
 
   #fireDue(most: number): void {
     const now = this.#now();
+    this.#noteTurn(now);
     for (let sent = 0; sent < most && this.#start + this.#schedule.due <= now; sent++) this.#send(now);
   }
 
@@ -109,13 +125,21 @@ export class LoadEngine {
     this.#senders[exchange.record.sender]?.send(exchange);
   }
 
+  /** The event loop turns at least with every look at deadlines. */
+  #noteTurn(now: number): void {
+    if (now - this.#turned > tolerated) this.#upToDateFrom = now + catchingUp;
+    this.#turned = now;
+  }
+
   #take(fired: number): Exchange {
     const slot = this.#schedule.take();
     this.#due++;
+    this.#trials.due(slot);
     return new Exchange({
       row: this.#table.begin(),
       intended: this.#start + slot.at,
       fired,
+      late: fired < this.#upToDateFrom || fired - (this.#start + slot.at) > tolerated,
       mode: slot.mode,
       kind: slot.kind,
       sender: slot.sender,
@@ -152,6 +176,7 @@ export class LoadEngine {
     const { record } = exchange;
     this.#table.write(exchange.row, record);
     this.#finished++;
+    this.#trials.end(record);
     if (record.outcome === "not-sent") this.#notSent++;
     else if (record.outcome !== "ok") this.#lost++;
     if (this.#finished === this.#due) this.#drained?.();
@@ -169,6 +194,9 @@ export class LoadEngine {
 
   #expire(): void {
     const now = this.#now();
+    this.#noteTurn(now);
+    // What was answered during a stall is still to be read.
+    if (now < this.#upToDateFrom) return;
     this.#connecting.expire(now, (exchange) => exchange.record.sent === undefined);
     this.#answering.expire(now, () => true);
   }

@@ -43,7 +43,7 @@ export class Generator {
         this.#begin();
         break;
       case "stop":
-        void this.#stop();
+        void this.#stop(message.abandon);
         break;
     }
   }
@@ -91,7 +91,7 @@ export class Generator {
     if (!engine) return;
     this.#send({ type: "begun", at: engine.begin() });
     this.#progress = setInterval(
-      () => this.#send({ type: "progress", progress: engine.progress }),
+      () => this.#send({ type: "progress", progress: engine.progress, trials: engine.trials }),
       progressPeriod,
     );
     this.#records = setInterval(() => this.#tellRecords(), recordsPeriod);
@@ -101,10 +101,10 @@ export class Generator {
     for (const news of this.#table.news()) this.#send({ type: "records", ...news });
   }
 
-  async #stop(): Promise<void> {
+  async #stop(abandon?: boolean): Promise<void> {
     const engine = this.#engine;
     if (!engine) return;
-    await engine.stop();
+    await engine.stop(abandon);
     clearInterval(this.#progress);
     clearInterval(this.#records);
     for (const sender of this.#senders.values()) sender.stop();
@@ -115,6 +115,7 @@ export class Generator {
       type: "done",
       names: this.#table.names,
       progress: engine.progress,
+      trials: engine.trials,
       lateness: { p50: at(0.5), p99: at(0.99), max: at(1) },
     });
   }

@@ -3,6 +3,7 @@ import type { Change } from "../senders/view.ts";
 import type { DecidingSpec } from "../senders/spec.ts";
 import type { LoadPlan } from "../plan.ts";
 import type { RecordNews } from "./records.ts";
+import type { Trial } from "./trials.ts";
 
 /** A sender as the generator sees it: one that decides here, or the address of a proxy. */
 export type GeneratorSender = { readonly name: string; readonly weight: number; readonly spacing: number } & (
@@ -29,7 +30,8 @@ export type ToGenerator =
     }
   | { readonly type: "change"; readonly change: Change }
   | { readonly type: "begin" }
-  | { readonly type: "stop" };
+  /** `abandon`: without waiting for what is under way. */
+  | { readonly type: "stop"; readonly abandon?: boolean };
 
 /** Live counts. */
 export interface Progress {
@@ -46,11 +48,12 @@ export type FromGenerator =
   | { readonly type: "ready" }
   | { readonly type: "begun"; readonly at: number }
   | { readonly type: "event"; readonly event: SenderEvent }
-  | { readonly type: "progress"; readonly progress: Progress }
+  | { readonly type: "progress"; readonly progress: Progress; readonly trials: readonly Trial[] }
   | ({ readonly type: "records" } & RecordNews)
   | {
       readonly type: "done";
       readonly names: readonly string[];
       readonly progress: Progress;
+      readonly trials: readonly Trial[];
       readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
     };

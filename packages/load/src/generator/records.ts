@@ -7,12 +7,14 @@ const noRetries = 255;
 /** Columns of names are 16 bits wide; pods and errors are some hundreds, and what claims to be a pod's name may be anything. */
 const mostNames = 60_000;
 
-type Known = Required<Omit<RequestRecord, "id" | "sender" | "elsewhere">>;
+type Known = Required<Omit<RequestRecord, "id" | "sender" | "elsewhere" | "late">>;
 
 /** What is known of a request when it has ended; times on the run's clock. */
 export type Finished = { -readonly [Field in keyof Known]: RequestRecord[Field] } & {
   /** When the generator turned to it: later than intended only if the generator itself was late. */
   fired: number | undefined;
+  /** A stall of the generator made it late, or had just ended. */
+  late: boolean;
   /** Index of the sender. */
   sender: number;
 };
@@ -92,7 +94,7 @@ export class RecordTable {
     chunk.small[at++] = outcomes.indexOf(record.outcome);
     chunk.small[at++] = sources.indexOf(record.podKnownBy);
     chunk.small[at++] = record.reused ? 1 : 0;
-    chunk.small[at++] = record.endedBySender ? 1 : 0;
+    chunk.small[at++] = (record.endedBySender ? 1 : 0) | (record.late ? 2 : 0);
     chunk.small[at] = record.retries ?? noRetries;
     at = index * namesPerRow;
     chunk.names[at++] = record.sender;
@@ -170,8 +172,14 @@ function readRecord(
     error: text(2),
     received: chunk.received[index]!,
     retries: retries === noRetries ? undefined : retries,
-    endedBySender: small(5) === 1 || undefined,
+    endedBySender: (small(5) & 1) === 1 || undefined,
+    late: (small(5) & 2) === 0 ? undefined : lateBy(time(0)!, time(1)),
   });
+}
+
+/** Milliseconds. */
+export function lateBy(intended: number, fired = intended): number {
+  return Math.max(0, Math.round(fired - intended));
 }
 
 /** How late the generator itself was, milliseconds, over all rows that were fired. */

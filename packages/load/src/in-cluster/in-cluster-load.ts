@@ -12,6 +12,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { LoadCounts, LoadSeen, LoadSource } from "../routes/load-source.ts";
 import { messageOf } from "@lameduck/drain/common";
+import { judgeRoutes } from "../routes/plan.ts";
+import type { Judgement } from "../worked.ts";
 import { InClusterError } from "./errors.ts";
 import { LoadJob } from "./job.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -106,6 +108,11 @@ export class InClusterLoad implements LoadSource {
       sent: this.#pods.sum(({ progress }) => (progress ? progress.finished - progress.notSent : 0)),
       failed: this.#pods.sum(({ progress }) => progress?.lost ?? 0),
     };
+  }
+
+  judge(): Judgement {
+    const trials = this.#pods.all.flatMap(({ progress }) => progress?.trials ?? []);
+    return judgeRoutes(trials, this.#options.routes);
   }
 
   /** Ends the load, reads every log to its end, and removes everything. */

@@ -3,6 +3,7 @@ import type { RunClock, RequestRecord } from "@lameduck/accounting";
 import { ClockBounds } from "./clock-bounds.ts";
 import type { Kube } from "./options.ts";
 import { PodLog } from "./pod-log.ts";
+import { lateBy } from "../generator/records.ts";
 import type { PodMessage } from "./transport/line.ts";
 import { unpack, type Numbered } from "./transport/pack.ts";
 
@@ -68,6 +69,7 @@ export class LoadPod {
         withoutUndefined({
           ...record,
           fired: undefined,
+          late: record.late ? lateBy(record.intended, record.fired) : undefined,
           id: id++,
           intended: record.intended + shift,
           sent: moved(record.sent),

@@ -11,10 +11,11 @@ export interface Failure {
 }
 
 export interface ExchangeOptions extends Pick<Finished, "intended" | "fired" | "mode" | "kind" | "sender"> {
+  readonly late?: boolean;
   readonly row: number;
   readonly path: string;
   readonly expectation: Expectation | undefined;
-  /** Statuses from 500 on, or gRPC's, that are no loss. */
+  /** Statuses, or gRPC's, that are no loss although they look so. */
   readonly meant: readonly number[];
   /** What statuses are held to, or learned for; without it everything below 500 is right. */
   readonly classes?: StatusClasses | undefined;
@@ -34,12 +35,13 @@ export class Exchange {
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
-    const { row, path, intended, fired, mode, kind, sender } = options;
+    const { row, path, intended, fired, late = false, mode, kind, sender } = options;
     this.row = row;
     this.path = path;
     this.record = {
       intended,
       fired,
+      late,
       sent: undefined,
       finished: undefined,
       mode,
@@ -98,7 +100,8 @@ export class Exchange {
       this.record.error = grpcStatusName(grpcStatus);
       return "bad-status";
     }
-    if (status >= 500) return meant.includes(status) ? "ok" : "bad-status";
+    if (meant.includes(status)) return "ok";
+    if (status >= 500) return "bad-status";
     if (isBaseline) classes?.learn(status);
     else if (classes?.knows(status) === false) {
       this.record.error = classes.code;

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { LastingConnection, type ConnectionOptions } from "./connection.ts";
 import type { Exchange, Failure } from "./exchange.ts";
 import { gaveUp } from "./failures.ts";
+import { tokenPlace } from "../request-form.ts";
 import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./websocket-frames.ts";
 
 /** RFC 6455, 7.4.1: going away; IANA's registry: service restart. Both ask a client to connect to another server. */
@@ -12,7 +13,7 @@ const reconnectCodes: ReadonlySet<number> = new Set([1001, 1012]);
 const abnormal = 1006;
 /** How long the server may take to answer our close frame, milliseconds. */
 const closeTimeout = 1_000;
-/** Each message carries a token, by which its answer is recognised whatever the server adds. */
+/** In a message, the answer to it is recognised by it whatever the server adds. */
 const token = /lameduck-(\d+)/g;
 
 /**
@@ -66,7 +67,8 @@ export class WebSocketConnection extends LastingConnection {
 
   #write(exchange: Exchange): void {
     exchange.record.sent = this.options.now();
-    this.socket.write(clientFrame(opcodes.text, Buffer.from(`lameduck-${exchange.row}`)));
+    const text = this.options.form.message.replaceAll(tokenPlace, `lameduck-${exchange.row}`);
+    this.socket.write(clientFrame(opcodes.text, Buffer.from(text)));
   }
 
   #read(bytes: Buffer, length: number): void {
@@ -112,8 +114,15 @@ export class WebSocketConnection extends LastingConnection {
     if (opcode === opcodes.ping) this.socket.write(clientFrame(opcodes.pong, payload));
     else if (opcode === opcodes.close) this.#closing(payload);
     else if (opcode === opcodes.text || opcode === opcodes.binary)
-      for (const [, row = ""] of payload.toString("latin1").matchAll(token))
-        this.#answer(row, payload.length);
+      for (const row of this.#answered(payload)) this.#answer(row, payload.length);
+  }
+
+  /** The messages that this one answers: those whose tokens it has, or, where the answer's text was given, the oldest. */
+  #answered(payload: Buffer): string[] {
+    const { answer } = this.options.form;
+    if (answer === undefined)
+      return [...payload.toString("latin1").matchAll(token)].map(([, row = ""]) => row);
+    return payload.includes(answer) ? [...this.#unanswered.keys()].slice(0, 1) : [];
   }
 
   #answer(row: string, length: number): void {

@@ -62,7 +62,7 @@ export class Recorder {
       if (pod !== undefined) return { pod: this.#once(pod), podKnownBy: "proxy" };
     }
     const pod = reported.address === undefined ? undefined : this.#podAt(reported.address, at);
-    return pod === undefined ? {} : { pod, podKnownBy: "tuple" };
+    return pod === undefined ? {} : { pod, podKnownBy: "address" };
   }
 
   #sender(url: string | undefined): string {

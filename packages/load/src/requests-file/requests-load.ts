@@ -1,5 +1,7 @@
 import { type RunClock, StatusClasses, type RequestRecord } from "@lameduck/accounting";
 import type { LoadEnd, LoadSeen, LoadSource } from "../routes/load-source.ts";
+import { LoadError } from "../errors.ts";
+import { wordsOf } from "../generator/trials.ts";
 import { readRequests } from "./read.ts";
 
 export interface RequestsLoadOptions {
@@ -9,15 +11,18 @@ export interface RequestsLoadOptions {
   readonly zone?: string;
   /** How long nothing happens to the target yet: statuses are learned from what is answered then. */
   readonly learn?: number;
+  /** Statuses from 400 on that the requests are meant to get. */
+  readonly meant?: readonly number[];
 }
 
 /** The load of a tool that people run already, beside: its files are read when the rollout is over. */
-export function requestsLoad({ clock, files, zone, learn = 0 }: RequestsLoadOptions): LoadSource {
+export function requestsLoad({ clock, files, zone, learn = 0, meant = [] }: RequestsLoadOptions): LoadSource {
   return {
     addresses: new Map(),
     failed: new Promise<never>(() => undefined),
     begin: () => Promise.resolve(),
     counts: () => ({ sent: 0, failed: 0 }),
+    judge: () => ({ undecided: false, failure: undefined, notes: [] }),
     stop: async ({ podAt, from, to }: LoadEnd): Promise<LoadSeen> => {
       const epoch = clock.fromEpoch(0);
       const { records, notes } = await readRequests(files, {
@@ -26,11 +31,29 @@ export function requestsLoad({ clock, files, zone, learn = 0 }: RequestsLoadOpti
         podAt,
         ...(zone === undefined ? {} : { zone }),
       });
+      mustHaveWorked(records, files, meant);
       const held = heldToClasses(records, from + learn);
       return { records: held.records, missing: 0, notes: [...notes, ...held.notes] };
     },
     close: () => Promise.resolve(),
   };
+}
+
+/** @throws {LoadError} LAMEDUCK_NEVER_WORKED where all were answered 401, say: nothing about pods follows from them. */
+function mustHaveWorked(
+  records: readonly RequestRecord[],
+  files: readonly string[],
+  meant: readonly number[],
+): void {
+  const worked = ({ outcome, status = 0 }: RequestRecord): boolean =>
+    outcome === "ok" && (status < 400 || meant.includes(status));
+  const [first] = records;
+  if (first && !records.some(worked))
+    throw new LoadError(
+      "LAMEDUCK_NEVER_WORKED",
+      files.join(", "),
+      `none of ${records.length} requests worked: ${wordsOf(first)}`,
+    );
 }
 
 /** Each URL is held to the classes of statuses that it answered before `until`. */

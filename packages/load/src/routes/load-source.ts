@@ -1,4 +1,5 @@
 import type { RequestRecord } from "@lameduck/accounting";
+import type { Judgement } from "../worked.ts";
 
 /** Live counts of a load. */
 export interface LoadCounts {
@@ -30,6 +31,8 @@ export interface LoadSource {
   /** Begins to send; resolves when it has begun. */
   begin(): Promise<void>;
   counts(): LoadCounts;
+  /** Whether requests work, route by route; nothing is known before the end of a load that others send. */
+  judge(): Judgement;
   /** Ends the load in order and returns everything it saw. */
   stop(end: LoadEnd): Promise<LoadSeen>;
   /** Ends it at once, and leaves nothing behind. Safe to call at any time, also after `stop`. */

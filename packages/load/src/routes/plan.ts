@@ -1,7 +1,9 @@
 import type { GeneratorSender } from "../generator/protocol.ts";
 import type { LoadOptions } from "../plan.ts";
 import { isSecure, protocolOf } from "./protocol.ts";
-import { hostOf, isHost, type OpenRoute } from "./route.ts";
+import { parseRequest } from "../request-form.ts";
+import { judge, type Judgement, type Tried } from "../worked.ts";
+import { hostOf, isHost, type OpenRoute, type Route } from "./route.ts";
 
 /** A route is its own only sender. */
 export function senderOf({ name, address, port }: OpenRoute): GeneratorSender {
@@ -30,5 +32,23 @@ export function routePlan(load: LoadOptions, route: OpenRoute): LoadOptions {
     host: hostOf(route),
     secure: isSecure(url),
     tls: { verify: true, ...tls },
+  };
+}
+
+/** Whether requests work. A route has a path and a form of its own, so that each is judged by itself. */
+export function judgeRoutes(trials: readonly Tried[], routes: readonly Route[]): Judgement {
+  const all = routes.map((route) => {
+    const protocol = route.protocol ?? protocolOf(route.url);
+    const path = route.url.pathname;
+    const request = parseRequest(route.request ?? {}, protocol);
+    return judge(
+      trials.filter(({ sender }) => sender === route.name),
+      { protocol, request, paths: { quick: path, slow: path, large: path } },
+    );
+  });
+  return {
+    undecided: all.some(({ undecided }) => undecided),
+    failure: all.find(({ failure }) => failure)?.failure,
+    notes: all.flatMap(({ notes }) => notes),
   };
 }

@@ -1,13 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { LoadError } from "../errors.ts";
 import { parseLoad, type LoadOptions, type LoadPlan } from "../plan.ts";
+import type { Trial } from "../generator/trials.ts";
+import type { Judgement, Tried } from "../worked.ts";
 import type { FromGenerator, Progress, ToGenerator } from "../generator/protocol.ts";
 import { readRecords, type RecordChunk } from "../generator/records.ts";
 import type { RunClock, RequestRecord } from "@lameduck/accounting";
 import { messageOf } from "@lameduck/drain/common";
 import { Child, generatorProgram } from "../generator/child.ts";
 import type { LoadCounts, LoadSeen, LoadSource } from "./load-source.ts";
-import { routePlan, senderOf } from "./plan.ts";
+import { judgeRoutes, routePlan, senderOf } from "./plan.ts";
 import type { OpenRoute } from "./route.ts";
 
 export interface RouteLoadOptions {
@@ -32,10 +34,12 @@ const longestEnd = 30_000;
 /** The load of this machine: a generator for each route, in a process of its own, sharing the rate. */
 export class RouteLoad implements LoadSource {
   readonly addresses: ReadonlyMap<string, string>;
+  readonly #routes: readonly OpenRoute[];
   readonly #generators: readonly GeneratorProcess[];
 
   private constructor(options: RouteLoadOptions) {
     this.addresses = new Map(options.routes.map(({ name, address }) => [name, address]));
+    this.#routes = options.routes;
     this.#generators = options.routes.map((route, index) => new GeneratorProcess(options, route, index));
   }
 
@@ -67,6 +71,13 @@ export class RouteLoad implements LoadSource {
       failed += progress.lost;
     }
     return { sent, failed };
+  }
+
+  judge(): Judgement {
+    return judgeRoutes(
+      this.#generators.flatMap(({ trials }) => trials),
+      this.#routes,
+    );
   }
 
   /** Requests that a generator had not reported when it died are missing; all others are kept. */
@@ -108,6 +119,7 @@ class GeneratorProcess {
   readonly ready: Promise<void>;
   progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
   readonly #name: string;
+  #trials: readonly Trial[] = [];
   readonly #child: Child<ToGenerator, FromGenerator>;
   readonly #chunks: RecordChunk[] = [];
   readonly #ready = Promise.withResolvers<void>();
@@ -138,6 +150,10 @@ class GeneratorProcess {
       senders: [senderOf(route)],
     });
     this.ready = this.#orFailed(this.#ready.promise);
+  }
+
+  get trials(): Tried[] {
+    return this.#trials.map((trial) => ({ ...trial, sender: this.#name }));
   }
 
   begin(): Promise<void> {
@@ -177,6 +193,7 @@ class GeneratorProcess {
         break;
       case "progress":
         this.progress = message.progress;
+        this.#trials = message.trials;
         break;
       case "records":
         this.#chunks[message.index] = message.chunk;
@@ -184,6 +201,7 @@ class GeneratorProcess {
         break;
       case "done":
         this.progress = message.progress;
+        this.#trials = message.trials;
         this.#done.resolve(undefined);
         break;
       case "event":

@@ -85,7 +85,7 @@ export async function openRoute(route: Route, signal?: AbortSignal): Promise<Ope
   const addresses = await resolveHost(host, route);
   const [address = ""] = addresses;
   const { status, pod } = await askWithRetries(route, { address, port }, signal);
-  if (status >= 500)
+  if (status >= 500 && !(route.request?.meantStatuses ?? []).includes(status))
     throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), `it answers ${status}`);
   return { ...route, address, port, status, pod, others: addresses.slice(1) };
 }

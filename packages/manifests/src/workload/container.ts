@@ -21,15 +21,23 @@ export interface PodSurroundings {
   readonly configMaps: ConfigMaps;
 }
 
-export function readContainer(field: Field, pod: PodSurroundings): ContainerTemplate {
+/** @param given a program of this machine, instead of the container's own. */
+export function readContainer(
+  field: Field,
+  pod: PodSurroundings,
+  given?: readonly string[],
+): ContainerTemplate {
   field.onlyKnows(known.split(" "), meaningless.split(" "));
   const name = field.at("name").mustText();
   const ports = readPorts(field.at("ports"));
-  const workingDirectory = field.at("workingDir").text();
+  const own = field.at("workingDir");
+  if (given && own.exists) own.warn("is left out: the given command starts where the lab does");
+  const workingDirectory = given ? undefined : own.text();
   const lifecycle = field.at("lifecycle");
   return withoutUndefined({
     name,
-    command: readCommand(field, name),
+    // Meant as they are, not as references to variables.
+    command: given?.map((word) => word.replaceAll("$", () => "$$")) ?? readCommand(field, name),
     workingDirectory,
     env: readEnvironment(field, pod.configMaps),
     ports,

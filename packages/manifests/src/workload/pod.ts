@@ -18,6 +18,7 @@ export function readPod(
   name: string,
   namespace: string,
   configMaps: ConfigMaps,
+  given?: readonly string[],
 ): Omit<PodTemplate, "port"> {
   spec.onlyKnows(known, meaningless.split(" "));
   const graceSeconds = spec.at("terminationGracePeriodSeconds").whole(0, 30);
@@ -34,6 +35,13 @@ export function readPod(
   const containers = spec.at("containers").items();
   if (containers.length === 0)
     spec.at("containers").fail("LAMEDUCK_MANIFEST_NO_CONTAINER", "there is no container");
+  const serving = given && servingOf(containers);
+  // Beside a given command, images cannot be run either: what has no command is left out.
+  const runs = (container: Field): boolean => {
+    const canRun = given === undefined || container === serving || container.at("command").exists;
+    if (!canRun) container.warn("is left out: it has an image and no command");
+    return canRun;
+  };
   return {
     name,
     namespace,
@@ -42,12 +50,22 @@ export function readPod(
     initContainers: spec
       .at("initContainers")
       .items()
+      .filter(runs)
       .map((container) => readInitContainer(container, surroundings)),
-    containers: containers.map((container) => readContainer(container, surroundings)),
+    containers: containers
+      .filter(runs)
+      .map((container) => readContainer(container, surroundings, container === serving ? given : undefined)),
     graceSeconds,
     restartPolicy: spec.at("restartPolicy").oneOf(["Always", "OnFailure", "Never"], "Always"),
     emptyDirs,
   };
+}
+
+/** The container that a given command is for: one without a command of its own before others, one with ports before others. */
+function servingOf(containers: readonly Field[]): Field | undefined {
+  const imagesOnly = containers.filter((container) => !container.at("command").exists);
+  const candidates = imagesOnly.length > 0 ? imagesOnly : containers;
+  return candidates.find((container) => container.at("ports").exists) ?? candidates[0];
 }
 
 function nameOf(field: Field): string {

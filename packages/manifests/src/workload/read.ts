@@ -17,7 +17,7 @@ const otherWorkloads = ["DaemonSet", "ReplicaSet", "ReplicationController", "Job
  * @param file - named in the places of errors.
  * @throws ManifestError with file:line:column
  */
-export function readManifest(text: string, file: string): Workload {
+export function readManifest(text: string, file: string, command?: readonly string[]): Workload {
   const { objects, source } = readDocuments(text, file);
   const { kind, workload } = findWorkload(objects);
   const metadata = workload.at("metadata");
@@ -31,6 +31,7 @@ export function readManifest(text: string, file: string): Workload {
       metadata.at("name").mustText(),
     metadata.at("namespace").text() ?? "default",
     readConfigMaps(objects),
+    command,
   );
   const port = readServingPort(ofKind(objects, "Service"), pod, workload);
   return {

@@ -17,7 +17,7 @@ import { messageOf, orAborted } from "@lameduck/drain/common";
 import { hasReplicaSets, nameOf, pathOf, replicaSets, resources } from "../target-reference.ts";
 import type { Target } from "../target.ts";
 import { EndpointHistory } from "./endpoints.ts";
-import { OwnedPods } from "./ownership.ts";
+import { heldMark, isHeld, OwnedPods } from "./ownership.ts";
 import { followPhases } from "./phases.ts";
 import { PodHistory } from "./pods.ts";
 
@@ -59,6 +59,8 @@ export class Observation {
   readonly #logs = new Map<string, Promise<unknown>>();
   readonly #nodes = new Map<string, string>();
   readonly #lost: string[] = [];
+  /** UIDs of pods whose deletion was held. */
+  readonly #held = new Set<string>();
   #asking: Promise<void> = Promise.resolve();
   #workload: Workload | undefined;
   #deleted = false;
@@ -123,12 +125,16 @@ export class Observation {
     const owned = new OwnedPods(
       target,
       (change) => this.#takePod(change),
-      (pod) => this.#leave(pod),
+      (pod) => this.#giveUp(pod),
     );
     if (target.owner && hasReplicaSets(target.owner.reference.kind))
       await this.#follow(pathOf(replicaSets, namespace), target.podQuery, (change) => owned.takeSet(change));
     await this.#follow<Pod>(pathOf(resources.pod, namespace), target.podQuery, (change) =>
       owned.takePod(change),
+    );
+    // A pod whose deletion is held has lost the labels by which it is found, and its owner perhaps.
+    await this.#follow<Pod>(pathOf(resources.pod, namespace), { labelSelector: heldMark }, (change) =>
+      this.#takeHeld(change),
     );
     this.pods.begin();
     // Of a pod's owner it is enough to know how many pods it wants.
@@ -223,11 +229,35 @@ export class Observation {
     const path = `${pathOf(resources.pod, target.reference.namespace)}?fieldSelector=metadata.name%3D${name}`;
     try {
       const found = await client.list<Pod>(path, this.#stop.signal);
-      if (found.some(({ metadata }) => metadata.uid === uid)) this.#leave(change.object);
-      else this.pods.takePod(change);
+      const there = found.find(({ metadata }) => metadata.uid === uid);
+      if (!there) this.pods.takePod(change);
+      else if (!isHeld(change.object)) this.#giveUp(there);
     } catch {
       this.pods.takePod(change);
     }
+  }
+
+  /** One that is held for its deletion is still the target's. */
+  #giveUp(pod: Pod): void {
+    if (isHeld(pod)) this.#noteHeld(pod);
+    else this.#leave(pod);
+  }
+
+  #noteHeld({ metadata: { name, uid } }: Pod): void {
+    if (this.#held.has(uid)) return;
+    this.#held.add(uid);
+    this.#options.say(
+      `pod ${name} is withdrawn, and its deletion held (${heldMark}): it is followed to its end`,
+    );
+  }
+
+  /** A pod that gets its labels back is no longer listed here, and is followed by them again. */
+  #takeHeld(change: Change<Pod>): void {
+    const { type, object } = change;
+    if (!this.pods.knows(object.metadata.uid)) return;
+    this.#noteHeld(object);
+    if (type === "there" || object.metadata.deletionTimestamp !== undefined) this.#takePod(change);
+    else void this.#takeUnannounced(change);
   }
 
   #leave({ metadata: { name, uid } }: Pod): void {

@@ -68,3 +68,11 @@ export class OwnedPods {
     return this.#throughSets ? this.#sets.get(controller) : controller === this.#owner;
   }
 }
+
+/** The operator's mark of a pod whose deletion it holds (docs/held-deletions.md). */
+export const heldMark = "lameduck.dev/held";
+
+/** Withdrawn from its Services, and perhaps from its owner, until it may be deleted. */
+export function isHeld({ metadata: { labels = {}, annotations = {} } }: Pod): boolean {
+  return heldMark in labels || heldMark in annotations;
+}

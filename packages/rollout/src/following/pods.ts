@@ -65,6 +65,11 @@ export class PodHistory {
     return this.#leftover.size > 0;
   }
 
+  /** Whether it has ever been the target's. */
+  knows(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
   has(uid: string): boolean {
     return this.#objects.has(uid);
   }
@@ -76,6 +81,15 @@ export class PodHistory {
         return addresses.includes(address) && created.from <= at && (gone?.to ?? Infinity) >= at - 60_000;
       })
       .sort((a, b) => b.created.from - a.created.from)[0]?.name;
+  }
+
+  /** The pod whose own address it was; undefined for one that several had at once, as pods in the node's network have. */
+  ownerOf(address: string, at: number): string | undefined {
+    const shares = this.facts.filter(
+      ({ addresses, created, gone }) =>
+        addresses.includes(address) && created.from <= at && (gone?.to ?? Infinity) >= at,
+    );
+    return shares.length > 1 ? undefined : this.podAt(address, at);
   }
 
   /** Is called after each change. @returns ends that. */

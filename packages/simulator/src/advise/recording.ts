@@ -33,15 +33,33 @@ export function sourceOfRecording(text: string, file: string): Source {
       ...(bySender ?? convergenceOfLast(remedies, file)),
       traffic: { total: connectionRate(results, remedies) },
     },
-    unknown: bySender
-      ? []
-      : [
-          {
-            sentence: `when each sender let go: ${file} tells of the last one only, and all are taken for one; say them with --senders`,
-            answer: "senders",
-          },
-        ],
+    unknown: [
+      ...assumedByTheLab(results, file),
+      ...(bySender
+        ? []
+        : [
+            {
+              sentence: `when each sender let go: ${file} tells of the last one only, and all are taken for one; say them with --senders`,
+              answer: "senders",
+            } as const,
+          ]),
+    ],
   };
+}
+
+/** In a lab senders let go when the lab lets them: what comes back is what went in. */
+function assumedByTheLab(results: unknown, file: string): Source["unknown"] {
+  if (field(results, "tool") !== "lab") return [];
+  const name = field(results, "settings", "propagation", "name");
+  const which = typeof name === "string" ? ` (--propagation ${name})` : "";
+  return [
+    {
+      sentence:
+        `how late the senders of a cluster are: ${file} is of a lab, and gives back the lab's own assumption${which}, ` +
+        "not a measurement; lameduck rollout --json measures",
+      answer: "senders",
+    },
+  ];
 }
 
 /**

@@ -218,11 +218,14 @@ export class Container {
     const { preStop, name, stopSignal = "SIGTERM" } = this.template;
     const { emit, clock } = this.#pod;
     const deliver = async (signal: NodeJS.Signals): Promise<void> => {
+      const pid = await process.pid;
+      const because =
+        signal === "SIGKILL" && pid !== undefined ? this.#pod.lastLook(pid, stopSignal) : undefined;
       const at = clock.now();
       if (!(await process.signal(signal))) return;
       emit(
         signal === "SIGKILL"
-          ? { type: "killed", container: name }
+          ? { type: "killed", container: name, ...(because === undefined ? {} : { because }) }
           : { type: "signalled", container: name, signal },
         at,
       );

@@ -7,6 +7,7 @@ import type { StageClock } from "../clock.ts";
 import type { Listening, Network, PodNetwork } from "../network/network.ts";
 import { Container, type LastWords } from "./container.ts";
 import { launchIn, type PodIdentity } from "./environment.ts";
+import { lastLook } from "./last-look.ts";
 import { ListenerWatch } from "./listeners.ts";
 import { parsePhaseLine } from "./phase-line.ts";
 import { podVolumes } from "./pod-volumes.ts";
@@ -102,6 +103,17 @@ export class Pod {
     const ports = network.listeningPorts();
     // Two looks, and it may have begun to listen between them.
     return ports.includes(network.localPort(this.#options.template.port)) ? [] : ports;
+  }
+
+  /** Where it listens on loopback alone, be it another port than the one that senders go to. */
+  get loopbackOnly(): { readonly port: number; readonly addresses: readonly string[] } | undefined {
+    const network = this.#network;
+    if (!network) return undefined;
+    const { port } = this.#options.template;
+    const open = this.listening === "open" ? [port] : network.listeningPorts();
+    return open
+      .map((one) => ({ port: one, addresses: network.loopbackOnly(one) }))
+      .find(({ addresses }) => addresses.length > 0);
   }
 
   get endpoint(): Endpoint | undefined {
@@ -249,6 +261,10 @@ export class Pod {
       over: this.#over.signal,
       launch: (container) => launchIn(identity, container),
       binds: ({ mounts }) => this.#volumes.binds(mounts),
+      lastLook: (pid, signal) => {
+        const senderAt = (address: string): string | undefined => this.#options.network.senderAt(address);
+        return lastLook(pid, { network, port: template.port, signal, senderAt });
+      },
       emit: (event, at) => this.#containerEvent(event, at),
       onLine: (line) => this.#line(line),
       changed: () => this.#changed(),

@@ -27,6 +27,8 @@ export interface ContainerSurroundings {
   readonly over: AbortSignal;
   readonly launch: (container: ContainerTemplate) => Launch;
   readonly binds: (container: ContainerTemplate) => readonly Bind[];
+  /** What keeps a process that is about to be killed, given the signal that it was to obey. */
+  readonly lastLook: (pid: number, signal: string) => string | undefined;
   readonly emit: (event: ContainerEvent, at?: number) => void;
   readonly onLine: (line: string) => void;
   /** Its state has changed, or its process has ended. */

@@ -9,6 +9,9 @@ import { startFleet, type SenderFleet } from "../senders/fleet.ts";
 import { informed, Observed, settled } from "./observed.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
 
+/** Longer than the generator's counts take to come. Milliseconds. */
+const newsPeriod = 300;
+
 export interface RemedyRun {
   readonly settings: LabSettings;
   readonly remedy: Remedy;
@@ -16,6 +19,8 @@ export interface RemedyRun {
   readonly network: Network;
   readonly names: PodNames;
   readonly onProgress: (progress: LabProgress) => void;
+  /** Something worth a line that stays. */
+  readonly onNote: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
@@ -68,25 +73,58 @@ export async function runRemedy(run: RemedyRun): Promise<RemedySeen> {
     await orAborted(stage.ready(), stopping);
     await progress("starting", 0, informed(settings.senders, stage, observed, stopping));
     await fleet.begin();
-    await progress("warming up", 0, delay(settings.warmUp, undefined, { signal: stopping }));
+    await progress("warming up", 0, warmedUp(run, { fleet, stage }, stopping));
     countedFrom = clock.now();
     signal.removeEventListener("abort", giveUp);
     for (let rollout = 1; rollout <= settings.rollouts; rollout++)
       await progress("rolling", rollout, orAborted(stage.rollout(), stopping));
     await progress("settling", settings.rollouts, settled(observed, stopping));
-    const { records, ended } = await progress("counting", settings.rollouts, fleet.stop());
+    const { records, ended } = await progress(
+      "counting",
+      settings.rollouts,
+      orAborted(fleet.stop(), stopping),
+    );
+    mustWork({ fleet, stage });
     return { recording: recorded(run, observed, { records, countedFrom, ended }) };
   } catch (error) {
     const why: unknown = stopping.aborted ? stopping.reason : error;
     if (countedFrom === undefined || failure.signal.aborted) throw why;
     const ended = clock.now();
-    const { records } = await fleet.stop();
+    // Whoever has had enough does not wait for the time-outs of requests that nobody answers.
+    const { records } = await fleet.stop(true);
     return { recording: recorded(run, observed, { records, countedFrom, ended }), failure: why };
   } finally {
     signal.removeEventListener("abort", giveUp);
     await fleet.close();
     await stage?.stop();
   }
+}
+
+interface Measured {
+  readonly fleet: SenderFleet;
+  readonly stage: Stage;
+}
+
+/** The warm-up is the measure. It lasts until some request of each kind has ended. @throws {LoadError} LAMEDUCK_NEVER_WORKED. */
+async function warmedUp(
+  { settings, onNote }: RemedyRun,
+  measured: Measured,
+  signal: AbortSignal,
+): Promise<void> {
+  const { fleet } = measured;
+  await delay(settings.warmUp, undefined, { signal });
+  const end = Date.now() + fleet.timeout;
+  // What is known of the load here is a moment old.
+  do await delay(newsPeriod, undefined, { signal });
+  while (fleet.judge().undecided && Date.now() < end);
+  for (const line of mustWork(measured)) onNote(line);
+}
+
+/** @returns what is worth knowing of the answers. */
+function mustWork({ fleet, stage }: Measured): readonly string[] {
+  const { failure, notes } = fleet.judge(stage.pods.flatMap(({ output }) => output));
+  if (failure) throw failure;
+  return notes;
 }
 
 /** What was under way at the end may have ended because of it, and is left out. */

@@ -11,6 +11,8 @@ export interface LabHooks {
   /** Once, before the first pod: what lies between senders and pods on this machine. */
   readonly onNetwork?: (network: Pick<Network, "kind" | "because" | "files" | "limits">) => void;
   readonly onProgress?: (progress: LabProgress) => void;
+  /** Something worth a line that stays. */
+  readonly onNote?: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
@@ -24,8 +26,13 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
   try {
     hooks.onNetwork?.(network);
     const names = new PodNames();
+    let isShippedWithIt = false;
     for (const remedy of settings.remedies) {
       const adjustment = remedy.adjust(settings.app);
+      if (isShippedWithIt && !settings.asked && "env" in adjustment && adjustment.env?.["LAMEDUCK_POLICY"]) {
+        hooks.onNote?.(`${remedy.name} is left out: the program brings Lameduck itself, and runs as shipped`);
+        continue;
+      }
       if ("unavailable" in adjustment) {
         yield skippedRemedy(remedy.name, remedy.description, adjustment.unavailable);
         continue;
@@ -37,12 +44,18 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
         network,
         names,
         onProgress: hooks.onProgress ?? (() => undefined),
+        // The same for each remedy, but for chance.
+        onNote: (line) => {
+          if (remedy === settings.remedies[0]) hooks.onNote?.(line);
+        },
         signal: hooks.signal,
       });
       const result = account(recording, { description: remedy.description, seed: settings.seed });
+      const own = ownership(recording, adjustment, isShippedWithIt);
+      isShippedWithIt ||= own.ownLameduck ?? false;
       yield {
         ...result,
-        ...(bringsLameduck(recording, adjustment) ? { ownLameduck: true } : {}),
+        ...own,
         ...(failure === undefined ? {} : { interrupted: messageOf(failure) }),
       };
       if (failure !== undefined) throw failure;
@@ -52,7 +65,19 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
   }
 }
 
-/** Only Lameduck writes lines that report its phases. A remedy of Lameduck's sets its policy. */
-function bringsLameduck({ podEvents }: RunRecording, { env }: Adjustment): boolean {
-  return env?.["LAMEDUCK_POLICY"] === undefined && podEvents.some(({ type }) => type === "phase");
+/** Whose Lameduck decided. Only Lameduck writes lines that report its phases; a remedy of Lameduck's sets its policy. */
+function ownership(
+  { podEvents }: RunRecording,
+  { env }: Adjustment,
+  known: boolean,
+): Pick<RemedyResult, "ownLameduck" | "ownPolicy"> {
+  const asked = env?.["LAMEDUCK_POLICY"];
+  const phases = podEvents.filter((event) => event.type === "phase");
+  const ran = phases.find(({ detail }) => typeof detail?.["policy"] === "string")?.detail?.["policy"];
+  const ownPolicy = asked !== undefined && typeof ran === "string" && ran !== asked ? ran : undefined;
+  const isOwn = phases.length > 0 && (asked === undefined || known || ownPolicy !== undefined);
+  return {
+    ...(isOwn ? { ownLameduck: true } : {}),
+    ...(ownPolicy === undefined ? {} : { ownPolicy }),
+  };
 }

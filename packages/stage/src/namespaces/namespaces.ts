@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { apiServer, nodeAddress, podAddressOf, prefixLength, senderAddressOf } from "../network/addresses.ts";
 import type { Forward } from "../network/forward.ts";
 import { ip, run } from "../network/run.ts";
-import type { Bind, Network, PodNetwork } from "../network/network.ts";
+import { nameAt, type Bind, type Network, type PodNetwork } from "../network/network.ts";
 import { findOwnRoot, type OwnRoot } from "./own-root.ts";
 import { bridge, PodNamespace } from "./pod-namespace.ts";
 import type { Fabric } from "../network/privileges.ts";
@@ -47,7 +47,9 @@ export async function openNamespaceNetwork(
   const kept = root ? writable.map((path): Bind => ({ from: path, to: path })) : [];
   const binds = [...kept, ...hostsBind(forwards, scratch)];
   const senders = new Map<string, Promise<string>>();
-  const addSender = async (address: string): Promise<string> => {
+  const addresses = new Map<string, string>();
+  const addSender = async (name: string, address: string): Promise<string> => {
+    addresses.set(name, address);
     await ip(`addr add ${address}/${prefixLength} dev ${bridge}`);
     return address;
   };
@@ -62,10 +64,11 @@ export async function openNamespaceNetwork(
     keepsNothing: root !== undefined && writable.length + root.real.length === 0,
     scratch,
     senderAddress: (name) => {
-      const known = senders.get(name) ?? addSender(senderAddressOf(senders.size));
+      const known = senders.get(name) ?? addSender(name, senderAddressOf(senders.size));
       senders.set(name, known);
       return known;
     },
+    senderAt: (address) => nameAt(addresses, address),
     attachPod: async (name) => {
       const number = attached++;
       const pod = new PodNamespace({

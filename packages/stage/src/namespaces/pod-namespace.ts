@@ -149,6 +149,14 @@ link set ${link} up`,
     return this.#sockets?.listening(port) ?? "unknown";
   }
 
+  loopbackOnly(port: number): readonly string[] {
+    return this.#sockets?.loopbackOnly(port) ?? [];
+  }
+
+  connections(port: number): readonly string[] | undefined {
+    return this.#sockets?.connected(port);
+  }
+
   listeningPorts(): readonly number[] {
     const { forwards } = this.#options;
     return (this.#sockets?.ports() ?? []).filter(

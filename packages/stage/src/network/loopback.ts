@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
-import type { Network, PodNetwork } from "./network.ts";
+import { nameAt, type Network, type PodNetwork } from "./network.ts";
 import { freePort } from "./ports.ts";
 import { startReaper } from "./reaper.ts";
 import { SocketTable } from "./socket-table.ts";
@@ -36,6 +36,7 @@ export async function openLoopbackNetwork(because: string, scratch: string): Pro
       senders.set(name, known);
       return Promise.resolve(known);
     },
+    senderAt: (address) => (hosts ? nameAt(senders, address) : undefined),
     attachPod: async (_name, options) => {
       const address = hosts ? hostOf(hosts.block, 0, attached++) : nodeAddress;
       const ports = new Map<number, number>();
@@ -55,6 +56,9 @@ export async function openLoopbackNetwork(because: string, scratch: string): Pro
         container: (launch) => launch,
         beside: (_pid, launch) => launch,
         listening: (port) => sockets.listening(localPort(port), address),
+        // All pods share this machine's loopback: a listener there may be anybody's.
+        loopbackOnly: () => [],
+        connections: (port) => (hosts ? sockets.connected(localPort(port), address) : undefined),
         // If all pods have one address, the owner of the port is unknown.
         listeningPorts: () => (hosts ? sockets.ports(address) : []),
         watch: reaper.watch,

@@ -20,6 +20,8 @@ export interface Network {
   readonly scratch: string;
   /** An address from which one sender connects, so that pods can distinguish senders. */
   senderAddress(name: string): Promise<string>;
+  /** The sender that connects from there; undefined where it is none's, or that of all. */
+  senderAt(address: string): string | undefined;
   attachPod(name: string, options: AttachOptions): Promise<PodNetwork>;
   close(): Promise<void>;
 }
@@ -48,6 +50,10 @@ export interface PodNetwork {
   beside(pid: number, command: Launch): Launch;
   /** Whether the port has a listener at this moment. */
   listening(port: number): Listening;
+  /** The loopback addresses that a port is listened on at, where it is at no other; else none. */
+  loopbackOnly(port: number): readonly string[];
+  /** Addresses of those who are connected to the port, one for each connection; undefined where the system does not tell. */
+  connections(port: number): readonly string[] | undefined;
   /** Every port the pod listens on; nothing where all pods have one address (macOS). */
   listeningPorts(): readonly number[];
   /** Names a process group that is to be killed if the stage dies, where it would not die with its namespace. */
@@ -67,4 +73,9 @@ export interface Launch {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly directory: string;
+}
+
+/** The name that has a value. */
+export function nameAt(values: ReadonlyMap<string, string>, wanted: string): string | undefined {
+  return [...values].find(([, value]) => value === wanted)?.[0];
 }

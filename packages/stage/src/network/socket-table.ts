@@ -1,8 +1,9 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import type { Listening } from "./network.ts";
 
-/** State column of /proc/net/tcp for a listening socket (TCP_LISTEN, include/net/tcp_states.h). */
+/** State columns of /proc/net/tcp (TCP_LISTEN, TCP_ESTABLISHED, include/net/tcp_states.h). */
 const listen = "0A";
+const established = "01";
 
 /** Listening sockets come first in the kernel's list, so the beginning is enough unless it is full of them. */
 const firstBytes = 4_096;
@@ -46,6 +47,28 @@ export class SocketTable {
     return [...ports].sort((a, b) => a - b);
   }
 
+  /** Whether a port's listeners are on loopback addresses alone, which nothing outside reaches; as text, the addresses. */
+  loopbackOnly(port: number): readonly string[] {
+    const hosts = new Set<string>();
+    for (const file of this.#files)
+      this.#find(file, (host, at) => {
+        if (at === port) hosts.add(host);
+        return false;
+      });
+    return [...hosts].every((host) => host in loopbacks) ? [...hosts].map((host) => loopbacks[host]!) : [];
+  }
+
+  /** The addresses of those who are connected to a port, one for each connection. */
+  connected(port: number, address?: string): string[] | undefined {
+    if (this.#files.length === 0) return undefined;
+    const remotes: string[] = [];
+    for (const file of this.#files)
+      for (const [host, at, state, remote] of lines(readAll(file)))
+        if (state === established && at === port && (address === undefined || isAddress(host, address)))
+          remotes.push(spelled(remote));
+    return remotes;
+  }
+
   close(): void {
     for (const file of this.#files.splice(0)) closeSync(file);
   }
@@ -67,6 +90,38 @@ export class SocketTable {
       this.#buffer = Buffer.alloc(this.#buffer.length * 4);
     }
   }
+}
+
+/** 127.0.0.1, ::1 and ::ffff:127.0.0.1 as the kernel prints them. */
+const loopbacks: Readonly<Record<string, string>> = {
+  "0100007F": "127.0.0.1",
+  "00000000000000000000000001000000": "::1",
+  "0000000000000000FFFF00000100007F": "127.0.0.1",
+};
+
+function readAll(file: number): string {
+  const pieces: string[] = [];
+  const buffer = Buffer.alloc(1 << 16);
+  for (let at = 0, length = 1; length > 0; at += length) {
+    length = readSync(file, buffer, 0, buffer.length, at);
+    pieces.push(buffer.toString("latin1", 0, length));
+  }
+  return pieces.join("");
+}
+
+function* lines(text: string): Generator<readonly [string, number, string, string]> {
+  for (const line of text.split("\n").slice(1)) {
+    const [, local = "", remote = "", state = ""] = line.trim().split(/\s+/);
+    const [host = "", port = ""] = local.split(":");
+    if (state !== "") yield [host, Number.parseInt(port, 16), state, remote.split(":")[0] ?? ""];
+  }
+}
+
+/** An IPv4 address, also one mapped into IPv6; any other one as the kernel prints it. */
+function spelled(host: string): string {
+  const bytes = host.slice(-8).match(/../g)?.toReversed() ?? [];
+  const isMapped = host.length === 8 || host.startsWith("0000000000000000FFFF0000");
+  return isMapped ? bytes.map((byte) => Number.parseInt(byte, 16)).join(".") : host;
 }
 
 /** The kernel prints addresses as words in the machine's byte order; every platform of Node's is little-endian here. */

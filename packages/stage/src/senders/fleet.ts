@@ -7,6 +7,9 @@ import {
   type GeneratorSender,
   type Progress,
   type ToGenerator,
+  type Trial,
+  judge,
+  type Judgement,
   readRecords,
   type RecordChunk,
   requireOwnTarget,
@@ -75,6 +78,7 @@ export class SenderFleet implements EndpointListener {
   readonly #chunks: RecordChunk[] = [];
   #generator: Child<ToGenerator, FromGenerator> | undefined;
   #progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
+  #trials: readonly Trial[] = [];
   #hasBegun = false;
   #closed: Promise<void> | undefined;
 
@@ -162,14 +166,26 @@ export class SenderFleet implements EndpointListener {
     return this.#progress;
   }
 
-  /** Ends the load, waits for what is in flight (at most its time-out), then ends every process. */
-  async stop(): Promise<LoadResult> {
+  /** How long a request may take, milliseconds. */
+  get timeout(): number {
+    return this.#plan.timeout;
+  }
+
+  /** Whether requests work, by what was known 0.2 s ago. @param output what the program wrote. */
+  judge(output: readonly string[] = []): Judgement {
+    const { senders } = this.#options;
+    const named = this.#trials.map((trial) => ({ ...trial, sender: senders[trial.sender]?.name ?? "" }));
+    return judge(named, this.#plan, output);
+  }
+
+  /** Ends the load, waits for what is in flight (at most its time-out, or not at all), then ends every process. */
+  async stop(abandon = false): Promise<LoadResult> {
     if (!this.#hasBegun) {
       await this.close();
       return { records: [], ended: 0, lateness: { p50: 0, p99: 0, max: 0 } };
     }
     try {
-      this.#generator?.send({ type: "stop" });
+      this.#generator?.send({ type: "stop", abandon });
       const done = await this.#orFailed(this.#done.promise);
       const ended = this.#options.clock.now();
       const outcomes = await this.#orFailed(this.#hosts.outcomes());
@@ -222,12 +238,14 @@ export class SenderFleet implements EndpointListener {
         break;
       case "progress":
         this.#progress = message.progress;
+        this.#trials = message.trials;
         break;
       case "records":
         this.#chunks[message.index] = message.chunk;
         break;
       case "done":
         this.#progress = message.progress;
+        this.#trials = message.trials;
         this.#done.resolve(message);
         break;
     }

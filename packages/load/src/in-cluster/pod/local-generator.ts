@@ -1,6 +1,8 @@
 import { Generator } from "../../generator/generator.ts";
 import { parseLoad, type LoadOptions } from "../../plan.ts";
 import type { FromGenerator, Progress } from "../../generator/protocol.ts";
+import type { Trial } from "../../generator/trials.ts";
+import type { Tried } from "../../worked.ts";
 import { routePlan, senderOf } from "../../routes/plan.ts";
 import type { OpenRoute } from "../../routes/route.ts";
 import type { Numbered } from "../transport/pack.ts";
@@ -9,12 +11,15 @@ import { RecordStream } from "./record-stream.ts";
 /** The load of one route in this process. */
 export class LocalGenerator {
   progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
+  #trials: readonly Trial[] = [];
+  readonly #route: string;
   readonly #records = new RecordStream();
   readonly #generator: Generator;
   readonly #done = Promise.withResolvers<void>();
 
   constructor(options: { route: OpenRoute; load: LoadOptions; seed: number; origin: string }) {
     const { route, load, seed, origin } = options;
+    this.#route = route.name;
     this.#generator = new Generator((message) => this.#received(message), this.#records);
     this.#generator.receive({
       type: "prepare",
@@ -23,6 +28,10 @@ export class LocalGenerator {
       plan: parseLoad(routePlan(load, route)),
       senders: [senderOf(route)],
     });
+  }
+
+  get trials(): Tried[] {
+    return this.#trials.map((trial) => ({ ...trial, sender: this.#route }));
   }
 
   begin(): void {
@@ -41,7 +50,10 @@ export class LocalGenerator {
   }
 
   #received(message: FromGenerator): void {
-    if (message.type === "progress" || message.type === "done") this.progress = message.progress;
+    if (message.type === "progress" || message.type === "done") {
+      this.progress = message.progress;
+      this.#trials = message.trials;
+    }
     if (message.type === "done") this.#done.resolve();
   }
 }

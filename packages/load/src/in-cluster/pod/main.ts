@@ -76,7 +76,7 @@ function report(generators: readonly LocalGenerator[]): void {
     sum.lost += progress.lost;
     sum.notSent += progress.notSent;
   }
-  output.say({ type: "progress", ...sum });
+  output.say({ type: "progress", ...sum, trials: generators.flatMap(({ trials }) => trials) });
 }
 
 /** The reader of the log may be about to open it again. */

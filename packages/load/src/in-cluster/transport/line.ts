@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import type { Tried } from "../../worked.ts";
 import type { PackedRecords } from "./pack.ts";
 
 /** What a pod of the load says, one line of its log each. Times are milliseconds since 1970 by the pod's clock. */
@@ -18,6 +19,7 @@ export type PodMessage = { readonly at: number } &
         readonly finished: number;
         readonly lost: number;
         readonly notSent: number;
+        readonly trials: readonly Tried[];
       }
     | { readonly type: "records"; readonly route: number; readonly packed: PackedRecords }
     /** SIGTERM came. */

@@ -17,7 +17,7 @@ const step = 0.01;
 const times = ["fired", "sent", "finished", "connected"] as const;
 const texts = ["mode", "kind", "outcome", "pod", "podKnownBy", "error"] as const;
 const numbers = ["connection", "status", "retries", "received"] as const;
-const flags = ["reused", "endedBySender"] as const;
+const flags = ["reused", "endedBySender", "late"] as const;
 
 type Column = (number | null)[];
 

@@ -1,0 +1,101 @@
+/** What the lab sees of programs that listen where nobody reaches them, or that do not end. */
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { describe, test } from "node:test";
+import { StageError } from "../src/errors.ts";
+import { ignoresTerm, node, observe, stageNetwork, workload } from "./local-stage.ts";
+
+const network = await stageNetwork(import.meta.filename);
+const limit = { timeout: 60_000 };
+
+if (network) {
+  const isOwn = network.kind !== "shared loopback";
+  const skip = !isOwn && "needs network namespaces";
+
+  const listens = (port: number, host: string): string[] => [
+    process.execPath,
+    "-e",
+    `require("node:http").createServer((q, r) => r.end()).listen(${port}, "${host}")`,
+  ];
+
+  describe(
+    "a program that listens on loopback alone is named, wherever its port is",
+    { concurrency: 4, skip },
+    () => {
+      for (const [port, host, where] of [
+        [8080, "127.0.0.1", "port 8080 of 127.0.0.1 only"],
+        [8080, "::1", "port 8080 of [::1] only"],
+        [3000, "localhost", "port 3000 of "],
+      ] as const)
+        test(`${host}:${port}`, limit, async (context) => {
+          const { stage } = observe(context, network, workload(listens(port, host)), {
+            progressDeadlineSeconds: 600,
+          });
+          await assert.rejects(stage.ready(), (error: unknown) => {
+            assert.ok(error instanceof StageError);
+            assert.equal(error.code, "LAMEDUCK_LOOPBACK_ONLY");
+            assert.ok(error.message.includes(where), error.message);
+            return true;
+          });
+        });
+
+      test(
+        "beside another container, which may pass requests on to it, it may be meant",
+        limit,
+        async (context) => {
+          const made = workload(node());
+          const main = made.template.containers.at(0);
+          assert.ok(main);
+          const inner = { ...main, name: "inner", command: listens(9_000, "127.0.0.1"), ports: [] };
+          const containers = [main, { ...inner, readiness: undefined } as never];
+          const { stage } = observe(context, network, {
+            ...made,
+            template: { ...made.template, containers },
+          });
+          await stage.ready();
+          await stage.rollout();
+        },
+      );
+    },
+  );
+
+  describe("what was seen of a program that SIGKILL ended", { concurrency: 4, skip }, () => {
+    const closes = `process.on("SIGTERM", () => server.close());`;
+    for (const [name, command, words] of [
+      [
+        "no handler",
+        node(),
+        /^node has no handler for SIGTERM, and as PID 1 .*; it still listened on port 8080; 1 connection was open: 1 of node-1$/,
+      ],
+      [
+        "a handler that does nothing",
+        node(ignoresTerm),
+        /^node caught SIGTERM and did not end; it still listened/,
+      ],
+      [
+        "a handler that waits for a connection",
+        node(closes),
+        /^node caught SIGTERM.*; it listened on port 8080 no more; 1 connection was open: 1 of node-1$/,
+      ],
+      [
+        "a shell before it",
+        ["sh", "-c", `"$@"; true`, "sh", ...node()],
+        /^PID 1 is the shell sh, which neither obeys SIGTERM nor passes it on to node/,
+      ],
+    ] as const)
+      test(name, limit, async (context) => {
+        const observed = observe(context, network, workload(command, { pod: { graceSeconds: 1 } }));
+        await observed.stage.ready();
+        const { address = "", port = 0 } = observed.endpoints.get("web-1") ?? {};
+        const localAddress = await network.senderAddress("node-1");
+        const socket = connect({ host: address, port, localAddress }).on("error", () => undefined);
+        context.after(() => socket.destroy());
+        // A request whose answer is not read to its end keeps the connection from being idle.
+        socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n");
+        await new Promise((resolve) => socket.once("data", resolve));
+        await observed.stage.deletePod("web-1");
+        const { because = "" } = await observed.first("killed", "web-1");
+        assert.match(because, words);
+      });
+  });
+}
