@@ -55,9 +55,9 @@ export const listening = (server, port = 0) =>
 
 /**
  * Attaches, listens, and lets the program register its handlers: the usual order. The other order, handlers first, is as right.
- * @param handlers registers them.
+ * @param {(server: import("node:http").Server) => unknown} handlers registers them.
  */
-export async function serve(handlers = () => {}, server = createServer(work)) {
+export async function serve(handlers = async () => {}, server = createServer(work)) {
   if (order === "handlers") await handlers(server);
   attach(server);
   const port = await listening(server);

@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { ClientName } from "./clients.ts";
+import type { ClientName } from "./clients/clients.ts";
 
 /** A way to end that public code has. Its program is a few lines, in one of groups/. */
 export interface Idiom {
@@ -67,6 +67,7 @@ export async function idioms(part?: string): Promise<Idiom[]> {
       });
   }
   return found.filter(
-    ({ group, name }) => part === undefined || part.split(",").some((one) => one === group || name.includes(one)),
+    ({ group, name }) =>
+      part === undefined || part.split(",").some((one) => one === group || name.includes(one)),
   );
 }

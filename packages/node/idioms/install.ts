@@ -10,7 +10,8 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-const manifestIn = (path: string): Manifest => JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as Manifest;
+const manifestIn = (path: string): Manifest =>
+  JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as Manifest;
 
 export const wanted: Readonly<Record<string, string>> = manifestIn(folder).dependencies;
 

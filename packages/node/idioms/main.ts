@@ -12,6 +12,7 @@ import { commandLine } from "../../../scripts/command-line.ts";
 import { fetchNode } from "../../../scripts/other-nodes.ts";
 import { idioms, type Idiom } from "./idiom.ts";
 import { install } from "./install.ts";
+import { writePage } from "./page.ts";
 import { atOnce, tryIdiom, type Tried } from "./try.ts";
 
 const { values } = commandLine(import.meta.url, {
@@ -32,8 +33,10 @@ const { values } = commandLine(import.meta.url, {
     jobs: { type: "string", default: "3" },
     // one JSON object a line on standard output, instead of text
     json: { type: "boolean", default: false },
-    // the names, and nothing else
+    // print the names, and nothing else
     list: { type: "boolean", default: false },
+    // write the tables of docs/shutdown-idioms.md, and nothing else
+    page: { type: "boolean", default: false },
   },
 });
 
@@ -56,6 +59,10 @@ function orGiveUp<T>(what: () => T): T {
   }
 }
 
+if (values.page) {
+  await writePage();
+  process.exit(0);
+}
 const [repeat, minutes, jobs] = [numberOf("repeat"), numberOf("minutes"), numberOf("jobs")];
 const node = values.node === undefined ? process.execPath : orGiveUp(() => fetchNode(values.node!));
 const major = Number(values.node ?? process.versions.node.split(".")[0]);
@@ -79,14 +86,16 @@ const textOf = ({ problems, mode, place }: Tried): string =>
 function report(idiom: Idiom, tried: readonly Tried[]): void {
   const bad = tried.filter(({ problems }) => problems.length > 0);
   if (values.json) {
-    for (const one of tried) print(JSON.stringify({ ...one, idiom: `${idiom.group}/${idiom.name}` }, asPlain));
+    for (const one of tried)
+      print(JSON.stringify({ ...one, idiom: `${idiom.group}/${idiom.name}` }, asPlain));
     return;
   }
   print(`${bad.length === 0 ? "as good" : "WORSE  "} ${idiom.group}/${idiom.name}`);
   for (const one of bad) print(textOf(one));
 }
 
-const asPlain = (_key: string, value: unknown): unknown => (value instanceof Map ? Object.fromEntries(value) : value);
+const asPlain = (_key: string, value: unknown): unknown =>
+  value instanceof Map ? Object.fromEntries(value) : value;
 
 const from = performance.now();
 let [idiomsTried, idiomsWorse, round] = [0, 0, 0];
@@ -104,5 +113,7 @@ do {
 
 const took = `${((performance.now() - from) / 1_000).toFixed(0)} s`;
 const times = round === 1 ? "" : `, ${round} times each`;
-say(`${chosen.length} idioms${times}: ${idiomsTried - idiomsWorse} as good as without Lameduck, ${idiomsWorse} worse; ${took}`);
+say(
+  `${chosen.length} idioms${times}: ${idiomsTried - idiomsWorse} as good as without Lameduck, ${idiomsWorse} worse; ${took}`,
+);
 process.exitCode = idiomsWorse > 0 ? 1 : 0;

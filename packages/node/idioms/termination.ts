@@ -1,11 +1,12 @@
 /** One program through one termination, as it is without Lameduck, with it in code, or with it by `--import`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { globSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseEvents, type LameduckEvent } from "../src/events.ts";
 import { cleanEnvironment } from "../test/child.ts";
-import { clients } from "./clients.ts";
+import { clients } from "./clients/clients.ts";
 import type { Idiom } from "./idiom.ts";
 
 export const modes = ["without", "code", "import"] as const;
@@ -34,7 +35,7 @@ export interface Outcome {
   readonly afterMs: number;
   /** When the last answer had come, from the signal on. */
   readonly lastAnswerMs: number;
-  readonly answers: ReadonlyMap<string, { readonly isAnswered: boolean; readonly isNew: boolean }>;
+  readonly answers: ReadonlyMap<string, { readonly isAnswered: boolean; readonly inHold: boolean }>;
   /** Of standard output. */
   readonly lines: readonly string[];
   /** Of standard error, without Lameduck's own. */
@@ -56,7 +57,7 @@ const longestStartMs = 60_000;
 /** Children that end with their parent need a moment. */
 const longestGoodbyeMs = 1_500;
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
 
 export function builtPackage(tree: string): string {
   return pathToFileURL(join(tree, "packages/node/dist")).href;
@@ -77,12 +78,26 @@ function environment({ idiom, mode, place, tree, node, handlersFirst }: Attempt)
   });
 }
 
-function isThere(group: number): boolean {
+/** Processes of a group that have not ended. Those that nobody has waited for count as ended. Unknown where there is no /proc. */
+function living(group: number): number[] {
+  return globSync("/proc/[0-9]*/stat").flatMap((path) => {
+    try {
+      // The name, in brackets, may hold anything.
+      const [state, , of] = readFileSync(path, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" ");
+      return Number(of) === group && state !== "Z" ? [Number(path.split("/")[2])] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function killAll(group: number): void {
   try {
-    process.kill(-group, 0);
-    return true;
+    process.kill(-group, "SIGKILL");
   } catch {
-    return false;
+    // It has ended.
   }
 }
 
@@ -103,10 +118,10 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   const closed = once(child, "close");
   let ended: { exit: string; at: number } | undefined;
-  const exited = once(child, "exit").then(([code, signal]) => {
-    ended ??= { exit: String(code ?? signal), at: performance.now() };
+  const exited = once(child, "exit").then((how) => {
+    ended ??= { exit: String(how[0] ?? how[1]), at: performance.now() };
   });
-  const answers = new Map<string, { isAnswered: boolean; isNew: boolean }>();
+  const answers = new Map<string, { isAnswered: boolean; inHold: boolean }>();
   let signalledAt = performance.now();
   let lastAnswerAt = signalledAt;
   const signalled = Promise.withResolvers<void>();
@@ -114,7 +129,8 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
 
   const start = /^(?:.*\s)?(?:PORT=(\d+)|READY)$/m;
   const latest = performance.now() + longestStartMs;
-  while (!start.test(stdout) && !ended && performance.now() < latest) await sleep(10);
+  const hasEnded = (): boolean => ended !== undefined;
+  while (!start.test(stdout) && !hasEnded() && performance.now() < latest) await sleep(10);
   const isStarted = start.test(stdout);
   const port = Number(start.exec(stdout)?.[1] ?? 0);
   const talk = isStarted
@@ -122,8 +138,8 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
         port,
         begun: begun.resolve,
         signalled: signalled.promise,
-        note: (what, isAnswered, isNew = false) => {
-          answers.set(what, { isAnswered, isNew });
+        note: (what, isAnswered, inHold = false) => {
+          answers.set(what, { isAnswered, inHold });
           if (isAnswered) lastAnswerAt = performance.now();
         },
       })
@@ -143,21 +159,31 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
     if (idiom.again !== undefined) setTimeout(kill, idiom.again, idiom.signal);
   }
   signalled.resolve();
-  const sigkill = setTimeout(() => {
-    ended ??= { exit: isStarted ? "killed" : "no start", at: performance.now() };
-    if (isThere(group)) process.kill(-group, "SIGKILL");
-  }, isStarted ? (idiom.signal === "none" ? longestStartMs : graceMs) : 0);
+  const sigkill = setTimeout(
+    () => {
+      ended ??= { exit: isStarted ? "killed" : "no start", at: performance.now() };
+      killAll(group);
+    },
+    isStarted ? (idiom.signal === "none" ? longestStartMs : graceMs) : 0,
+  );
   await exited;
   // A parent that has ended may have left its children to finish in the time that is left.
-  await Promise.race([closed, sleep(idiom.signal === "none" ? 1_000 : signalledAt + graceMs - performance.now())]);
+  await Promise.race([
+    closed,
+    sleep(idiom.signal === "none" ? 1_000 : signalledAt + graceMs - performance.now()),
+  ]);
   clearTimeout(sigkill);
-  for (let waited = 0; isThere(group) && waited < longestGoodbyeMs; waited += 50) await sleep(50);
-  const leavesProcess = isThere(group);
-  if (leavesProcess) process.kill(-group, "SIGKILL");
+  for (let waited = 0; living(group).length > 0 && waited < longestGoodbyeMs; waited += 100) await sleep(100);
+  const leavesProcess = living(group).length > 0;
+  killAll(group);
   await closed;
   await talk;
   const { exit, at } = ended!;
-  const texts = (text: string): string[] => text.split("\n").map((line) => line.trim()).filter((line) => line !== "" && !line.includes('{"lameduck"'));
+  const texts = (text: string): string[] =>
+    text
+      .split("\n")
+      .map((line) => line.trim())
+      .filter((line) => line !== "" && !line.includes('{"lameduck"'));
   return {
     exit,
     afterMs: Math.round(at - signalledAt),

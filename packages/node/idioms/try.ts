@@ -1,5 +1,13 @@
 /** An idiom in each mode, in a pod and on a machine, and what was less. */
-import { modes, places, terminate, type Attempt, type Mode, type Outcome, type Place } from "./termination.ts";
+import {
+  modes,
+  places,
+  terminate,
+  type Attempt,
+  type Mode,
+  type Outcome,
+  type Place,
+} from "./termination.ts";
 import type { Idiom } from "./idiom.ts";
 import { worse } from "./verdict.ts";
 
@@ -19,7 +27,8 @@ export interface Tried {
   readonly problems: readonly string[];
 }
 
-const modesOf = (idiom: Idiom): readonly Mode[] => modes.filter((mode) => mode !== "code" || !idiom.onlyImport);
+const modesOf = (idiom: Idiom): readonly Mode[] =>
+  modes.filter((mode) => mode !== "code" || !idiom.onlyImport);
 
 async function tryIn(place: Place, idiom: Idiom, { tree, node, ...more }: Settings): Promise<Tried[]> {
   const { handlersFirst = false, delayMs = 0 } = more;
@@ -45,12 +54,19 @@ export async function tryIdiom(idiom: Idiom, settings: Settings): Promise<Tried[
 }
 
 /** Runs so many at once: programs mostly wait. @yields what was tried, as it ends. */
-export async function* atOnce<T, R>(limit: number, items: Iterable<T>, run: (item: T) => Promise<R>): AsyncGenerator<R> {
+export async function* atOnce<T, R>(
+  limit: number,
+  items: Iterable<T>,
+  run: (item: T) => Promise<R>,
+): AsyncGenerator<R> {
   const running = new Map<number, Promise<{ id: number; result: R }>>();
   let id = 0;
   for (const item of items) {
     const own = id++;
-    running.set(own, run(item).then((result) => ({ id: own, result })));
+    running.set(
+      own,
+      run(item).then((result) => ({ id: own, result })),
+    );
     if (running.size < limit) continue;
     const first = await Promise.race(running.values());
     running.delete(first.id);

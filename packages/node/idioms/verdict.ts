@@ -24,7 +24,8 @@ function missing(wanted: readonly string[], found: readonly string[]): string[] 
   });
 }
 
-const quoted = (lines: readonly string[]): string => lines.map((line) => JSON.stringify(line.slice(0, 200))).join(", ");
+const quoted = (lines: readonly string[]): string =>
+  lines.map((line) => JSON.stringify(line.slice(0, 200))).join(", ");
 
 /** Whoever has no handler dies of the signal; to have ended in order is more than that. */
 function isExitAsGood(idiom: Idiom, without: Outcome, withIt: Outcome): boolean {
@@ -34,7 +35,10 @@ function isExitAsGood(idiom: Idiom, without: Outcome, withIt: Outcome): boolean 
 }
 
 function hookWasNamed(outcome: Outcome): boolean {
-  return outcome.lines.includes(hookLine) || outcome.events.some((event) => JSON.stringify(event).includes('"pool"'));
+  return (
+    outcome.lines.includes(hookLine) ||
+    outcome.events.some((event) => JSON.stringify(event).includes('"pool"'))
+  );
 }
 
 /** @returns what was less, in words; nothing where all was as good. */
@@ -42,32 +46,44 @@ export function worse(idiom: Idiom, mode: Mode, place: Place, without: Outcome, 
   const found: string[] = [];
   if (withIt.exit === "no start") return ["did not start: " + quoted(withIt.errors.slice(-5))];
   if (!isExitAsGood(idiom, without, withIt)) found.push(`exit ${withIt.exit} instead of ${without.exit}`);
+  // A program that was ended at once, or never ended, did less than it could.
+  const isCut = /^(?:SIG|killed)/.test(without.exit);
   // Of a program that stops to serve in the first moments, the last request that it answers is a matter of luck.
-  const servesOn = [...without.answers.values()].every(({ isNew, isAnswered }) => !isNew || isAnswered);
-  for (const [what, { isAnswered, isNew }] of withIt.answers) {
-    const wasAnswered = without.answers.get(what)?.isAnswered ?? false;
-    if (isAnswered) continue;
-    // A program that does not end answers for ever.
-    if (isNew && place === "machine" && (without.exit === "killed" || !servesOn)) continue;
-    if (wasAnswered) found.push(`${what} was lost, and is not without Lameduck`);
-    else if (isNew && idiom.holds && place === "pod") found.push(`${what} was lost in the hold`);
+  const servesOn =
+    without.exit !== "killed" &&
+    [...without.answers.values()].every(({ inHold, isAnswered }) => !inHold || isAnswered);
+  for (const [what, { isAnswered, inHold }] of withIt.answers) {
+    if (isAnswered || (inHold && place === "machine" && !servesOn)) continue;
+    if (without.answers.get(what)?.isAnswered) found.push(`${what} was lost, and is not without Lameduck`);
+    else if (inHold && idiom.holds && place === "pod") found.push(`${what} was lost in the hold`);
+    else if (isCut && idiom.holds && !idiom.exitsAsIs)
+      found.push(`${what} was lost, though it was in flight`);
   }
   const [lines, linesWithout] = [comparable(idiom, withIt.lines), comparable(idiom, without.lines)];
   const lost = missing(linesWithout, lines);
   if (lost.length > 0) found.push(`not printed: ${quoted(lost)}`);
   const more = missing(lines, linesWithout);
-  // A program that was ended at once, or never ended, did less than it could.
-  const isCut = /^(?:SIG|killed)/.test(without.exit);
   if (more.length > 0 && !isCut) found.push(`printed more often: ${quoted(more)}`);
   const noise = missing(comparable(idiom, withIt.errors), comparable(idiom, without.errors));
   if (noise.length > 0) found.push(`on standard error: ${quoted(noise.slice(0, 5))}`);
-  if (place === "pod" && withIt.events.some((event) => event.lameduck === "phase" && event.phase === "closing" && event.reason === "cap"))
+  if (
+    place === "pod" &&
+    withIt.events.some(
+      (event) => event.lameduck === "phase" && event.phase === "closing" && event.reason === "cap",
+    )
+  )
     found.push("held to the cap, though nothing was sent any more");
   if (idiom.again === undefined && !idiom.toGroup)
     for (const event of withIt.events)
-      if (event.lameduck === "notice" && / again\b/.test(event.message)) found.push(`a notice: ${event.message}`);
+      if (event.lameduck === "notice" && event.message.includes(`${idiom.signal} again`))
+        found.push(`a notice: ${event.message}`);
   if (withIt.leavesProcess && !without.leavesProcess) found.push("left a process behind");
-  if (mode === "code" && idiom.signal !== "none" && (idiom.holds || /SIG(?:TERM|INT)/.test(idiom.signal)) && !hookWasNamed(withIt))
+  if (
+    mode === "code" &&
+    idiom.signal !== "none" &&
+    (idiom.holds || /SIG(?:TERM|INT)/.test(idiom.signal)) &&
+    !hookWasNamed(withIt)
+  )
     found.push("the hook of the phase `closed` neither ran nor was named");
   const latest = Math.max(without.afterMs, withIt.lastAnswerMs) + longestDelayMs + slackMs;
   if (place === "machine" && idiom.signal !== "none" && withIt.afterMs > latest)

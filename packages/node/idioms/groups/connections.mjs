@@ -88,7 +88,10 @@ export default {
   "one server after the other": {
     what: "closes the API, and later the admin server",
     program: async () => {
-      const [api, admin] = [createServer(work), createServer((_request, response) => response.end("metrics"))];
+      const [api, admin] = [
+        createServer(work),
+        createServer((_request, response) => response.end("metrics")),
+      ];
       attach(api, admin);
       const port = await listening(api);
       await listening(admin);
@@ -108,7 +111,9 @@ export default {
       const server = createServer(work);
       attach(server);
       server.on("close", () => say("closed"));
-      await new Promise((resolve) => server.listen({ port: 0, host: "127.0.0.1", signal: stop.signal }, resolve));
+      await new Promise((resolve) =>
+        server.listen({ port: 0, host: "127.0.0.1", signal: stop.signal }, resolve),
+      );
       process.on("SIGTERM", () => stop.abort());
       ready(server.address().port);
     },
@@ -143,7 +148,7 @@ export default {
       }),
   },
   removeAllListeners: {
-    what: "`process.removeAllListeners(\"SIGTERM\")`, then a handler of its own",
+    what: '`process.removeAllListeners("SIGTERM")`, then a handler of its own',
     isQuick: true,
     program: () =>
       serve((server) => {
@@ -152,7 +157,7 @@ export default {
       }),
   },
   "removeAllListeners, no handler": {
-    what: "`process.removeAllListeners(\"SIGTERM\")` and no handler",
+    what: '`process.removeAllListeners("SIGTERM")` and no handler',
     program: () => serve(() => process.removeAllListeners("SIGTERM")),
   },
   "removeAllListeners of everything": {
@@ -182,16 +187,24 @@ export default {
       ),
   },
   "emit by itself": {
-    what: "a route calls `process.emit(\"SIGTERM\")`",
+    what: 'a route calls `process.emit("SIGTERM")`',
     client: "quit",
     signal: "none",
-    program: () => serve((server) => process.on("SIGTERM", () => server.close(() => process.exit(0))), quitting(() => process.emit("SIGTERM", "SIGTERM"))),
+    program: () =>
+      serve(
+        (server) => process.on("SIGTERM", () => server.close(() => process.exit(0))),
+        quitting(() => process.emit("SIGTERM", "SIGTERM")),
+      ),
   },
   "kill by itself": {
-    what: "a route calls `process.kill(process.pid, \"SIGTERM\")`",
+    what: 'a route calls `process.kill(process.pid, "SIGTERM")`',
     client: "quit",
     signal: "none",
-    program: () => serve((server) => process.on("SIGTERM", () => server.close(() => process.exit(0))), quitting(() => process.kill(process.pid, "SIGTERM"))),
+    program: () =>
+      serve(
+        (server) => process.on("SIGTERM", () => server.close(() => process.exit(0))),
+        quitting(() => process.kill(process.pid, "SIGTERM")),
+      ),
   },
   "ignored signal": {
     what: "an empty handler: serves until SIGKILL",

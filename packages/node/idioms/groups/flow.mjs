@@ -32,7 +32,7 @@ export default {
     },
   },
   "await once": {
-    what: "`await once(process, \"SIGTERM\")`, then clean-up",
+    what: '`await once(process, "SIGTERM")`, then clean-up',
     program: async () => {
       const signal = once(process, "SIGTERM");
       const server = await serve();
@@ -45,7 +45,7 @@ export default {
     },
   },
   "await a promise": {
-    what: "`await new Promise((r) => process.once(\"SIGTERM\", r))`, then clean-up",
+    what: '`await new Promise((r) => process.once("SIGTERM", r))`, then clean-up',
     program: async () => {
       const server = await serve();
       await new Promise((resolve) => process.once("SIGTERM", resolve));
@@ -56,7 +56,7 @@ export default {
     },
   },
   "events.on": {
-    what: "`for await (const _ of on(process, \"SIGTERM\"))`",
+    what: '`for await (const _ of on(process, "SIGTERM"))`',
     program: async () => {
       const signals = on(process, "SIGTERM");
       const server = await serve();

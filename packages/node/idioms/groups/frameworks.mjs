@@ -36,7 +36,11 @@ export default {
       await serve((server) => {
         init(server);
         process.on("SIGTERM", () =>
-          gracefulExitHandler(app, server, { suicideTimeout: 5_000, callback: (code) => say(`code ${code}`), log: false }),
+          gracefulExitHandler(app, server, {
+            suicideTimeout: 5_000,
+            callback: (code) => say(`code ${code}`),
+            log: false,
+          }),
         );
       }, createServer(app));
     },
@@ -76,24 +80,34 @@ export default {
     },
   },
   hapi: { what: "`server.stop({ timeout })`", needs: ["@hapi/hapi"], program: () => hapi(0) },
-  "hapi, after a sleep": { what: "`server.stop()` after a sleep", needs: ["@hapi/hapi"], program: () => hapi(1_800) },
+  "hapi, after a sleep": {
+    what: "`server.stop()` after a sleep",
+    needs: ["@hapi/hapi"],
+    program: () => hapi(1_800),
+  },
   fastify: {
     what: "`await app.close()`, with `onClose` hooks",
     isQuick: true,
-    program: () => fastify((app) => process.on("SIGTERM", async () => {
-      await app.close();
-      say("app closed");
-      process.exit(0);
-    })),
+    program: () =>
+      fastify((app) =>
+        process.on("SIGTERM", async () => {
+          await app.close();
+          say("app closed");
+          process.exit(0);
+        }),
+      ),
   },
   "fastify, after a sleep": {
     what: "`app.close()` after a sleep",
-    program: () => fastify((app) => process.on("SIGTERM", async () => {
-      await sleep(1_800);
-      await app.close();
-      say("app closed");
-      process.exit(0);
-    })),
+    program: () =>
+      fastify((app) =>
+        process.on("SIGTERM", async () => {
+          await sleep(1_800);
+          await app.close();
+          say("app closed");
+          process.exit(0);
+        }),
+      ),
   },
   "fastify, once for each signal": {
     what: "`process.once`, `app.close()`, no exit",
@@ -146,7 +160,9 @@ export default {
       const { ApolloServer } = require("@apollo/server");
       const { startStandaloneServer } = require("@apollo/server/standalone");
       attachAll();
-      const { url } = await startStandaloneServer(apollo(ApolloServer), { listen: { port: 0, host: "127.0.0.1" } });
+      const { url } = await startStandaloneServer(apollo(ApolloServer), {
+        listen: { port: 0, host: "127.0.0.1" },
+      });
       ready(new URL(url).port);
     },
   },

@@ -2,14 +2,14 @@
 import { promisify } from "node:util";
 import { say, serve, sleep } from "../app.mjs";
 
-const closed = (server) => new Promise((resolve, reject) => server.close((error) => (error ? reject(error) : resolve())));
+const closed = (server) =>
+  new Promise((resolve, reject) => server.close((error) => (error ? reject(error) : resolve())));
 const onBoth = (handler) => ["SIGTERM", "SIGINT"].forEach((signal) => process.on(signal, handler));
 
 export default {
   "no handler": { what: "nothing", program: () => serve() },
   close: {
     what: "`server.close()`",
-    isQuick: true,
     program: () =>
       serve((server) =>
         process.on("SIGTERM", () => {
@@ -48,9 +48,7 @@ export default {
   "close, exit with 143": {
     what: "`process.exit(143)` after `close()`",
     program: () =>
-      serve((server) =>
-        process.once("SIGTERM", () => void closed(server).finally(() => process.exit(143))),
-      ),
+      serve((server) => process.once("SIGTERM", () => void closed(server).finally(() => process.exit(143)))),
     exitsAsIs: true,
   },
   exit: {
@@ -64,9 +62,12 @@ export default {
         }),
       ),
   },
-  "exit with 1": { what: "`process.exit(1)` at once", program: () => serve(() => process.on("SIGTERM", () => process.exit(1))) },
+  "exit with 1": {
+    what: "`process.exit(1)` at once",
+    program: () => serve(() => process.on("SIGTERM", () => process.exit(1))),
+  },
   "exit without a code": {
-    what: "`process.on(\"SIGTERM\", process.exit)`-like: the signal's number is the code",
+    what: '`process.on("SIGTERM", process.exit)`-like: the signal\'s number is the code',
     program: () => serve(() => process.on("SIGTERM", (_name, number) => process.exit(128 + number))),
     exitsAsIs: true,
   },
@@ -233,7 +234,7 @@ export default {
       }),
   },
   "exit event": {
-    what: "synchronous clean-up in `process.on(\"exit\")`",
+    what: 'synchronous clean-up in `process.on("exit")`',
     program: () =>
       serve((server) => {
         process.on("SIGTERM", () => server.close(() => process.exit()));

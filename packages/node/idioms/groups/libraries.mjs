@@ -4,7 +4,8 @@ import { createRequire } from "node:module";
 import { say, serve, sleep, work } from "../app.mjs";
 
 const require = createRequire(import.meta.url);
-const closed = (server) => new Promise((resolve, reject) => server.close((error) => (error ? reject(error) : resolve())));
+const closed = (server) =>
+  new Promise((resolve, reject) => server.close((error) => (error ? reject(error) : resolve())));
 
 export default {
   "signal-exit": {
@@ -141,7 +142,14 @@ export default {
     what: "the same with signals in a list, health checks and `useExit0`",
     needs: ["@godaddy/terminus"],
     program: () =>
-      serve(terminus({ signal: undefined, signals: ["SIGTERM", "SIGINT"], useExit0: true, healthChecks: { "/healthz": async () => "fine" } })),
+      serve(
+        terminus({
+          signal: undefined,
+          signals: ["SIGTERM", "SIGINT"],
+          useExit0: true,
+          healthChecks: { "/healthz": async () => "fine" },
+        }),
+      ),
   },
   lightship: {
     what: "`registerShutdownHandler()`",
@@ -285,7 +293,12 @@ const terminus = (more) => async (server) => {
 
 const lightship = (more) => async (server) => {
   const { createLightship } = await import("lightship");
-  const ship = await createLightship({ port: 0, detectKubernetes: true, shutdownHandlerTimeout: 4_000, ...more });
+  const ship = await createLightship({
+    port: 0,
+    detectKubernetes: true,
+    shutdownHandlerTimeout: 4_000,
+    ...more,
+  });
   ship.registerShutdownHandler(async () => {
     await closed(server);
     say("closed");

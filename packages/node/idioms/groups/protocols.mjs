@@ -18,7 +18,8 @@ export default {
   "event stream that ends": {
     what: "a POST answered by `text/event-stream`, as language models answer; `close()`",
     client: "events",
-    program: () => serve((server) => process.on("SIGTERM", () => server.close(() => say("closed"))), completions(25)),
+    program: () =>
+      serve((server) => process.on("SIGTERM", () => server.close(() => say("closed"))), completions(25)),
   },
   "event stream that ends, no handler": {
     what: "the same without a handler",
@@ -49,7 +50,9 @@ export default {
     what: "an upload whose `checkContinue` is answered after the signal",
     client: "expecting",
     program: () => {
-      const server = createServer((request, response) => request.resume().on("end", () => response.end("ok")));
+      const server = createServer((request, response) =>
+        request.resume().on("end", () => response.end("ok")),
+      );
       server.on("checkContinue", (request, response) =>
         setTimeout(() => {
           response.writeContinue();
@@ -83,7 +86,11 @@ export default {
       );
     },
   },
-  "gRPC, tryShutdown": { what: "`server.tryShutdown()`", client: "grpc", program: () => grpc({}, "tryShutdown") },
+  "gRPC, tryShutdown": {
+    what: "`server.tryShutdown()`",
+    client: "grpc",
+    program: () => grpc({}, "tryShutdown"),
+  },
   "gRPC, tryShutdown, then force": {
     what: "`tryShutdown()`, and `forceShutdown()` by a timer",
     client: "grpc",
@@ -91,43 +98,50 @@ export default {
   },
   "gRPC, keepalive": {
     what: "`tryShutdown()` of a server that pings its clients",
-    client: "grpc",
+    client: "lonelyGrpc",
     program: () => grpc({ "grpc.keepalive_time_ms": 300, "grpc.keepalive_timeout_ms": 200 }, "tryShutdown"),
   },
   "gRPC, keepalive, no handler": {
     what: "a server that pings its clients, without a handler",
-    client: "grpc",
+    client: "lonelyGrpc",
     program: () => grpc({ "grpc.keepalive_time_ms": 300, "grpc.keepalive_timeout_ms": 200 }),
   },
   ws: {
     what: "`wss.close()` and `server.close()`, clients are left to the exit",
     client: "webSocket",
-    program: () => webSockets((server, sockets) => {
-      sockets.close();
-      server.close();
-      setTimeout(() => process.exit(0), 1_500);
-    }),
+    program: () =>
+      webSockets((server, sockets) => {
+        sockets.close();
+        server.close();
+        setTimeout(() => process.exit(0), 1_500);
+      }),
   },
   "ws, closed by the program": {
     what: "`client.close()` for each client, then `server.close()`",
     client: "webSocket",
-    program: () => webSockets((server, sockets) => {
-      for (const socket of sockets.clients) socket.close(1012, "restart");
-      sockets.close(() => server.close(() => process.exit(0)));
-    }),
+    program: () =>
+      webSockets((server, sockets) => {
+        for (const socket of sockets.clients) socket.close(1012, "restart");
+        sockets.close(() => server.close(() => process.exit(0)));
+      }),
   },
   "ws, terminated by the program": {
     what: "`client.close()`, and `client.terminate()` by a timer",
     client: "webSocket",
-    program: () => webSockets((server, sockets) => {
-      for (const socket of sockets.clients) socket.close();
-      setTimeout(() => {
-        for (const socket of sockets.clients) socket.terminate();
-        server.close(() => process.exit(0));
-      }, 500);
-    }),
+    program: () =>
+      webSockets((server, sockets) => {
+        for (const socket of sockets.clients) socket.close();
+        setTimeout(() => {
+          for (const socket of sockets.clients) socket.terminate();
+          server.close(() => process.exit(0));
+        }, 500);
+      }),
   },
-  "ws, no handler": { what: "WebSockets without a handler", client: "webSocket", program: () => webSockets() },
+  "ws, no handler": {
+    what: "WebSockets without a handler",
+    client: "webSocket",
+    program: () => webSockets(),
+  },
   "socket.io": {
     what: "`io.close()`",
     client: "http",

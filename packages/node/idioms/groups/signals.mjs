@@ -28,7 +28,12 @@ export default {
     holds: false,
     program: () => serve(closeThenExit("SIGQUIT")),
   },
-  SIGHUP: { what: "`close()` at SIGHUP", signal: "SIGHUP", holds: false, program: () => serve(closeThenExit("SIGHUP")) },
+  SIGHUP: {
+    what: "`close()` at SIGHUP",
+    signal: "SIGHUP",
+    holds: false,
+    program: () => serve(closeThenExit("SIGHUP")),
+  },
   "SIGUSR2 as nodemon sends it": {
     what: "clean-up at SIGUSR2, then the signal again",
     signal: "SIGUSR2",

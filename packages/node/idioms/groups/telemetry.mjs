@@ -54,7 +54,12 @@ export default {
   "dd-trace": {
     what: "`tracer.init()`, no handler of the program's own",
     needs: ["dd-trace"],
-    env: { DD_TRACE_STARTUP_LOGS: "false", DD_INSTRUMENTATION_TELEMETRY_ENABLED: "false", DD_TRACE_AGENT_PORT: "9", DD_REMOTE_CONFIGURATION_ENABLED: "false" },
+    env: {
+      DD_TRACE_STARTUP_LOGS: "false",
+      DD_INSTRUMENTATION_TELEMETRY_ENABLED: "false",
+      DD_TRACE_AGENT_PORT: "9",
+      DD_REMOTE_CONFIGURATION_ENABLED: "false",
+    },
     ignores: /ECONNREFUSED|dd-trace|agent/i,
     program: async () => {
       require("dd-trace").init({ startupLogs: false });
@@ -64,7 +69,12 @@ export default {
   "dd-trace and a handler": {
     what: "`tracer.init()` beside `server.close()`",
     needs: ["dd-trace"],
-    env: { DD_TRACE_STARTUP_LOGS: "false", DD_INSTRUMENTATION_TELEMETRY_ENABLED: "false", DD_TRACE_AGENT_PORT: "9", DD_REMOTE_CONFIGURATION_ENABLED: "false" },
+    env: {
+      DD_TRACE_STARTUP_LOGS: "false",
+      DD_INSTRUMENTATION_TELEMETRY_ENABLED: "false",
+      DD_TRACE_AGENT_PORT: "9",
+      DD_REMOTE_CONFIGURATION_ENABLED: "false",
+    },
     ignores: /ECONNREFUSED|dd-trace|agent/i,
     program: async () => {
       require("dd-trace").init({ startupLogs: false });

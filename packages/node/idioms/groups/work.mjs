@@ -210,7 +210,10 @@ export default {
     needs: ["piscina"],
     program: async () => {
       const { Piscina } = require("piscina");
-      const pool = new Piscina({ filename: new URL("../fixtures/task.mjs", import.meta.url).href, maxThreads: 1 });
+      const pool = new Piscina({
+        filename: new URL("../fixtures/task.mjs", import.meta.url).href,
+        maxThreads: 1,
+      });
       void pool.run(2_600).then(() => say("task done"));
       await serve((server) =>
         process.on("SIGTERM", async () => {
