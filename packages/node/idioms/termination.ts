@@ -103,7 +103,7 @@ function killAll(group: number): void {
 
 export async function terminate(attempt: Attempt): Promise<Outcome> {
   const { idiom, node, delayMs } = attempt;
-  const words = idiom.command ?? ["node", "program.mjs", idiom.group, idiom.name];
+  const words = idiom.command ?? ["node", "fixtures/program.mjs", idiom.group, idiom.name];
   const [command = "", ...args] = words.map((word) => (word === "node" ? node : word));
   // A group of its own: what it leaves behind can be seen, and ended.
   const child = spawn(command, args, {

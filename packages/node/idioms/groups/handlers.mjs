@@ -67,7 +67,7 @@ export default {
     program: () => serve(() => process.on("SIGTERM", () => process.exit(1))),
   },
   "exit without a code": {
-    what: '`process.on("SIGTERM", process.exit)`-like: the signal\'s number is the code',
+    what: "`process.exit(128 + number)`",
     program: () => serve(() => process.on("SIGTERM", (_name, number) => process.exit(128 + number))),
     exitsAsIs: true,
   },
