@@ -1,7 +1,14 @@
 import { globSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { ClientName } from "./clients/clients.ts";
+import type { Client } from "./clients/conversation.ts";
+import * as http from "./clients/http.ts";
+import * as sessions from "./clients/sessions.ts";
+
+const { arrive: _arrive, ...overHttp } = http;
+
+/** Those who talk to a program while it is terminated. Each notes what was answered, by a name that is the same in every run. */
+export const clients = { ...overHttp, ...sessions } as const satisfies Record<string, Client>;
 
 /** A way to end that public code has. Its program is a few lines, in one of groups/. */
 export interface Idiom {
@@ -12,7 +19,7 @@ export interface Idiom {
   /** Packages that the repository does not have. */
   readonly needs: readonly string[];
   /** Who talks to it. Default: requests of every kind over HTTP/1.1. */
-  readonly client: ClientName;
+  readonly client: keyof typeof clients;
   /** What is run instead of its own program: words, of which `node` is the Node under test. */
   readonly command: readonly string[] | undefined;
   readonly env: Readonly<Record<string, string>>;

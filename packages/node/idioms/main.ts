@@ -97,23 +97,44 @@ function report(idiom: Idiom, tried: readonly Tried[]): void {
 const asPlain = (_key: string, value: unknown): unknown =>
   value instanceof Map ? Object.fromEntries(value) : value;
 
+/** More than these are nobody else's load. */
+const mostAgain = 25;
+const isBad = (tried: readonly Tried[]): boolean => tried.some(({ problems }) => problems.length > 0);
+const worse = new Map<string, number>();
 const from = performance.now();
-let [idiomsTried, idiomsWorse, round] = [0, 0, 0];
-do {
+let [tries, again, round] = [0, 0, 0];
+
+async function tryAll(): Promise<void> {
   const delayMs = round === 0 ? 0 : Math.round(Math.random() * 400);
   const settings = { tree, node, handlersFirst: round % 2 === 1, delayMs };
+  const bad: { idiom: Idiom; tried: readonly Tried[] }[] = [];
   const run = async (idiom: Idiom) => ({ idiom, tried: await tryIdiom(idiom, settings) });
   for await (const { idiom, tried } of atOnce(jobs, chosen, run)) {
-    report(idiom, tried);
-    idiomsTried++;
-    if (tried.some(({ problems }) => problems.length > 0)) idiomsWorse++;
+    tries++;
+    if (isBad(tried)) bad.push({ idiom, tried });
+    else report(idiom, tried);
+  }
+  for (const { idiom, tried } of bad) {
+    // Programs that share two cores with twenty others are late, and so are their clients: alone they have no excuse.
+    const alone = bad.length > mostAgain ? tried : await tryIdiom(idiom, settings);
+    report(idiom, alone);
+    if (isBad(alone)) worse.set(idiom.name, (worse.get(idiom.name) ?? 0) + 1);
+    else {
+      again++;
+      say(`${idiom.group}/${idiom.name} was worse beside others, and as good alone:`);
+      for (const one of tried.filter(({ problems }) => problems.length > 0)) say(textOf(one));
+    }
   }
   round++;
-} while (round < repeat || performance.now() - from < minutes * 60_000);
+}
+
+do await tryAll();
+while (round < repeat || performance.now() - from < minutes * 60_000);
 
 const took = `${((performance.now() - from) / 1_000).toFixed(0)} s`;
 const times = round === 1 ? "" : `, ${round} times each`;
+const failed = [...worse.values()].reduce((sum, count) => sum + count, 0);
 say(
-  `${chosen.length} idioms${times}: ${idiomsTried - idiomsWorse} as good as without Lameduck, ${idiomsWorse} worse; ${took}`,
+  `${chosen.length} idioms${times}: ${tries - failed} as good as without Lameduck (${again} of them only alone), ${failed} worse; ${took}`,
 );
-process.exitCode = idiomsWorse > 0 ? 1 : 0;
+process.exitCode = failed > 0 ? 1 : 0;

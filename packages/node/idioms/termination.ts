@@ -6,8 +6,7 @@ import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseEvents, type LameduckEvent } from "../src/events.ts";
 import { cleanEnvironment } from "../test/child.ts";
-import { clients } from "./clients/clients.ts";
-import type { Idiom } from "./idiom.ts";
+import { clients, type Idiom } from "./idiom.ts";
 
 export const modes = ["without", "code", "import"] as const;
 export type Mode = (typeof modes)[number];
@@ -35,7 +34,10 @@ export interface Outcome {
   readonly afterMs: number;
   /** When the last answer had come, from the signal on. */
   readonly lastAnswerMs: number;
-  readonly answers: ReadonlyMap<string, { readonly isAnswered: boolean; readonly inHold: boolean }>;
+  readonly answers: ReadonlyMap<
+    string,
+    { readonly isAnswered: boolean; readonly begunAt?: number | undefined }
+  >;
   /** Of standard output. */
   readonly lines: readonly string[];
   /** Of standard error, without Lameduck's own. */
@@ -121,7 +123,7 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
   const exited = once(child, "exit").then((how) => {
     ended ??= { exit: String(how[0] ?? how[1]), at: performance.now() };
   });
-  const answers = new Map<string, { isAnswered: boolean; inHold: boolean }>();
+  const answers = new Map<string, { isAnswered: boolean; begunAt: number | undefined }>();
   let signalledAt = performance.now();
   let lastAnswerAt = signalledAt;
   const signalled = Promise.withResolvers<void>();
@@ -138,8 +140,8 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
         port,
         begun: begun.resolve,
         signalled: signalled.promise,
-        note: (what, isAnswered, inHold = false) => {
-          answers.set(what, { isAnswered, inHold });
+        note: (what, isAnswered, begunAt) => {
+          answers.set(what, { isAnswered, begunAt });
           if (isAnswered) lastAnswerAt = performance.now();
         },
       })

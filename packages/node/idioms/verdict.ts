@@ -5,6 +5,7 @@ import type { Mode, Outcome, Place } from "./termination.ts";
 /** What a program outside Kubernetes may take longer, and what two slow cores may make of it. */
 const longestDelayMs = 1_000;
 const slackMs = 700;
+const nearlyMs = 100;
 
 const hookLine = "HOOK closed";
 /** Process ids, ports, addresses, versions and times differ from run to run. */
@@ -41,6 +42,12 @@ function hookWasNamed(outcome: Outcome): boolean {
   );
 }
 
+/** Of a client that had to wait for a busy machine, a request may begin when the hold is over. */
+function holdEnds({ events }: Outcome): number {
+  const closing = events.find((event) => event.lameduck === "phase" && event.phase === "closing");
+  return closing ? closing.at - nearlyMs : Infinity;
+}
+
 /** @returns what was less, in words; nothing where all was as good. */
 export function worse(idiom: Idiom, mode: Mode, place: Place, without: Outcome, withIt: Outcome): string[] {
   const found: string[] = [];
@@ -51,8 +58,10 @@ export function worse(idiom: Idiom, mode: Mode, place: Place, without: Outcome, 
   // Of a program that stops to serve in the first moments, the last request that it answers is a matter of luck.
   const servesOn =
     without.exit !== "killed" &&
-    [...without.answers.values()].every(({ inHold, isAnswered }) => !inHold || isAnswered);
-  for (const [what, { isAnswered, inHold }] of withIt.answers) {
+    [...without.answers.values()].every(({ begunAt, isAnswered }) => begunAt === undefined || isAnswered);
+  for (const [what, { isAnswered, begunAt }] of withIt.answers) {
+    const inHold = begunAt !== undefined && begunAt < holdEnds(withIt);
+    if (begunAt !== undefined && !inHold && place === "pod") continue;
     if (isAnswered || (inHold && place === "machine" && !servesOn)) continue;
     if (without.answers.get(what)?.isAnswered) found.push(`${what} was lost, and is not without Lameduck`);
     else if (inHold && idiom.holds && place === "pod") found.push(`${what} was lost in the hold`);

@@ -38,8 +38,8 @@ const good: Outcome = {
   afterMs: 100,
   lastAnswerMs: 90,
   answers: new Map([
-    ["slow request", { isAnswered: true, inHold: false }],
-    ["new request 1", { isAnswered: true, inHold: true }],
+    ["slow request", { isAnswered: true }],
+    ["new request 1", { isAnswered: true, begunAt: 0 }],
   ]),
   lines: ["closed", "cleaned up 17"],
   errors: [],
@@ -48,8 +48,8 @@ const good: Outcome = {
 };
 const answers = (slow: boolean, fresh: boolean): Outcome["answers"] =>
   new Map([
-    ["slow request", { isAnswered: slow, inHold: false }],
-    ["new request 1", { isAnswered: fresh, inHold: true }],
+    ["slow request", { isAnswered: slow }],
+    ["new request 1", { isAnswered: fresh, begunAt: 0 }],
   ]);
 const [idiom] = quick;
 

@@ -3,8 +3,11 @@ export interface Conversation {
   /** Everything is in flight: the signal may come. */
   readonly begun: () => void;
   readonly signalled: Promise<void>;
-  /** @param inHold whether it is served for sure in a pod, whatever the program does at its end. */
-  readonly note: (what: string, isAnswered: boolean, inHold?: boolean) => void;
+  /**
+   * @param begunAt given for what is served for sure in the hold of a pod, whatever the program does at its end: when it began, in
+   * milliseconds since 1970.
+   */
+  readonly note: (what: string, isAnswered: boolean, begunAt?: number) => void;
 }
 
 export type Client = (conversation: Conversation) => Promise<void>;

@@ -51,7 +51,8 @@ export async function arrive({ port, note, signalled }: Conversation): Promise<v
   const asked: Promise<void>[] = [];
   for (let number = 1; number <= newRequests; number++) {
     await sleep(newEvery);
-    asked.push(isOk(ask(port)).then((isAnswered) => note(`new request ${number}`, isAnswered, true)));
+    const at = Date.now();
+    asked.push(isOk(ask(port)).then((isAnswered) => note(`new request ${number}`, isAnswered, at)));
   }
   await Promise.all(asked);
 }
@@ -69,10 +70,11 @@ export const http: Client = async (conversation) => {
   await ask(port);
   begun();
   await signalled;
-  const pooled = sleep(newEvery)
-    .then(() => isOk(ask(port, { agent })))
-    .then((it) => note("request on an open connection", it, true));
-  await Promise.all([slow, long, pooled, arrive(conversation)]);
+  const arriving = arrive(conversation);
+  await sleep(newEvery);
+  const at = Date.now();
+  const pooled = isOk(ask(port, { agent })).then((it) => note("request on an open connection", it, at));
+  await Promise.all([slow, long, pooled, arriving]);
   agent.destroy();
 };
 
@@ -177,7 +179,8 @@ export const graphql: Client = async (conversation) => {
   begun();
   await signalled;
   await sleep(newEvery);
-  note("new query", await query(0), true);
+  const at = Date.now();
+  note("new query", await query(0), at);
   await Promise.all([slow, long]);
 };
 

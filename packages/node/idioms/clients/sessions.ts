@@ -54,6 +54,7 @@ export const webSocket: Client = async ({ port, note, begun, signalled }) => {
   await Promise.all(sockets.map(echo));
   begun();
   await signalled;
+  const at = Date.now();
   const codes = await Promise.all(closed);
   note(
     "close frame",
@@ -62,7 +63,7 @@ export const webSocket: Client = async ({ port, note, begun, signalled }) => {
   note(
     "status in the close frame",
     codes.every((code) => code !== 1006 && code !== 1005),
-    true,
+    at,
   );
 };
 
@@ -114,7 +115,8 @@ export const grpc: Client = async ({ port, note, begun, signalled }) => {
 /** The only call of its session, which is a second old when the hold has come to its floor. */
 export const lonelyGrpc: Client = async ({ port, note, begun, signalled }) => {
   const { call, close } = grpcCalls(port);
-  const only = call(1.5 * longMs).then((it) => note("only call", it, true));
+  const at = Date.now();
+  const only = call(1.5 * longMs).then((it) => note("only call", it, at));
   await sleep(500);
   begun();
   await signalled;
