@@ -35,7 +35,9 @@ export interface Idiom {
   readonly exitsAsIs: boolean;
   /** Lines that differ from run to run, such as process ids and durations: not compared. */
   readonly ignores: RegExp | undefined;
-  /** Why Lameduck cannot be called in code. */
+  /** A line that Lameduck causes, and that must be there with it. */
+  readonly gives: string | undefined;
+  /** Lameduck cannot be called in its code. */
   readonly onlyImport: boolean;
   /** The oldest Node that knows its syntax. */
   readonly node: number;
@@ -67,6 +69,7 @@ export async function idioms(part?: string): Promise<Idiom[]> {
         holds: written.client !== "none",
         exitsAsIs: false,
         ignores: undefined,
+        gives: undefined,
         onlyImport: false,
         node: 22,
         isQuick: false,

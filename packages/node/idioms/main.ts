@@ -111,8 +111,11 @@ async function tryAll(): Promise<void> {
   const run = async (idiom: Idiom) => ({ idiom, tried: await tryIdiom(idiom, settings) });
   for await (const { idiom, tried } of atOnce(jobs, chosen, run)) {
     tries++;
-    if (isBad(tried)) bad.push({ idiom, tried });
-    else report(idiom, tried);
+    if (!isBad(tried)) report(idiom, tried);
+    else {
+      bad.push({ idiom, tried });
+      say(`${idiom.group}/${idiom.name} is worse; it is tried alone in the end`);
+    }
   }
   for (const { idiom, tried } of bad) {
     // Programs that share two cores with twenty others are late, and so are their clients: alone they have no excuse.

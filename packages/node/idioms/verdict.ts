@@ -12,7 +12,7 @@ const hookLine = "HOOK closed";
 const varying = /\d+(?:\.\d+)*/g;
 const comparable = (idiom: Idiom, lines: readonly string[]): string[] =>
   lines
-    .filter((line) => line !== hookLine && !(idiom.ignores?.test(line) ?? false))
+    .filter((line) => line !== hookLine && line !== idiom.gives && !(idiom.ignores?.test(line) ?? false))
     .map((line) => line.replaceAll(varying, "N"));
 
 /** What of `wanted` is not in `found`, each as often as it is missing. */
