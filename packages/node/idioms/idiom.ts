@@ -5,7 +5,7 @@ import type { Client } from "./clients/conversation.ts";
 import * as http from "./clients/http.ts";
 import * as sessions from "./clients/sessions.ts";
 
-const { arrive: _arrive, ...overHttp } = http;
+const { arrive: _arrive, ask: _ask, ...overHttp } = http;
 
 /** Those who talk to a program while it is terminated. Each notes what was answered, by a name that is the same in every run. */
 export const clients = { ...overHttp, ...sessions } as const satisfies Record<string, Client>;
@@ -47,8 +47,8 @@ export interface Idiom {
 
 type Written = Partial<Omit<Idiom, "group" | "name">> & { readonly what: string };
 
-/** All idioms, in the order of the page. @param part of a group's or an idiom's name. */
-export async function idioms(part?: string): Promise<Idiom[]> {
+/** @param parts of idioms' names, or names of groups; without any, all idioms. */
+export async function idioms(parts?: readonly string[]): Promise<Idiom[]> {
   const folder = join(import.meta.dirname, "groups");
   const found: Idiom[] = [];
   for (const file of globSync("*.mjs", { cwd: folder }).sort()) {
@@ -76,8 +76,7 @@ export async function idioms(part?: string): Promise<Idiom[]> {
         ...written,
       });
   }
-  return found.filter(
-    ({ group, name }) =>
-      part === undefined || part.split(",").some((one) => one === group || name.includes(one)),
-  );
+  const isChosen = ({ group, name }: Idiom): boolean =>
+    parts?.some((part) => part === group || name.includes(part)) ?? true;
+  return found.filter(isChosen);
 }

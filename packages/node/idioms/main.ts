@@ -17,8 +17,8 @@ import { atOnce, tryIdiom, type Tried } from "./try.ts";
 
 const { values } = commandLine(import.meta.url, {
   options: {
-    // only idioms with this in their name, or of this group; several with commas between
-    only: { type: "string" },
+    // only idioms with this in their name, or of this group; may be given more than once
+    only: { type: "string", multiple: true },
     // only those that need no package beyond the repository's
     bare: { type: "boolean", default: false },
     // another Node, from the npm registry: 22, 24 or 26
@@ -70,7 +70,7 @@ const chosen = (await idioms(values.only)).filter(
   (idiom) => idiom.node <= major && (!values.bare || idiom.needs.length === 0),
 );
 if (chosen.length === 0) {
-  say(`--only: no idiom has ${values.only} in its name; --list prints the names`);
+  say(`--only: no idiom has ${values.only?.join(" or ")} in its name; --list prints the names`);
   process.exit(2);
 }
 if (values.list) {

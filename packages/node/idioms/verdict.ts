@@ -60,9 +60,9 @@ export function worse(idiom: Idiom, mode: Mode, place: Place, without: Outcome, 
     without.exit !== "killed" &&
     [...without.answers.values()].every(({ begunAt, isAnswered }) => begunAt === undefined || isAnswered);
   for (const [what, { isAnswered, begunAt }] of withIt.answers) {
-    const inHold = begunAt !== undefined && begunAt < holdEnds(withIt);
-    if (begunAt !== undefined && !inHold && place === "pod") continue;
-    if (isAnswered || (inHold && place === "machine" && !servesOn)) continue;
+    const isNew = begunAt !== undefined;
+    const inHold = isNew && begunAt < holdEnds(withIt);
+    if (isAnswered || (isNew && (place === "pod" ? !inHold : !servesOn))) continue;
     if (without.answers.get(what)?.isAnswered) found.push(`${what} was lost, and is not without Lameduck`);
     else if (inHold && idiom.holds && place === "pod") found.push(`${what} was lost in the hold`);
     else if (isCut && idiom.holds && !idiom.exitsAsIs)
@@ -87,6 +87,8 @@ export function worse(idiom: Idiom, mode: Mode, place: Place, without: Outcome, 
       if (event.lameduck === "notice" && event.message.includes(`${idiom.signal} again`))
         found.push(`a notice: ${event.message}`);
   if (withIt.leavesProcess && !without.leavesProcess) found.push("left a process behind");
+  if (idiom.gives !== undefined && !withIt.lines.includes(idiom.gives))
+    found.push(`not printed: ${JSON.stringify(idiom.gives)}`);
   if (
     mode === "code" &&
     idiom.signal !== "none" &&

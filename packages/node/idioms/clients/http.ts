@@ -17,7 +17,7 @@ interface Asked {
 }
 
 /** The text of a whole answer; undefined where there was none. */
-function ask(
+export function ask(
   port: number,
   { path = "/", method = "GET", agent, headers = {}, body }: Asked = {},
 ): Promise<string | undefined> {

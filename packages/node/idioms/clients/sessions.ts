@@ -3,7 +3,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { createRequire } from "node:module";
 import { connect } from "node:net";
 import { longMs, sleep, slowMs, type Client } from "./conversation.ts";
-import { arrive, health } from "./http.ts";
+import { arrive, ask } from "./http.ts";
 
 export const http2: Client = async (conversation) => {
   const { port, note, begun, signalled } = conversation;
@@ -140,6 +140,6 @@ export const tcp: Client = async ({ port, note, begun, signalled }) => {
 };
 
 export const tcpBesideHttp: Client = async (conversation) => {
-  await health({ ...conversation, begun: () => undefined });
-  await Promise.all([tcp({ ...conversation, port: conversation.port + 1 }), arrive(conversation)]);
+  const own = Number(await ask(conversation.port, { path: "/tcp" }));
+  await Promise.all([tcp({ ...conversation, port: own }), arrive(conversation)]);
 };

@@ -25,7 +25,6 @@ export default {
   "cluster, no handlers": { what: "neither primary nor workers have a handler", ...cluster("none") },
   "cluster, forks anew": {
     what: "the primary forks a new worker for each that has ended, until it stops itself",
-    ignores: /^worker ended/,
     ...cluster("respawn"),
   },
   throng: {

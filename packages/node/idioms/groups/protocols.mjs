@@ -187,15 +187,17 @@ export default {
     what: "a protocol of its own beside HTTP health checks",
     client: "tcpBesideHttp",
     program: async () => {
-      const health = createServer(work);
-      attach(health);
-      const port = await listening(health);
       const server = createTcp((socket) => {
         socket.on("error", () => {});
         socket.on("data", (data) => setTimeout(() => socket.write(data), 900));
       });
-      health.on("request", () => {});
-      process.env.TCP = String(await listening(server, Number(port) + 1).catch(() => 0));
+      const own = await listening(server);
+      const health = createServer((request, response) => {
+        if (request.url === "/tcp") response.end(String(own));
+        else work(request, response);
+      });
+      attach(health);
+      const port = await listening(health);
       process.on("SIGTERM", async () => {
         health.close();
         server.close(() => say("tcp closed"));
