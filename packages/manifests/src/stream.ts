@@ -14,6 +14,7 @@ import {
 } from "yaml";
 import { ManifestError } from "./errors.ts";
 import { Field } from "./field.ts";
+import { mayRunPods, runsPods } from "./runs-pods.ts";
 import { placeOf, type Source, type Span } from "./source.ts";
 
 /** What a file holds: a document that cannot be read costs that document only. */
@@ -22,6 +23,8 @@ export interface Stream {
   readonly failures: readonly ManifestError[];
   /** How many objects of other kinds were not looked into, by kind. */
   readonly skipped: ReadonlyMap<string, number>;
+  /** Those among them that run pods, by kind. */
+  readonly unread: ReadonlyMap<string, number>;
 }
 
 /** The API server's own limit is nearer; this is only against files made to exhaust memory. */
@@ -45,16 +48,20 @@ export function readStream(
   const lines = linesOf(text);
   const objects: Field[] = [];
   const failures: ManifestError[] = [];
-  const skipped = new Map<string, number>();
-  const skip = (kind: string): void => void skipped.set(kind, (skipped.get(kind) ?? 0) + 1);
+  const [skipped, unread] = [new Map<string, number>(), new Map<string, number>()];
+  const skip = (kind: string, isUnread = false): void => {
+    const among = isUnread ? unread : skipped;
+    among.set(kind, (among.get(kind) ?? 0) + 1);
+  };
   const take = (object: Field, depth: number): void => {
     if (!object.exists) return;
+    if (isKustomization(file) && object.mapping && !object.at("kind").exists) return skip("Kustomization");
     if (mayBeOther && !isObject(object)) return skip(withoutKind);
     const kind = object.at("kind").text() ?? object.at("kind").mustText();
     if (wanted(kind)) objects.push(object);
     else if (kind.endsWith("List") && object.at("items").exists && depth < deepestList)
       for (const item of object.at("items").items()) attempt(() => take(item, depth + 1));
-    else skip(kind);
+    else skip(kind, runsPods(object));
   };
   const attempt = (act: () => void): void => {
     try {
@@ -68,14 +75,36 @@ export function readStream(
     const source: Source = { file, lines, base: start, warnings: [] };
     const chunk = text.slice(start, end);
     const kind = kindOf(chunk);
-    if (kind !== undefined && !wanted(kind) && !kind.endsWith("List")) skip(kind);
-    else if (mayBeOther && chunk.trim() !== "" && !/\b(?:kind|spec)["']?\s*:/.test(chunk)) skip(withoutKind);
+    if (kind !== undefined && !wanted(kind) && !kind.endsWith("List")) {
+      skip(kind, mayRunPods(chunk) && orFalse(() => parse(chunk, source).some(runsPods)));
+    } else if (
+      mayBeOther &&
+      !isKustomization(file) &&
+      chunk.trim() !== "" &&
+      !/\b(?:kind|spec)["']?\s*:/.test(chunk)
+    )
+      skip(withoutKind);
     else
       attempt(() => {
         for (const field of parse(chunk, source)) attempt(() => take(field, 0));
       });
   }
-  return { objects, failures, skipped };
+  return { objects, failures, skipped, unread };
+}
+
+/** What is wrong with a kind that nobody looks into is nobody's business here. */
+function orFalse(ask: () => boolean): boolean {
+  try {
+    return ask();
+  } catch (error) {
+    if (error instanceof ManifestError) return false;
+    throw error;
+  }
+}
+
+/** kustomize knows its file by its name: `kind` may be left out. */
+function isKustomization(file: string): boolean {
+  return /(?:^|[/\\])kustomization(?:\.ya?ml)?$/i.test(file);
 }
 
 function isObject(document: Field): boolean {

@@ -1,4 +1,5 @@
 import type { Container } from "../model/container.ts";
+import { endsByItself } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 import { annotation } from "./facts.ts";
 
@@ -20,7 +21,7 @@ export function exposureOf(workload: Workload): Exposure {
   if (serves === "false") return "none";
   if (workload.services.length > 0) return "service";
   if (serves === "true") return "ports";
-  if (["Job", "CronJob"].includes(workload.object.kind)) return "none";
+  if (endsByItself(workload.object.kind)) return "none";
   const ports = workload.containers.flatMap((container) => container.ports);
   return ports.some(({ name }) => name === undefined || !observedPort.test(name)) ? "ports" : "none";
 }

@@ -24,9 +24,11 @@ export interface Workload {
   readonly routes: readonly KubeObject[];
   readonly autoscaler: KubeObject | undefined;
   readonly budgets: readonly KubeObject[];
+  /** A PersistentVolumeClaim of its namespace; undefined where the input has none of the name. */
+  readonly claim: (name: string) => KubeObject | undefined;
 }
 
-export type Relations = Pick<Workload, "services" | "routes" | "autoscaler" | "budgets">;
+export type Relations = Pick<Workload, "services" | "routes" | "autoscaler" | "budgets" | "claim">;
 
 /** @returns undefined for what has no pod template of its own, such as a patch. @throws {ManifestError} for a field of the wrong kind. */
 export function templateOf({ kind, field }: KubeObject): Field | undefined {

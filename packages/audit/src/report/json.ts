@@ -25,10 +25,15 @@ export function jsonReport(audit: Audit, proofs?: readonly unknown[]): string {
     findings: audit.findings.map((finding) => plain(finding, textOf)),
     suppressed: audit.suppressed.map((finding) => plain(finding, textOf)),
     notRead: audit.failures.map(({ code, place, message, remedy }) => ({ code, place, message, remedy })),
-    notLookedInto: Object.fromEntries([...audit.inventory.skipped].sort(([a], [b]) => a.localeCompare(b))),
+    notLookedInto: sorted(audit.inventory.skipped),
+    notJudged: sorted(audit.inventory.unread),
     proofs,
   };
   return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+function sorted(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...counts].sort(([a], [b]) => a.localeCompare(b)));
 }
 
 function plain(finding: Finding, textOf: (file: string) => string): unknown {

@@ -32,7 +32,7 @@ Settings are fields of a DrainPolicy, or annotations of the pod template:
   lameduck.dev/cap: 40s             longest hold
   lameduck.dev/convergence: 20s     time until the slowest sender has converged
   lameduck.dev/carrier: none        use the kubelet's own sleep`,
-  "0 done, 2 an option or a file is wrong or cannot be edited; then nothing is written, 3 internal",
+  "0 done, 2 an option or a file is wrong or cannot be edited; then nothing is written, 3 internal, 5 there was no workload",
   "docs/inject.md",
 );
 
@@ -67,13 +67,13 @@ async function run(given: readonly string[], options: Options): Promise<number> 
   const paths = [...given, ...(options.filename ?? [])];
   mustFit(paths, options);
   const policy = policyFrom(options.policy);
-  const { files, failures } = await readInput(paths);
+  const { files, failures } = await readInput(paths, "inject");
   const injected = injectManifests(files, { facts: factsFrom(options), clusterPolicy: policy });
   const wrong = [...failures, ...injected.failures];
   for (const failure of wrong) report(failure);
   if (wrong.length > 0) return exitCodes.usage;
   await publish(injected, options);
-  return exitCodes.clean;
+  return injected.workloads.length === 0 ? exitCodes.untested : exitCodes.clean;
 }
 
 async function publish(injected: InjectedManifests, { diff, write, json }: Options): Promise<void> {
