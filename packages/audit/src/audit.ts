@@ -52,7 +52,7 @@ export function* auditInSteps(files: readonly InputFile[], options: AuditOptions
   const all: Finding[] = [];
   for (const workload of inventory.workloads) {
     failures.push(...wrongAnnotations(workload));
-    for (const rule of options.rules ?? rules) {
+    for (const rule of (options.rules ?? rules).filter((one) => !one.isOfLinux || !workload.windows)) {
       try {
         all.push(...findingsOf(rule, workload, context, options));
       } catch (error) {

@@ -105,6 +105,26 @@ describe("kinds that nobody reads", () => {
     });
 });
 
+test("of a pod for Windows it is said which rules do not apply", () => {
+  const windows = `spec: { nodeSelector: { beta.kubernetes.io/os: windows }, containers: [{ name: web, image: web, command: [sh, -c, "a | b"], ports: [{ containerPort: 80 }] }] }`;
+  const text = `{ apiVersion: v1, kind: Pod, metadata: { name: web }, ${windows} }`;
+  const audited = of(text);
+  assert.deepEqual(
+    audited.findings.map(({ rule }) => rule).sort(),
+    ["grace-too-short", "no-lame-duck"],
+  );
+  assert.match(
+    textReport(audited),
+    /Pod web is for Windows \(nodeSelector beta\.kubernetes\.io\/os is windows\): shell-swallows-term, term-not-graceful, hook-needs-binary do not apply to it\./,
+  );
+  const { notApplied } = JSON.parse(jsonReport(audited)) as { notApplied: unknown };
+  assert.deepEqual(notApplied, {
+    "Pod web": ["shell-swallows-term", "term-not-graceful", "hook-needs-binary"],
+  });
+  const linux = of(text.replace(": windows", ": linux"));
+  assert.ok(linux.findings.some(({ rule }) => rule === "shell-swallows-term"));
+});
+
 test("what has to be rendered first is said, with the command", () => {
   const kustomization = "resources: [../base]\npatches: [{ path: web.yaml }]\n";
   for (const [text, name, command] of [

@@ -16,6 +16,7 @@ import { ManifestError } from "./errors.ts";
 import { Field } from "./field.ts";
 import { mayRunPods, runsPods } from "./runs-pods.ts";
 import { placeOf, type Source, type Span } from "./source.ts";
+import { isYtt, markIn } from "./templates.ts";
 
 /** What a file holds: a document that cannot be read costs that document only. */
 export interface Stream {
@@ -156,14 +157,20 @@ function kindOf(chunk: string): string | undefined {
 
 /** @throws {ManifestError} LAMEDUCK_MANIFEST_NOT_YAML, LAMEDUCK_MANIFEST_TEMPLATE, LAMEDUCK_MANIFEST_ALIASES */
 function parse(chunk: string, source: Source): Field[] {
-  const fail = (code: "NOT_YAML" | "TEMPLATE" | "ALIASES", offset: number, problem: string): never => {
-    throw new ManifestError(`LAMEDUCK_MANIFEST_${code}`, placeOf(source, source.base + offset), problem);
+  const fail = (
+    code: "NOT_YAML" | "TEMPLATE" | "ALIASES",
+    offset: number,
+    problem: string,
+    remedy?: string,
+  ): never => {
+    const place = placeOf(source, source.base + offset);
+    throw new ManifestError(`LAMEDUCK_MANIFEST_${code}`, place, problem, { remedy });
   };
   const documents = parsed(chunk, (problem) => fail("NOT_YAML", 0, problem));
   const broken = documents.find(({ errors }) => errors.length > 0)?.errors[0];
   const template = templateIn(chunk, documents);
   if (template !== undefined && (broken || template.certain))
-    return fail("TEMPLATE", template.offset, "is a template that was not rendered");
+    return fail("TEMPLATE", template.offset, "is a template that was not rendered", template.remedy);
   if (broken) return fail("NOT_YAML", broken.pos[0], explained(broken.message));
   if (chunk.includes("*"))
     for (const document of documents) {
@@ -216,9 +223,9 @@ function explained(message: string): string {
 function templateIn(
   chunk: string,
   documents: readonly Document.Parsed[],
-): { readonly offset: number; readonly certain: boolean } | undefined {
-  const offset = chunk.search(/\{\{/);
-  if (offset === -1) return undefined;
+): { readonly offset: number; readonly remedy: string | undefined; readonly certain: boolean } | undefined {
+  const mark = markIn(chunk);
+  if (mark === undefined) return undefined;
   for (const document of documents) {
     let found: number | undefined;
     visit(document, {
@@ -228,9 +235,9 @@ function templateIn(
         return visit.BREAK;
       },
     });
-    if (found !== undefined) return { offset: Math.max(0, found - 1), certain: true };
+    if (found !== undefined) return { ...mark, offset: Math.max(0, found - 1), certain: true };
   }
-  return { offset, certain: false };
+  return { ...mark, certain: isYtt(chunk) };
 }
 
 /** In one pass: to resolve each alias by itself is a search through the whole document. */

@@ -3,6 +3,8 @@ import { wholeOr, type Amount } from "./amount.ts";
 import { containerOf, type Container } from "./container.ts";
 import type { Images } from "./images.ts";
 import type { KubeObject } from "./object.ts";
+import { leadsRequests } from "./ports.ts";
+import { whyWindows } from "./windows.ts";
 
 /** What runs pods, with everything that relates to them. */
 export interface Workload {
@@ -13,13 +15,18 @@ export interface Workload {
   readonly pod: Field;
   readonly template: Field;
   readonly labels: Readonly<Record<string, string>>;
+  /** What says that its pods run on Windows. */
+  readonly windows: string | undefined;
   readonly grace: Amount;
   /** Ordinary containers. */
   readonly containers: readonly Container[];
   /** Native sidecars: init containers that keep running. */
   readonly sidecars: readonly Container[];
   readonly replicas: Amount;
+  /** Those that lead requests to it. */
   readonly services: readonly KubeObject[];
+  /** Those by which only its metrics or its health are asked for. */
+  readonly scraped: readonly KubeObject[];
   /** Ingresses and Gateway routes that lead to its Services. */
   readonly routes: readonly KubeObject[];
   readonly autoscaler: KubeObject | undefined;
@@ -55,17 +62,20 @@ export function workloadOf(
       ? object.field.at("spec").at("jobTemplate").at("spec")
       : object.field.at("spec");
   const pod = template.at("spec");
+  const containers = pod
+    .at("containers")
+    .items()
+    .map((one) => containerOf(one, false, images));
+  const leads = ({ field }: KubeObject): boolean => leadsRequests(field, containers);
   return {
     object,
     spec,
     pod,
     template,
     labels: template.at("metadata").at("labels").textMap(),
+    windows: whyWindows(pod.plain()),
     grace: graceOf(pod),
-    containers: pod
-      .at("containers")
-      .items()
-      .map((one) => containerOf(one, false, images)),
+    containers,
     sidecars: pod
       .at("initContainers")
       .items()
@@ -73,6 +83,8 @@ export function workloadOf(
       .map((one) => containerOf(one, true, images)),
     replicas: replicasOf(object, relations),
     ...relations,
+    services: relations.services.filter(leads),
+    scraped: relations.services.filter((service) => !leads(service)),
   };
 }
 

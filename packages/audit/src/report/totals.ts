@@ -1,5 +1,8 @@
 import type { Audit } from "../audit.ts";
 import { severities, type Severity } from "../finding.ts";
+import { spell } from "../model/object.ts";
+import type { Workload } from "../model/workload.ts";
+import { rules } from "../rules/index.ts";
 import { counted, notJudged } from "./not-judged.ts";
 
 export function countBySeverity({ findings }: Pick<Audit, "findings">): Readonly<Record<Severity, number>> {
@@ -25,7 +28,14 @@ export function totals(audit: Audit): string {
     ...(failures.length > 0 ? [`Not read: ${failures.length}, see the errors.`] : []),
     ...(inventory.skipped.size > 0 ? [`Not looked into: ${counted(inventory.skipped)}.`] : []),
     ...notJudged(inventory, "audit"),
+    ...inventory.workloads.flatMap((one) => [...ofWindows(one)]),
   ].join(" ");
+}
+
+function* ofWindows({ object, windows }: Workload): Iterable<string> {
+  const left = rules.filter(({ isOfLinux }) => isOfLinux).map(({ id }) => id);
+  if (windows !== undefined)
+    yield `${spell(object)} is for Windows (${windows}): ${left.join(", ")} do not apply to it.`;
 }
 
 function plural(count: number, noun: string, takesS = true): string {

@@ -1,15 +1,18 @@
 import { compare } from "../facts/arithmetic.ts";
 import { companionsOf } from "../facts/companions.ts";
+import { annotation } from "../facts/facts.ts";
 import { holdOf } from "../facts/hold.ts";
 import { ownStopOf } from "../facts/lameduck.ts";
+import { whyListens } from "../facts/listening.ts";
 import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { pidOneOf } from "../facts/pid-one.ts";
 import { aloneRemedy, whyAlone } from "../facts/second-pod.ts";
-import type { Fix } from "../finding.ts";
+import type { Fix, Report } from "../finding.ts";
 import { addSleep, fixOf, graceFor, hasNativeSleep, setGrace } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
+import { endsByItself } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Context, Rule } from "../rule.ts";
 
@@ -28,7 +31,10 @@ The audit sees hooks, arguments and variables. If the app's code delays the shut
     "https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/3960-pod-lifecycle-sleep-action",
   ],
   *check(workload, context) {
-    if (exposureOf(workload) === "none") return;
+    if (exposureOf(workload) === "none") {
+      yield* ifItListens(workload);
+      return;
+    }
     const slowest = convergenceOf(workload, context.facts);
     for (const container of servingContainers(workload)) {
       const hold = holdOf(workload, container, context.facts);
@@ -56,6 +62,24 @@ The audit sees hooks, arguments and variables. If the app's code delays the shut
     }
   },
 };
+
+/** No Service, and no port that is declared: the Service may be elsewhere all the same. */
+function* ifItListens(workload: Workload): Iterable<Report> {
+  if (annotation(workload, "serves").exists || endsByItself(workload.object.kind)) return;
+  const listens = whyListens(workload);
+  if (listens === undefined) return;
+  yield {
+    severity: "unknown",
+    message: `does it take requests? It declares no port for them, but ${listens.because}`,
+    at: listens.container.field.at("name"),
+    container: listens.container.name,
+    answers: [
+      "declare its containerPort",
+      'annotation lameduck.dev/serves: "true" or "false"',
+      "give its Service too",
+    ],
+  };
+}
 
 /** One sleep for the container and for what it needs beside it: one that stops before the other is a fault of its own. */
 function holdBy(
