@@ -40,7 +40,7 @@ The audit sees hooks, arguments and variables. If the app's code delays the shut
       const hold = holdOf(workload, container, context.facts);
       if (hold.least > 0 || hold.kind !== "fixed") continue;
       // It goes on serving until SIGKILL, because SIGTERM never comes to it.
-      if (pidOneOf(container)?.certainty === "certain") continue;
+      if (workload.windows === undefined && pidOneOf(container)?.certainty === "certain") continue;
       const needed = slowest?.amount;
       if (needed?.value === 0) continue;
       const hook = container.hook;
