@@ -7,19 +7,22 @@ import { appendItems, applyEdits, insertField, readStream, type Field } from "..
 function only(text: string): Field {
   const { objects, failures } = readStream(text, "pod.yaml", (kind) => kind === "Pod");
   assert.deepEqual(failures, []);
-  return objects[0]!;
+  const [pod] = objects;
+  assert.ok(pod);
+  return pod;
 }
 
 /** A field for each mapping and an item for each list that injection adds to. */
 function edited(text: string): string {
   const spec = only(text).at("spec");
   const [container] = spec.at("containers").items();
+  assert.ok(container);
   const edits = [
     insertField(text, spec, "NEWg", "9"),
     insertField(text, spec, "NEWinit", [{ NEWn: "a", NEWm: "b" }]),
-    insertField(text, container!, "NEWlifecycle", { NEWpreStop: { NEWsleep: "5" } }),
-    appendItems(text, container!.at("env"), [{ NEWname: "B", NEWvalue: "c" }]),
-    appendItems(text, container!.at("mounts"), [{ NEWname: "m" }]),
+    insertField(text, container, "NEWlifecycle", { NEWpreStop: { NEWsleep: "5" } }),
+    appendItems(text, container.at("env"), [{ NEWname: "B", NEWvalue: "c" }]),
+    appendItems(text, container.at("mounts"), [{ NEWname: "m" }]),
     appendItems(text, spec.at("volumes"), [{ NEWname: "v", NEWempty: {} }]),
   ];
   const written = applyEdits(
@@ -67,13 +70,13 @@ spec:
       deeper: 1`;
 
 const isNew = (line: string): boolean => line.includes("NEW");
-const column = (line: string): number => line.search(/[^ \t]/);
+const column = (line = ""): number => line.search(/[^ \t]/);
 const isComment = (line: string): boolean => line[column(line)] === "#";
 const isContent = (line: string): boolean => line.trim() !== "" && !isComment(line);
 
 const nextTo = (lines: readonly string[], at: number): string | undefined => lines.slice(at).find(isContent);
 const above = (lines: readonly string[], at: number): string | undefined =>
-  lines.slice(0, at).findLast((one) => isContent(one) && column(one) <= column(lines[at]!));
+  lines.slice(0, at).findLast((one) => isContent(one) && column(one) <= column(lines[at]));
 
 /** A comment belongs to the next line; where that is indented less, to the last one before that is not indented further. */
 function staysWithItsOwn(before: readonly string[], after: readonly string[]): void {
@@ -94,8 +97,10 @@ function commented(
   comments: readonly { at: number; column: number; blank: boolean }[],
 ): string[] {
   const all = comments.reduce((lines, { at, column: indent, blank }, index) => {
-    const places = [...lines.keys()].filter((one) => one > 0 && !/^ {10,}(?:text|more)|^$/.test(lines[one]!));
-    const place = places[at % places.length]!;
+    const places = [...lines.keys()].filter(
+      (one) => one > 0 && !/^ {10,}(?:text|more)|^$/.test(lines[one] ?? ""),
+    );
+    const place = places[at % places.length] ?? 1;
     return lines.toSpliced(place, 0, ...(blank ? [" "] : []), `${" ".repeat(indent)}# comment ${index}`);
   }, base.split("\n"));
   const isFiller = (line = "x"): boolean => isComment(line) || line === " ";

@@ -1,16 +1,36 @@
 import { styleText } from "node:util";
 import { printable } from "@lameduck/drain/common";
 import { notJudged } from "@lameduck/audit";
-import type { InjectedManifests } from "@lameduck/operator";
+import type { InjectedManifests, RemovedManifests } from "@lameduck/operator";
 import { withAddresses } from "../about.ts";
 
+/** What was done to files, and how to tell it. */
+export interface Done extends Pick<InjectedManifests, "files" | "failures" | "inventory"> {
+  readonly text: (stream: NodeJS.WriteStream) => string;
+  readonly json: () => string;
+}
+
+export function injectedReport(injected: InjectedManifests): Done {
+  return { ...injected, text: (stream) => textOf(injected, stream), json: () => jsonOf(injected) };
+}
+
+export function removedReport(removed: RemovedManifests): Done {
+  const text = (stream: NodeJS.WriteStream): string =>
+    [
+      ...removed.workloads.flatMap(({ name, isRemoved, kept }) => [
+        printable(`${name}: ${isRemoved ? "as it was before" : "not injected"}`),
+        ...kept.map((one) => `  ${styleText("yellow", "warning", { stream })} ${printable(one)}; it stays`),
+      ]),
+      ...notTold(removed),
+    ]
+      .map((line) => `${line}\n`)
+      .join("");
+  return { ...removed, text, json: () => jsonOf(removed) };
+}
+
 /** A line for each workload, and its reasons below. */
-export function textOf(
-  { workloads, carriers, inventory }: InjectedManifests,
-  stream: NodeJS.WriteStream,
-): string {
-  const others = notJudged(inventory, "inject").map((one) => `${printable(one)}\n`);
-  if (workloads.length === 0) return ["no workloads were found\n", ...others].join("");
+function textOf({ workloads, carriers, ...read }: InjectedManifests, stream: NodeJS.WriteStream): string {
+  const others = notTold(read).map((line) => `${line}\n`);
   const each = workloads
     .map(({ name, isInjected, reasons, warnings }) =>
       [
@@ -28,6 +48,11 @@ export function textOf(
   return [each, ...others, ...[...byName].map(([name, all]) => needed(name, all))].join("");
 }
 
+function notTold({ inventory }: Pick<InjectedManifests, "inventory">): string[] {
+  const none = inventory.workloads.length === 0 ? ["no workloads were found"] : [];
+  return [...none, ...notJudged(inventory, "inject").map(printable)];
+}
+
 /** Nothing of what kubectl says would show that it is missing. */
 function needed(name: string, carriers: InjectedManifests["carriers"]): string {
   const namespaces = carriers.map(({ namespace }) => namespace).toSorted();
@@ -36,7 +61,7 @@ function needed(name: string, carriers: InjectedManifests["carriers"]): string {
   return printable(`note: hooks end at once where ConfigMap ${name} is missing, in ${where}: ${page}`) + "\n";
 }
 
-export function jsonOf({ workloads, files, inventory }: InjectedManifests): string {
+function jsonOf({ workloads, files, inventory }: InjectedManifests | RemovedManifests): string {
   const changed = files
     .filter(({ before, after }) => before.text !== after.text)
     .map(({ before }) => before.name);
