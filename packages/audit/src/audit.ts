@@ -1,23 +1,15 @@
-import { ManifestError, readStream, type Stream } from "@lameduck/manifests";
+import { ManifestError, type Stream } from "@lameduck/manifests";
 import { AuditError } from "./errors.ts";
 import type { Facts } from "./facts/facts.ts";
 import type { Finding, Severity } from "./finding.ts";
 import type { Images } from "./model/images.ts";
-import { inventoryOf, type Inventory } from "./model/inventory.ts";
-import { isAuditedKind } from "./model/object.ts";
+import type { Inventory } from "./model/inventory.ts";
 import type { Workload } from "./model/workload.ts";
+import { inOneGo, readInSteps, type InputFile } from "./reading.ts";
 import type { Context, Rule } from "./rule.ts";
 import { rules } from "./rules/index.ts";
 import { wrongAnnotations } from "./suppress/annotations.ts";
 import { suppressionOf, type Suppressions } from "./suppress/suppress.ts";
-
-/** One file of the input, or what stands for one. */
-export interface InputFile {
-  readonly name: string;
-  readonly text: string;
-  /** Found in a folder, where other YAML may stand beside manifests. */
-  readonly isFound?: boolean;
-}
 
 export interface AuditOptions {
   readonly images: Images;
@@ -31,6 +23,8 @@ export interface AuditOptions {
   readonly notRead?: ReadonlySet<string> | undefined;
   /** All of them where none are named. */
   readonly rules?: readonly Rule[] | undefined;
+  /** Files that were read before, and have not changed since. */
+  readonly known?: WeakMap<InputFile, Stream>;
 }
 
 export interface Audit {
@@ -45,39 +39,20 @@ export interface Audit {
 
 /** All rules over all workloads of the files. */
 export function audit(files: readonly InputFile[], options: AuditOptions): Audit {
-  const steps = auditInSteps(files, options);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
+  return inOneGo(auditInSteps(files, options));
 }
 
 /** The same, one file or one workload a step: between them the caller may let others have their turn. */
 export function* auditInSteps(files: readonly InputFile[], options: AuditOptions): Generator<void, Audit> {
-  const streams: Stream[] = [];
-  for (const { name, text, isFound } of files) {
-    streams.push(readStream(text, name, isAuditedKind, isFound));
-    yield;
-  }
-  const read = inventoryOf(
-    streams.flatMap(({ objects }) => objects),
-    options.images,
-  );
+  const { inventory, failures: unreadable } = yield* readInSteps(files, options);
   yield;
-  const skipped = new Map(read.skipped);
-  for (const stream of streams)
-    for (const [kind, count] of stream.skipped) skipped.set(kind, (skipped.get(kind) ?? 0) + count);
-  const inventory = { ...read, skipped };
   const texts = new Map(files.map(({ name, text }) => [name, text]));
   const context: Context = { inventory, ...options, textOf: (file) => texts.get(file) ?? "" };
-  const failures: (ManifestError | AuditError)[] = [
-    ...streams.flatMap((one) => one.failures),
-    ...read.failures,
-  ];
+  const failures: (ManifestError | AuditError)[] = [...unreadable];
   const all: Finding[] = [];
   for (const workload of inventory.workloads) {
     failures.push(...wrongAnnotations(workload));
-    for (const rule of options.rules ?? rules) {
+    for (const rule of (options.rules ?? rules).filter((one) => !one.isOfLinux || !workload.windows)) {
       try {
         all.push(...findingsOf(rule, workload, context, options));
       } catch (error) {

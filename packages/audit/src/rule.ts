@@ -25,5 +25,7 @@ export interface Rule {
   readonly meaning: string;
   readonly remedy: string;
   readonly references: readonly string[];
+  /** It knows signals, shells and programs of Linux only. */
+  readonly isOfLinux?: true;
   readonly check: (workload: Workload, context: Context) => Iterable<Report>;
 }

@@ -5,7 +5,9 @@ import { holdOf } from "../src/facts/hold.ts";
 import { serverKeepAliveOf } from "../src/facts/keep-alive.ts";
 import { delaySetting, drainSetting } from "../src/facts/settings.ts";
 import { stopSignalOf } from "../src/facts/stop-signal.ts";
-import { imagesOf, inventoryOf, isAuditedKind, type Container, type Workload } from "../src/index.ts";
+import { inventoryOf } from "../src/model/inventory.ts";
+import { isAuditedKind } from "../src/model/object.ts";
+import { imagesOf, type Container, type Workload } from "../src/index.ts";
 
 /** A Deployment whose container has these fields beside its name, with other documents beside it. */
 function workloadWith(container: string, { pod = "", more = "", dockerfile = "" } = {}): Workload {

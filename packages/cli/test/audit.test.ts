@@ -57,6 +57,35 @@ describe("audit", () => {
     assert.match(answered.out, /no findings in 1 workload/);
   });
 
+  test("where nothing was judged it is no pass: 5; a chart is one error, with the command that renders it", async () => {
+    file(
+      "clones.yaml",
+      deployment().replace("apps/v1", "apps.kruise.io/v1").replace("Deployment", "CloneSet"),
+    );
+    const clones = await audit("clones.yaml");
+    assert.deepEqual([clones.code, clones.err], [5, ""], clones.out);
+    assert.match(clones.out, /Not judged, although they run pods: 1 CloneSet\./);
+    mkdirSync(join(folder, "chart/templates"), { recursive: true });
+    file("chart/Chart.yaml", "apiVersion: v2\nname: shop\n");
+    for (const name of ["a", "b"])
+      file(`chart/templates/${name}.yaml`, deployment().replace("web", "{{ .name }}"));
+    const chart = await audit("chart");
+    assert.equal(chart.code, 2);
+    assert.equal(
+      chart.err,
+      "error chart: 2 files of this Helm chart are templates that were not rendered [LAMEDUCK_AUDIT_CHART]; render it: helm template chart | lameduck audit -\n",
+    );
+    mkdirSync(join(folder, "overlay"));
+    file("overlay/kustomization.yaml", "resources: [../base]\n");
+    assert.equal((await audit("overlay")).code, 5);
+  });
+
+  test("--min-severity hides findings, and no fix comes or goes by that", async () => {
+    file("hidden.yaml", `${service}---\n${deployment()}`);
+    const shown = await audit("hidden.yaml", "--min-severity", "warning");
+    assert.match(shown.out, /fix: preStop sleep 10, grace period/);
+  });
+
   test("--fix shows a diff that git applies; --fix --write writes it; a second run changes nothing", async () => {
     const text = `${service}---\n${deployment()}`;
     const name = file("fix.yaml", text);

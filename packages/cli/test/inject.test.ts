@@ -80,6 +80,25 @@ describe("lameduck inject", () => {
     assert.equal(out.match(/^---$/gm)?.length, 1);
   });
 
+  it("takes out with --remove what it has put in, byte for byte", async () => {
+    const path = file("undone.yaml", deployment());
+    await run(["inject", path, "--write"]);
+    const { code, err, out } = await run(["inject", path, "--remove", "--write"]);
+    assert.deepEqual([code, out, err], [0, "", "Deployment web: as it was before\n"]);
+    assert.equal(readFileSync(path, "utf8"), deployment());
+    assert.equal((await run(["inject", path, "--remove"])).err, "Deployment web: not injected\n");
+  });
+
+  it("ends with 5 where there was nothing to inject, and says how to render it", async () => {
+    const patch = deployment().replace("          image: registry.example/web:1\n", "");
+    const { code, err, out } = await run(["inject", file("patch.yaml", patch)]);
+    assert.deepEqual([code, out], [5, patch]);
+    assert.match(
+      err,
+      /^no workloads were found\n.*render it: kubectl kustomize FOLDER \| lameduck inject -\n$/s,
+    );
+  });
+
   it("shows a diff, and writes it where it is told to", async () => {
     const path = file("written.yaml", deployment());
     const { out } = await run(["inject", path, "--diff"]);

@@ -4,7 +4,7 @@ import { errorClass } from "@lameduck/drain/common";
 export const manifestErrors = {
   LAMEDUCK_MANIFEST_NOT_YAML: "correct the YAML at this place",
   LAMEDUCK_MANIFEST_TEMPLATE:
-    "render it first, by `helm template CHART` or `kustomize build`, and give what comes out on stdin",
+    "render it first, by `helm template CHART` or `kubectl kustomize FOLDER`, and give what comes out on stdin",
   LAMEDUCK_MANIFEST_ALIASES: "replace the aliases by what they stand for",
   LAMEDUCK_MANIFEST_EMPTY: "give a manifest with a Deployment, a StatefulSet or a Pod",
   LAMEDUCK_MANIFEST_UNKNOWN_KIND: "give a Deployment, a StatefulSet or a Pod, with its Service if it has one",

@@ -13,6 +13,7 @@ import {
 } from "yaml";
 import { ManifestError, type ManifestErrorCode } from "./errors.ts";
 import { placeOf, type Source, type Span } from "./source.ts";
+import { howToRender } from "./templates.ts";
 
 /** No manifest written by hand has more fields. */
 const mostExpandedNodes = 1_000_000;
@@ -95,6 +96,19 @@ export class Field {
   }
 
   fail(code: ManifestErrorCode, problem: string, remedy?: string): never {
+    // Whatever is wrong with a value that was not rendered, that is why.
+    const node = this.#node;
+    // `[[ port ]]` is a list of a list.
+    const isDoubled = isSeq(node) && isSeq(node.items[0]) && node.items[0].flow === true;
+    const value = isScalar(node) ? String(node.value) : isDoubled ? "[[ ]]" : "";
+    const how = code === "LAMEDUCK_MANIFEST_INVALID" ? howToRender(value) : undefined;
+    if (how !== undefined)
+      throw new ManifestError(
+        "LAMEDUCK_MANIFEST_TEMPLATE",
+        this.place,
+        `${this.path}: ${value} is a template that was not rendered`,
+        { remedy: how },
+      );
     throw new ManifestError(code, this.place, `${this.path || "document"}: ${problem}`, { remedy });
   }
 

@@ -1,4 +1,5 @@
 import { isScalar, type Pair, type Node } from "yaml";
+import { endOfLine, endWithComments, startWithComments } from "./comments.ts";
 import type { Field } from "./field.ts";
 import type { Span } from "./source.ts";
 
@@ -54,7 +55,14 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
   const isOneLine =
     end !== undefined && lineEnd !== -1 && base + end <= lineEnd && first?.value?.range?.[0] !== end;
   // Before the end of the line: an item appended to a list that ends there comes after it.
-  if (isOneLine) return at(endOfLine(text, base + end) - base, `${lineBreak}${indent}${lines}`);
+  if (isOneLine) {
+    const below = endWithComments(text, endOfLine(text, base + end), indent.length + 1);
+    return at(below - base, `${lineBreak}${indent}${lines}`);
+  }
+  const isFirst = text.slice(lineStart, base + start).trim() === "";
+  const above = isFirst ? startWithComments(text, lineStart, indent.length) : lineStart;
+  // The comments above the first field are its own.
+  if (above < lineStart) return at(above - base, `${indent}${lines}${lineBreak}`);
   return at(start, `${lines}${lineBreak}${indent}`);
 }
 
@@ -88,6 +96,16 @@ export function appendItems(text: string, list: Field, values: readonly Written[
   const end = base + (last?.contentEnd ?? sequence.range[0] + 1);
   if (sequence.flow) {
     const written = values.map((one) => flow(one, quoteOf(text, base))).join(", ");
+    const [remark, comment = ""] = /^[ \t]*,?([ \t]+#[^\r\n]*)\r?\n[ \t]*/.exec(text.slice(end)) ?? [];
+    if (last && remark !== undefined) {
+      // The comment is about the last item: what is new stands below it.
+      const [lineBreak = ""] = /\r?\n[ \t]*$/.exec(remark) ?? [];
+      return {
+        file,
+        span: [end, end + remark.length],
+        text: `,${comment}${lineBreak}${written}${lineBreak}`,
+      };
+    }
     return { file, span: [end, end], text: last ? `, ${written}` : written };
   }
   const start = base + sequence.range[0];
@@ -97,8 +115,10 @@ export function appendItems(text: string, list: Field, values: readonly Written[
   const lines = block(values).map((line) => indent + line);
   const lineBreak = newline(text, start);
   const written = lines.join(lineBreak);
-  if (text[end - 1] === "\n") return { file, span: [end, end], text: `${written}${lineBreak}` };
-  const at = endOfLine(text, end);
+  const lineEnd = text[end - 1] === "\n" ? end - (text[end - 2] === "\r" ? 2 : 1) : endOfLine(text, end);
+  const at = endWithComments(text, lineEnd, indent.length);
+  // Of a text in several lines the last line break is a part.
+  if (at === lineEnd && lineEnd < end) return { file, span: [end, end], text: `${written}${lineBreak}` };
   return { file, span: [at, at], text: `${lineBreak}${written}` };
 }
 
@@ -135,10 +155,6 @@ export function applyEdits(text: string, edits: readonly Edit[]): string | undef
     done = span[1];
   }
   return result + text.slice(done);
-}
-
-function endOfLine(text: string, from: number): number {
-  return from + (/\r?\n|$/.exec(text.slice(from))?.index ?? 0);
 }
 
 /** As the line ends that this offset is on, or the one before it. */

@@ -14,7 +14,9 @@ import {
 } from "yaml";
 import { ManifestError } from "./errors.ts";
 import { Field } from "./field.ts";
+import { mayRunPods, runsPods } from "./runs-pods.ts";
 import { placeOf, type Source, type Span } from "./source.ts";
+import { isYtt, markIn } from "./templates.ts";
 
 /** What a file holds: a document that cannot be read costs that document only. */
 export interface Stream {
@@ -22,6 +24,8 @@ export interface Stream {
   readonly failures: readonly ManifestError[];
   /** How many objects of other kinds were not looked into, by kind. */
   readonly skipped: ReadonlyMap<string, number>;
+  /** Those among them that run pods, by kind. */
+  readonly unread: ReadonlyMap<string, number>;
 }
 
 /** The API server's own limit is nearer; this is only against files made to exhaust memory. */
@@ -45,16 +49,20 @@ export function readStream(
   const lines = linesOf(text);
   const objects: Field[] = [];
   const failures: ManifestError[] = [];
-  const skipped = new Map<string, number>();
-  const skip = (kind: string): void => void skipped.set(kind, (skipped.get(kind) ?? 0) + 1);
+  const [skipped, unread] = [new Map<string, number>(), new Map<string, number>()];
+  const skip = (kind: string, isUnread = false): void => {
+    const among = isUnread ? unread : skipped;
+    among.set(kind, (among.get(kind) ?? 0) + 1);
+  };
   const take = (object: Field, depth: number): void => {
     if (!object.exists) return;
+    if (isKustomization(file) && object.mapping && !object.at("kind").exists) return skip("Kustomization");
     if (mayBeOther && !isObject(object)) return skip(withoutKind);
     const kind = object.at("kind").text() ?? object.at("kind").mustText();
     if (wanted(kind)) objects.push(object);
     else if (kind.endsWith("List") && object.at("items").exists && depth < deepestList)
       for (const item of object.at("items").items()) attempt(() => take(item, depth + 1));
-    else skip(kind);
+    else skip(kind, runsPods(object));
   };
   const attempt = (act: () => void): void => {
     try {
@@ -68,14 +76,36 @@ export function readStream(
     const source: Source = { file, lines, base: start, warnings: [] };
     const chunk = text.slice(start, end);
     const kind = kindOf(chunk);
-    if (kind !== undefined && !wanted(kind) && !kind.endsWith("List")) skip(kind);
-    else if (mayBeOther && chunk.trim() !== "" && !/\b(?:kind|spec)["']?\s*:/.test(chunk)) skip(withoutKind);
+    if (kind !== undefined && !wanted(kind) && !kind.endsWith("List")) {
+      skip(kind, mayRunPods(chunk) && orFalse(() => parse(chunk, source).some(runsPods)));
+    } else if (
+      mayBeOther &&
+      !isKustomization(file) &&
+      chunk.trim() !== "" &&
+      !/\b(?:kind|spec)["']?\s*:/.test(chunk)
+    )
+      skip(withoutKind);
     else
       attempt(() => {
         for (const field of parse(chunk, source)) attempt(() => take(field, 0));
       });
   }
-  return { objects, failures, skipped };
+  return { objects, failures, skipped, unread };
+}
+
+/** What is wrong with a kind that nobody looks into is nobody's business here. */
+function orFalse(ask: () => boolean): boolean {
+  try {
+    return ask();
+  } catch (error) {
+    if (error instanceof ManifestError) return false;
+    throw error;
+  }
+}
+
+/** kustomize knows its file by its name: `kind` may be left out. */
+function isKustomization(file: string): boolean {
+  return /(?:^|[/\\])kustomization(?:\.ya?ml)?$/i.test(file);
 }
 
 function isObject(document: Field): boolean {
@@ -127,14 +157,20 @@ function kindOf(chunk: string): string | undefined {
 
 /** @throws {ManifestError} LAMEDUCK_MANIFEST_NOT_YAML, LAMEDUCK_MANIFEST_TEMPLATE, LAMEDUCK_MANIFEST_ALIASES */
 function parse(chunk: string, source: Source): Field[] {
-  const fail = (code: "NOT_YAML" | "TEMPLATE" | "ALIASES", offset: number, problem: string): never => {
-    throw new ManifestError(`LAMEDUCK_MANIFEST_${code}`, placeOf(source, source.base + offset), problem);
+  const fail = (
+    code: "NOT_YAML" | "TEMPLATE" | "ALIASES",
+    offset: number,
+    problem: string,
+    remedy?: string,
+  ): never => {
+    const place = placeOf(source, source.base + offset);
+    throw new ManifestError(`LAMEDUCK_MANIFEST_${code}`, place, problem, { remedy });
   };
   const documents = parsed(chunk, (problem) => fail("NOT_YAML", 0, problem));
   const broken = documents.find(({ errors }) => errors.length > 0)?.errors[0];
   const template = templateIn(chunk, documents);
   if (template !== undefined && (broken || template.certain))
-    return fail("TEMPLATE", template.offset, "is a template that was not rendered");
+    return fail("TEMPLATE", template.offset, "is a template that was not rendered", template.remedy);
   if (broken) return fail("NOT_YAML", broken.pos[0], explained(broken.message));
   if (chunk.includes("*"))
     for (const document of documents) {
@@ -187,9 +223,9 @@ function explained(message: string): string {
 function templateIn(
   chunk: string,
   documents: readonly Document.Parsed[],
-): { readonly offset: number; readonly certain: boolean } | undefined {
-  const offset = chunk.search(/\{\{/);
-  if (offset === -1) return undefined;
+): { readonly offset: number; readonly remedy: string | undefined; readonly certain: boolean } | undefined {
+  const mark = markIn(chunk);
+  if (mark === undefined) return undefined;
   for (const document of documents) {
     let found: number | undefined;
     visit(document, {
@@ -199,9 +235,9 @@ function templateIn(
         return visit.BREAK;
       },
     });
-    if (found !== undefined) return { offset: Math.max(0, found - 1), certain: true };
+    if (found !== undefined) return { ...mark, offset: Math.max(0, found - 1), certain: true };
   }
-  return { offset, certain: false };
+  return { ...mark, certain: isYtt(chunk) };
 }
 
 /** In one pass: to resolve each alias by itself is a search through the whole document. */

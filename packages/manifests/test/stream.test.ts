@@ -1,13 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { readStream, type Field, type Stream } from "../src/index.ts";
+import { ManifestError, readStream, type Field, type Stream } from "../src/index.ts";
 
 const read = (text: string): Stream =>
   readStream(text, "all.yaml", (kind) => ["Pod", "Service"].includes(kind));
 const names = (stream: Stream): (string | undefined)[] =>
   stream.objects.map((one) => one.at("metadata").at("name").text());
 const object = (name: string, kind = "Pod"): string => `kind: ${kind}\nmetadata:\n  name: ${name}\n`;
+
+function assertFails(act: () => unknown): ManifestError {
+  try {
+    act();
+  } catch (error) {
+    assert.ok(error instanceof ManifestError);
+    return error;
+  }
+  assert.fail("it was read");
+}
 
 describe("files that nobody named", () => {
   const found = (text: string): Stream => readStream(text, "x.yaml", (kind) => kind === "Pod", true);
@@ -141,6 +151,43 @@ describe("stream", () => {
     assert.equal(pod?.at("spec").items().length, 301);
     assert.equal(JSON.stringify(pod?.at("spec").plain()).length, 301 * 4 + 1);
     assert.equal(many(20_000).failures[0]?.code, "LAMEDUCK_MANIFEST_ALIASES");
+  });
+
+  for (const [mark, how] of [
+    ['"{{ replicas }}"', "helm template"],
+    ["{{ .Values.replicas }}", "helm template"],
+    ["{% if x %}3{% endif %}", "Jinja"],
+    ["<%= replicas %>", "ERB"],
+    ["#@ data.values.replicas", "ytt"],
+    ["$(REPLICAS)", "kubectl kustomize"],
+    ["${REPLICAS:-3}", "envsubst"],
+    ["$REPLICAS", "envsubst"],
+    ["__REPLICAS__", "put the values"],
+    ["@REPLICAS@", "put the values"],
+    ["%%REPLICAS%%", "put the values"],
+    ["<replicas>", "put the values"],
+    ["[[ replicas ]]", "put the values"],
+    ["REPLACE_ME", "put the values"],
+  ] as const)
+    for (const [where, text] of [
+      ["in a block", `kind: Pod\nspec:\n  replicas: ${mark}\n`],
+      ["in braces", `kind: Pod\nspec: { replicas: ${mark} }\n`],
+    ] as const)
+      test(`${mark} ${where} is a template that was not rendered, where a number should be`, () => {
+        const { objects, failures } = read(text);
+        const [failure] = failures;
+        const error = failure ?? assertFails(() => objects[0]?.at("spec").at("replicas").whole(0, 1));
+        assert.equal(error.code, "LAMEDUCK_MANIFEST_TEMPLATE", error.message);
+        assert.ok(error.remedy.includes(how), error.remedy);
+      });
+
+  test("a value that is only wrong is no template", () => {
+    for (const value of ["three", "1.5", "-1", "[3]", "50%"]) {
+      const error = assertFails(() =>
+        read(`kind: Pod\nspec: { replicas: ${value} }\n`).objects[0]?.at("spec").at("replicas").whole(0, 1),
+      );
+      assert.equal(error.code, "LAMEDUCK_MANIFEST_INVALID", value);
+    }
   });
 
   test("brackets in each other without end are a mistake, not a crash", () => {

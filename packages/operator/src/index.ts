@@ -20,6 +20,7 @@ export {
 } from "./inject/injection.ts";
 export { injectLabelValue, reasonToSkip, systemNamespaces, type PodNamespace } from "./inject/skip.ts";
 export { injectedAnnotation } from "./inject/pod.ts";
+export { removeFromManifests, type RemovedManifests } from "./manifest/remove-manifests.ts";
 export {
   injectManifests,
   type InjectedManifests,

@@ -46,6 +46,11 @@ describe("what a plain pod gets", () => {
 });
 
 describe("who is left alone, and why", () => {
+  const needing = (...matchExpressions: readonly object[]): object => ({
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] },
+    },
+  });
   const cases: readonly (readonly [
     ReasonCode,
     unknown,
@@ -67,6 +72,30 @@ describe("who is left alone, and why", () => {
     ["static-pod", pod({}, { annotations: { "kubernetes.io/config.source": "file" } })],
     ["windows", pod({ nodeSelector: { "kubernetes.io/os": "windows" } })],
     ["windows", pod({ os: { name: "windows" } })],
+    ["windows", pod({ nodeSelector: { "beta.kubernetes.io/os": "windows" } })],
+    ["windows", pod({ nodeSelector: { "cloud.google.com/gke-os-distribution": "windows_ltsc" } })],
+    ["windows", pod({ nodeSelector: { "kubernetes.azure.com/os-sku": "Windows2022" } })],
+    ["windows", pod({ nodeSelector: { "node.kubernetes.io/windows-build": "10.0.20348" } })],
+    ["windows", pod({ affinity: needing({ key: "kubernetes.io/os", operator: "In", values: ["windows"] }) })],
+    [
+      "windows",
+      pod({ affinity: needing({ key: "beta.kubernetes.io/os", operator: "NotIn", values: ["linux"] }) }),
+    ],
+    ["windows", pod({ tolerations: [{ key: "os", value: "windows", effect: "NoSchedule" }] })],
+    ["windows", pod({ securityContext: { windowsOptions: { hostProcess: true } } })],
+    ["windows", pod({ runtimeClassName: "windows-2022" })],
+    ["windows", pod({ containers: [{ name: "web", image: "mcr.microsoft.com/windows/servercore/iis" }] })],
+    ["windows", pod({ containers: [{ name: "web", image: "shop/web:1.2-nanoserver-ltsc2022" }] })],
+    [
+      "windows",
+      pod({ containers: [{ name: "web", image: "w", command: ["powershell.exe", "-File", "a.ps1"] }] }),
+    ],
+    [
+      "windows",
+      pod({
+        containers: [{ name: "web", image: "w", volumeMounts: [{ name: "v", mountPath: "C:\\data" }] }],
+      }),
+    ],
     ["killed-at-once", pod({ terminationGracePeriodSeconds: 0 })],
     ["not-exposed", pod({ containers: [{ name: "a" }] }), {}, { exposedBy: [] }],
     ["not-exposed", pod(), { serves: false }],

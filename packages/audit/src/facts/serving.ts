@@ -1,5 +1,7 @@
 import type { Container } from "../model/container.ts";
+import { endsByItself } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
+import { observedPort, targetsOf } from "../model/ports.ts";
 import { annotation } from "./facts.ts";
 
 /** Whether requests come to the pods. */
@@ -11,31 +13,26 @@ export type Exposure =
   /** Nothing says that anybody sends them anything. */
   | "none";
 
-/** Names of ports that only probes and scrapers ask. */
-export const observedPort =
-  /^(?:https?-)?(?:metrics?|prom(?:etheus)?|health(?:z)?|probes?|admin|pprof|debug|webhook-metrics)(?:-.*)?$/;
-
 export function exposureOf(workload: Workload): Exposure {
   const serves = annotation(workload, "serves").text();
   if (serves === "false") return "none";
   if (workload.services.length > 0) return "service";
   if (serves === "true") return "ports";
-  if (["Job", "CronJob"].includes(workload.object.kind)) return "none";
+  if (endsByItself(workload.object.kind)) return "none";
+  const scraped = workload.scraped.flatMap(({ field }) => targetsOf(field));
   const ports = workload.containers.flatMap((container) => container.ports);
-  return ports.some(({ name }) => name === undefined || !observedPort.test(name)) ? "ports" : "none";
+  return ports.some(
+    ({ name, number }) => !scraped.includes(number) && (name === undefined || !observedPort.test(name)),
+  )
+    ? "ports"
+    : "none";
 }
 
 /** The containers to which requests go first. */
 export function servingContainers(workload: Workload): readonly Container[] {
   const { containers } = workload;
   if (containers.length === 1) return containers;
-  const targets = workload.services.flatMap(({ field }) =>
-    field
-      .at("spec")
-      .at("ports")
-      .items()
-      .map((port) => port.at("targetPort").numberOrText() ?? port.at("port").numberOrText()),
-  );
+  const targets = workload.services.flatMap(({ field }) => targetsOf(field));
   const targeted = containers.filter(({ ports }) =>
     ports.some(
       ({ name, number }) => targets.includes(number) || (name !== undefined && targets.includes(name)),

@@ -19,6 +19,12 @@ export function setGrace({ pod }: Workload, seconds: number, { textOf }: Context
     : insertField(textOf(pod.source.file), pod, "terminationGracePeriodSeconds", text);
 }
 
+/** The grace period for a hold of so many seconds. Hooks of containers run at the same time: the longest of them counts, not their sum. */
+export function graceFor({ grace, containers, sidecars }: Workload, hold: number): number {
+  const times = [...containers, ...sidecars].map(({ hook }) => hook?.least.value ?? 0);
+  return grace.value + Math.max(0, Math.ceil(hold - Math.max(0, ...times)));
+}
+
 /** A preStop hook that sleeps, by the kubelet itself: it needs nothing of the image. */
 export function addSleep(
   { field, lifecycle }: Container,

@@ -1,5 +1,5 @@
 import { hasStatus, workloadNameOf, type KubernetesClient, type Pod } from "@lameduck/kube";
-import { workloadTypes } from "../model/object.ts";
+import { makesPods, workloadTypes } from "../model/object.ts";
 import { asApplied, liveObjects, type LiveObject } from "./objects.ts";
 
 /** What runs in a namespace, and what leads to it. */
@@ -36,8 +36,9 @@ export async function readNamespace(
     const isWorkload = workloadTypes.includes(type);
     const kind = isWorkload ? "workloads" : "others";
     const keep = (object: LiveObject): undefined => {
-      const owner = isWorkload ? workloadNameOf(object) : undefined;
-      // What a controller made is described by the controller.
+      const maker = isWorkload ? workloadNameOf(object) : undefined;
+      // What a controller made is described by the controller, where it is one that is read.
+      const owner = maker && (type === "/Pod" || makesPods(maker.kind)) ? maker : undefined;
       if (owner && type !== "/Pod") return;
       const key = owner && `${owner.kind}/${owner.name}`;
       if (key !== undefined && !isYounger(object as LiveObject & Pod, pods.get(key))) return;

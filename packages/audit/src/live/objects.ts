@@ -1,5 +1,5 @@
 import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
-import type { InputFile } from "../audit.ts";
+import type { InputFile } from "../reading.ts";
 
 /** Where the API server keeps what the rules read: version and plural name by type. */
 const collections: Readonly<Record<string, readonly [version: string, plural: string]>> = {
@@ -7,6 +7,7 @@ const collections: Readonly<Record<string, readonly [version: string, plural: st
   "/ReplicationController": ["v1", "replicationcontrollers"],
   "/Service": ["v1", "services"],
   "/Namespace": ["v1", "namespaces"],
+  "/PersistentVolumeClaim": ["v1", "persistentvolumeclaims"],
   "apps/Deployment": ["v1", "deployments"],
   "apps/StatefulSet": ["v1", "statefulsets"],
   "apps/DaemonSet": ["v1", "daemonsets"],

@@ -1,8 +1,15 @@
 import { selects, serviceSelects } from "@lameduck/kube/objects";
-import { ManifestError, type Field } from "@lameduck/manifests";
+import { ManifestError, runsPods, type Field } from "@lameduck/manifests";
 import type { ConfigMaps } from "./environment.ts";
 import type { Images } from "./images.ts";
-import { auditedTypes, objectOf, workloadTypes, type KubeObject } from "./object.ts";
+import {
+  auditedTypes,
+  endsByItself,
+  objectOf,
+  readOwnerOf,
+  workloadTypes,
+  type KubeObject,
+} from "./object.ts";
 import { templateOf, workloadOf, type Relations, type Workload } from "./workload.ts";
 
 /** Everything that was read, related as Kubernetes relates it. */
@@ -13,6 +20,8 @@ export interface Inventory {
   readonly failures: readonly ManifestError[];
   /** By kind: objects that no rule reads, patches and templates without containers. */
   readonly skipped: ReadonlyMap<string, number>;
+  /** By kind: objects that run pods, and were not judged. */
+  readonly unread: ReadonlyMap<string, number>;
 }
 
 const routeKinds = new Set(["Ingress", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"]);
@@ -20,8 +29,8 @@ const autoscalerKinds = new Set(["HorizontalPodAutoscaler", "ScaledObject"]);
 
 export function inventoryOf(fields: readonly Field[], images: Images): Inventory {
   const failures: ManifestError[] = [];
-  const skipped = new Map<string, number>();
-  const skip = (kind: string): void => void skipped.set(kind, (skipped.get(kind) ?? 0) + 1);
+  const [skipped, unread] = [new Map<string, number>(), new Map<string, number>()];
+  const skip = (kind: string, among = skipped): void => void among.set(kind, (among.get(kind) ?? 0) + 1);
   const attempt = <T>(read: () => T): T | undefined => {
     try {
       return read();
@@ -37,17 +46,29 @@ export function inventoryOf(fields: readonly Field[], images: Images): Inventory
     // The name of a known kind in another group, such as Knative's Service, includes the group.
     .filter(
       (object) =>
-        auditedTypes.has(object.type) || skip(`${object.field.at("apiVersion").text()} ${object.kind}`),
+        auditedTypes.has(object.type) ||
+        skip(
+          `${object.field.at("apiVersion").text()} ${object.kind}`,
+          runsPods(object.field) ? unread : skipped,
+        ),
     );
   const described = describedElsewhere(objects, attempt);
   const describing = new Set(described.values());
   const related = new Related(objects, attempt);
+  const names = new Set(objects.map((one) => `${one.namespace}/${one.kind}/${one.name}`));
+  const isThere = (owner: Field, { namespace }: KubeObject): boolean =>
+    names.has(`${namespace}/${owner.at("kind").text()}/${owner.at("name").text()}`);
   const workloads = objects
     .filter((object) => workloadTypes.includes(object.type) && !describing.has(object))
-    // What a controller made is described by the controller.
-    .filter(({ field }) => !field.at("metadata").at("ownerReferences").exists)
     .flatMap((object) => {
       const workload = attempt(() => {
+        // What a controller made is described by the controller. Of a resource that nobody here reads, such as an operator's, it is not.
+        const owner = readOwnerOf(object);
+        if (owner && isThere(owner, object)) return undefined;
+        if (owner) {
+          const kind = owner.at("kind").text() ?? "";
+          return skip(`${object.kind} of a ${kind}`, endsByItself(kind) ? skipped : unread);
+        }
         const template = templateOf(described.get(object) ?? object);
         if (template === undefined) return skip(`${object.kind} without containers`);
         const labels = template.at("metadata").at("labels").textMap();
@@ -55,7 +76,7 @@ export function inventoryOf(fields: readonly Field[], images: Images): Inventory
       });
       return workload === undefined ? [] : [workload];
     });
-  return { workloads, objects, failures, skipped };
+  return { workloads, objects, failures, skipped, unread };
 }
 
 /** A Rollout may take its pods from a Deployment, which then runs none itself. */
@@ -88,6 +109,7 @@ class Related {
   readonly #autoscalers = new Map<string, KubeObject>();
   readonly #configMaps = new Map<string, KubeObject[]>();
   readonly #configMapsOf = new Map<string, ConfigMaps>();
+  readonly #claims = new Map<string, KubeObject[]>();
 
   constructor(objects: readonly KubeObject[], attempt: Attempt) {
     for (const object of objects) attempt(() => this.#add(object));
@@ -106,6 +128,7 @@ class Related {
       autoscaler: this.#autoscalers.get(`${namespace}/${kind}/${name}`),
       budgets: matching(this.#budgets),
       configMaps: this.#configMapsFor(namespace, field.source.file),
+      claim: (of) => nearest(this.#claims.get(`${namespace}/${of}`) ?? [], field.source.file)[0],
     };
   }
 
@@ -129,6 +152,7 @@ class Related {
       const matches = (labels: Readonly<Record<string, string>>): boolean => serviceSelects(selector, labels);
       put(this.#services, namespace, { object, matches });
     } else if (type === "/ConfigMap") put(this.#configMaps, namespace, object);
+    else if (kind === "PersistentVolumeClaim") put(this.#claims, `${namespace}/${object.name}`, object);
     else if (kind === "PodDisruptionBudget") {
       const selector = spec.at("selector");
       const matchLabels = selector.at("matchLabels").textMap();

@@ -17,16 +17,34 @@ export const workloadTypes: readonly string[] = pods.split(" ");
 
 /** What relates to pods, with its group. */
 const relatedTypes =
-  "/Service /Namespace /ConfigMap networking.k8s.io/Ingress extensions/Ingress gateway.networking.k8s.io/HTTPRoute gateway.networking.k8s.io/GRPCRoute gateway.networking.k8s.io/TLSRoute gateway.networking.k8s.io/TCPRoute gateway.networking.k8s.io/UDPRoute autoscaling/HorizontalPodAutoscaler keda.sh/ScaledObject policy/PodDisruptionBudget kyverno.io/ClusterPolicy kyverno.io/Policy mutations.gatekeeper.sh/Assign".split(
+  "/Service /Namespace /ConfigMap /PersistentVolumeClaim networking.k8s.io/Ingress extensions/Ingress gateway.networking.k8s.io/HTTPRoute gateway.networking.k8s.io/GRPCRoute gateway.networking.k8s.io/TLSRoute gateway.networking.k8s.io/TCPRoute gateway.networking.k8s.io/UDPRoute autoscaling/HorizontalPodAutoscaler keda.sh/ScaledObject policy/PodDisruptionBudget kyverno.io/ClusterPolicy kyverno.io/Policy mutations.gatekeeper.sh/Assign".split(
     " ",
   );
 
 export const auditedTypes: ReadonlySet<string> = new Set([...workloadTypes, ...relatedTypes]);
 
-const kinds = new Set([...auditedTypes].map((type) => type.split("/")[1]!));
+const kindOf = (type: string): string => type.split("/")[1]!;
+const kinds = new Set([...auditedTypes].map(kindOf));
+/** A Node is said to own the static pods that its kubelet makes from files: nothing else describes them, and nothing can change them. */
+const makers = new Set([...workloadTypes.map(kindOf), "Node"]);
 
 export function isAuditedKind(kind: string): boolean {
   return kinds.has(kind);
+}
+
+export function makesPods(kind: string): boolean {
+  return makers.has(kind);
+}
+
+/** The workload that has made an object, where its own template says what the object's pods are like. */
+export function readOwnerOf({ field }: KubeObject): Field | undefined {
+  const owners = field.at("metadata").at("ownerReferences").items();
+  return owners.find((one) => makesPods(one.at("kind").text() ?? ""));
+}
+
+/** Its pods end when their work is done: nobody sends them requests. */
+export function endsByItself(kind: string): boolean {
+  return kind === "Job" || kind === "CronJob";
 }
 
 /** @throws {ManifestError} where there is no kind, or a name is no text. */

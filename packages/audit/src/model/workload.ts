@@ -4,6 +4,8 @@ import { containerOf, type Container } from "./container.ts";
 import type { ConfigMaps } from "./environment.ts";
 import type { Images } from "./images.ts";
 import type { KubeObject } from "./object.ts";
+import { leadsRequests } from "./ports.ts";
+import { whyWindows } from "./windows.ts";
 
 /** What runs pods, with everything that relates to them. */
 export interface Workload {
@@ -14,20 +16,30 @@ export interface Workload {
   readonly pod: Field;
   readonly template: Field;
   readonly labels: Readonly<Record<string, string>>;
+  /** What says that its pods run on Windows. */
+  readonly windows: string | undefined;
   readonly grace: Amount;
   /** Ordinary containers. */
   readonly containers: readonly Container[];
   /** Native sidecars: init containers that keep running. */
   readonly sidecars: readonly Container[];
   readonly replicas: Amount;
+  /** Those that lead requests to it. */
   readonly services: readonly KubeObject[];
+  /** Those by which only its metrics or its health are asked for. */
+  readonly scraped: readonly KubeObject[];
   /** Ingresses and Gateway routes that lead to its Services. */
   readonly routes: readonly KubeObject[];
   readonly autoscaler: KubeObject | undefined;
   readonly budgets: readonly KubeObject[];
+  /** A PersistentVolumeClaim of its namespace; undefined where the input has none of the name. */
+  readonly claim: (name: string) => KubeObject | undefined;
 }
 
-export interface Relations extends Pick<Workload, "services" | "routes" | "autoscaler" | "budgets"> {
+export interface Relations extends Pick<
+  Workload,
+  "services" | "routes" | "autoscaler" | "budgets" | "claim"
+> {
   /** Of its namespace. */
   readonly configMaps: ConfigMaps;
 }
@@ -59,17 +71,20 @@ export function workloadOf(
   const pod = template.at("spec");
   const isPidShared = pod.at("shareProcessNamespace").isTrue() || pod.at("hostPID").isTrue();
   const facts = { images, configMaps, isPidShared };
+  const containers = pod
+    .at("containers")
+    .items()
+    .map((one) => containerOf(one, false, facts));
+  const leads = ({ field }: KubeObject): boolean => leadsRequests(field, containers);
   return {
     object,
     spec,
     pod,
     template,
     labels: template.at("metadata").at("labels").textMap(),
+    windows: whyWindows(pod.plain()),
     grace: graceOf(pod),
-    containers: pod
-      .at("containers")
-      .items()
-      .map((one) => containerOf(one, false, facts)),
+    containers,
     sidecars: pod
       .at("initContainers")
       .items()
@@ -77,6 +92,8 @@ export function workloadOf(
       .map((one) => containerOf(one, true, facts)),
     replicas: replicasOf(object, relations),
     ...relations,
+    services: relations.services.filter(leads),
+    scraped: relations.services.filter((service) => !leads(service)),
   };
 }
 

@@ -1,6 +1,8 @@
 import type { Audit } from "../audit.ts";
 import type { Finding } from "../finding.ts";
 import { spellOrigin, type Amount } from "../model/amount.ts";
+import { spell } from "../model/object.ts";
+import { rules } from "../rules/index.ts";
 import { fingerprintOf } from "../suppress/suppress.ts";
 import { regionOf } from "./excerpt.ts";
 import { countBySeverity } from "./totals.ts";
@@ -25,10 +27,24 @@ export function jsonReport(audit: Audit, proofs?: readonly unknown[]): string {
     findings: audit.findings.map((finding) => plain(finding, textOf)),
     suppressed: audit.suppressed.map((finding) => plain(finding, textOf)),
     notRead: audit.failures.map(({ code, place, message, remedy }) => ({ code, place, message, remedy })),
-    notLookedInto: Object.fromEntries([...audit.inventory.skipped].sort(([a], [b]) => a.localeCompare(b))),
+    notLookedInto: sorted(audit.inventory.skipped),
+    notApplied: notApplied(audit),
+    notJudged: sorted(audit.inventory.unread),
     proofs,
   };
   return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+/** Rules that know Linux only, by the workload that is for Windows. */
+function notApplied({ inventory }: Audit): Readonly<Record<string, readonly string[]>> {
+  const left = rules.filter(({ isOfLinux }) => isOfLinux).map(({ id }) => id);
+  return Object.fromEntries(
+    inventory.workloads.filter(({ windows }) => windows).map(({ object }) => [spell(object), left]),
+  );
+}
+
+function sorted(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...counts].sort(([a], [b]) => a.localeCompare(b)));
 }
 
 function plain(finding: Finding, textOf: (file: string) => string): unknown {

@@ -1,5 +1,9 @@
 import type { Audit } from "../audit.ts";
 import { severities, type Severity } from "../finding.ts";
+import { spell } from "../model/object.ts";
+import type { Workload } from "../model/workload.ts";
+import { rules } from "../rules/index.ts";
+import { counted, notJudged } from "./not-judged.ts";
 
 export function countBySeverity({ findings }: Pick<Audit, "findings">): Readonly<Record<Severity, number>> {
   const counts = Object.fromEntries(severities.map((severity) => [severity, 0])) as Record<Severity, number>;
@@ -18,15 +22,20 @@ export function totals(audit: Audit): string {
     );
   const workloads = inventory.workloads.length;
   const what = findings.length === 0 ? "no findings" : found.join(", ");
-  const skipped = [...inventory.skipped]
-    .sort(([a], [b]) => a.localeCompare(b))
-    .map(([kind, count]) => `${count} ${kind}`);
   return [
     workloads === 0 ? "There is no workload to audit." : `${what} in ${plural(workloads, "workload")}.`,
     ...(suppressed.length > 0 ? [`${suppressed.length} suppressed.`] : []),
     ...(failures.length > 0 ? [`Not read: ${failures.length}, see the errors.`] : []),
-    ...(skipped.length > 0 ? [`Not looked into: ${skipped.join(", ")}.`] : []),
+    ...(inventory.skipped.size > 0 ? [`Not looked into: ${counted(inventory.skipped)}.`] : []),
+    ...notJudged(inventory, "audit"),
+    ...inventory.workloads.flatMap((one) => [...ofWindows(one)]),
   ].join(" ");
+}
+
+function* ofWindows({ object, windows }: Workload): Iterable<string> {
+  const left = rules.filter(({ isOfLinux }) => isOfLinux).map(({ id }) => id);
+  if (windows !== undefined)
+    yield `${spell(object)} is for Windows (${windows}): ${left.join(", ")} do not apply to it.`;
 }
 
 function plural(count: number, noun: string, takesS = true): string {

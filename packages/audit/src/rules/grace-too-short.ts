@@ -7,7 +7,8 @@ import { drainSetting } from "../facts/settings.ts";
 import type { Report } from "../finding.ts";
 import { fixOf, setGrace } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
-import type { Rule } from "../rule.ts";
+import type { Workload } from "../model/workload.ts";
+import type { Context, Rule } from "../rule.ts";
 
 export const graceTooShort: Rule = {
   id: "grace-too-short",
@@ -18,11 +19,18 @@ finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit:
   references: ["https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination"],
   *check(workload, context) {
     const { grace } = workload;
+    if (grace.value === 0) {
+      yield* killedAtOnce(workload, context);
+      return;
+    }
     for (const container of servingContainers(workload)) {
       const hold = holdOf(workload, container, context.facts);
       // Another rule's.
-      if (container.hook && container.hook.least.value >= grace.value && container.hook.least.value > 0)
+      if (container.hook && container.hook.least.value >= grace.value && container.hook.least.value > 0) {
+        if (factOf(workload, "drain", context.facts) === undefined && drainSetting(container) === undefined)
+          yield unknown(workload, container.name, workload.pod.at("terminationGracePeriodSeconds"), 0);
         continue;
+      }
       // Lameduck takes from the grace period what is left of it, and keeps its own reserve.
       if (hold.kind === "evidence") continue;
       const given = factOf(workload, "drain", context.facts);
@@ -59,10 +67,37 @@ finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit:
   },
 };
 
+/** Kubernetes' own default is no harm to any hook that is shorter. */
+function* killedAtOnce(workload: Workload, context: Context): Iterable<Report> {
+  const { containers, sidecars, pod } = workload;
+  const hooks = [...containers, ...sidecars].flatMap(({ hook }) => hook ?? []);
+  if (hooks.length === 0 && exposureOf(workload) === "none") return;
+  const drain = factOf(workload, "drain", context.facts) ?? usualDrain;
+  const longest = hooks.reduce((most, { least }) => Math.max(most, least.value), 0);
+  const needed = Math.ceil(longest + drain.value + reserve.value);
+  yield {
+    severity: "error",
+    message: `a grace period of 0 s kills the pod at once: ${hooks.length > 0 ? "its preStop hook never runs, and " : ""}no SIGTERM comes to it, and requests in flight are cut`,
+    at: pod.at("terminationGracePeriodSeconds"),
+    ...(Number.isFinite(needed)
+      ? {
+          remedy: `set terminationGracePeriodSeconds to ${needed}`,
+          ...fixOf(`grace period 0 -> ${needed}`, [setGrace(workload, needed, context)]),
+        }
+      : { remedy: "let the hook end by itself, and set a grace period" }),
+  };
+  for (const { name } of servingContainers(workload))
+    if (exposureOf(workload) !== "none" && factOf(workload, "drain", context.facts) === undefined)
+      yield unknown(workload, name, pod.at("terminationGracePeriodSeconds"), 0);
+}
+
 function unknown({ pod }: { readonly pod: Field }, container: string, at: Field, left: number): Report {
   return {
     severity: "unknown",
-    message: `whether the longest request fits into the ${seconds(left)} s that are left of the grace period`,
+    message:
+      left > 0
+        ? `whether the longest request fits into the ${seconds(left)} s that are left of the grace period`
+        : "how long the longest request takes: nothing is left of the grace period for it",
     at: at.exists ? at : pod,
     container,
     answers: answers("drain"),

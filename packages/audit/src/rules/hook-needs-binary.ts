@@ -14,6 +14,7 @@ const bare =
 
 export const hookNeedsBinary: Rule = {
   id: "hook-needs-binary",
+  isOfLinux: true,
   title: "The preStop hook runs a program that the image may not have",
   meaning: `An \`exec\` hook runs a program of the container's image. Distroless and scratch images have no \`sleep\` and no shell. The kubelet
 does not treat a hook that cannot start as an error. It writes the event FailedPreStopHook and sends SIGTERM at once, so the pod stops as it would

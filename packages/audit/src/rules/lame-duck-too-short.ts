@@ -3,7 +3,8 @@ import { answers } from "../facts/facts.ts";
 import { holdOf } from "../facts/hold.ts";
 import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
-import { fixOf, setGrace } from "../fix/edits.ts";
+import { aloneRemedy, whyAlone } from "../facts/second-pod.ts";
+import { fixOf, graceFor, setGrace } from "../fix/edits.ts";
 import { isAssumed, seconds } from "../model/amount.ts";
 import { replaceScalar, type Field } from "@lameduck/manifests";
 import type { Rule } from "../rule.ts";
@@ -65,10 +66,12 @@ yours by \`lameduck rollout --watch\`, and give the result by \`lameduck.dev/con
         continue;
       }
       const more = Math.ceil(needed.value - hold.least);
-      const longer = hook?.number && hook.least.value + more;
+      const longer = (hook?.least.value ?? 0) + more;
+      const grace = graceFor(workload, longer);
+      const alone = whyAlone(workload);
       yield {
-        severity: isAssumed(needed) ? "warning" : sender ? "warning" : "error",
-        message: `the pod stops serving ${seconds(hold.least)} s after its deletion, but ${who} to stop choosing it`,
+        severity: alone !== undefined ? "info" : isAssumed(needed) || sender ? "warning" : "error",
+        message: `the pod stops serving ${seconds(hold.least)} s after its deletion, but ${who} to stop choosing it${alone === undefined ? "" : `; it is alone by design (${alone})`}`,
         at,
         container: container.name,
         arithmetic: compare(
@@ -76,13 +79,16 @@ yours by \`lameduck rollout --watch\`, and give the result by \`lameduck.dev/con
           "<",
           sender?.sum ? { ...needed, name: `${needed.name} (${sender.sum})` } : needed,
         ),
-        remedy: `hold for ${seconds(Math.ceil(needed.value))} s, with a grace period of ${seconds(Math.ceil(workload.grace.value + more))} s`,
-        ...(hook?.number && longer !== undefined
+        remedy:
+          alone === undefined
+            ? `hold for ${seconds(Math.ceil(needed.value))} s, with a grace period of ${seconds(grace)} s`
+            : aloneRemedy,
+        ...(hook?.number && alone === undefined && workload.grace.value > 0
           ? fixOf(
-              `preStop ${seconds(hook.least.value)} -> ${longer}, grace period ${workload.grace.value} -> ${workload.grace.value + more}`,
+              `preStop ${seconds(hook.least.value)} -> ${longer}${grace === workload.grace.value ? "" : `, grace period ${workload.grace.value} -> ${grace}`}`,
               [
                 replaceScalar(hook.number, quotedLike(hook.number, longer, context.textOf)),
-                setGrace(workload, workload.grace.value + more, context),
+                ...(grace === workload.grace.value ? [] : [setGrace(workload, grace, context)]),
               ],
             )
           : {}),

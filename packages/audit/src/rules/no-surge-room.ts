@@ -1,5 +1,6 @@
 import { replaceScalar, type Field } from "@lameduck/manifests";
 import { exposureOf } from "../facts/serving.ts";
+import { aloneRemedy, obstacleOf, type Obstacle } from "../facts/second-pod.ts";
 import { surgeOf } from "../facts/surge.ts";
 import { fixOf } from "../fix/edits.ts";
 import type { Workload } from "../model/workload.ts";
@@ -19,12 +20,14 @@ requests are lost.`,
     const { object, spec, replicas } = workload;
     if (!replacesPods(workload) || exposureOf(workload) === "none" || replicas.value === 0) return;
     const type = spec.at("strategy").at("type");
+    const obstacle = obstacleOf(workload);
+    const alone = obstacle?.kind === "alone" ? obstacle.because : undefined;
     if (object.kind === "Deployment" && type.text() === "Recreate") {
       yield {
-        severity: "warning",
-        message: "Recreate stops all pods before the first new one starts: every request in between is lost",
+        severity: alone === undefined ? "warning" : "info",
+        message: `Recreate stops all pods before the first new one starts: every request in between is lost${alone === undefined ? "" : `; it is right here, since the pod is alone by design (${alone})`}`,
         at: type,
-        remedy: "use a RollingUpdate with maxUnavailable 0 and maxSurge 1 or more",
+        remedy: alone === undefined ? ifPossible(surging, obstacle) : aloneRemedy,
       };
       return;
     }
@@ -35,8 +38,12 @@ requests are lost.`,
         message:
           "maxSurge and maxUnavailable are both 0: the API server refuses it, as no pod could be replaced",
         at: surgeField,
-        remedy: "set maxSurge to 1",
-        ...fixOf("maxSurge 1", [replaceScalar(surgeField, "1")]),
+        ...(obstacle === undefined
+          ? { remedy: "set maxSurge to 1", ...fixOf("maxSurge 1", [replaceScalar(surgeField, "1")]) }
+          : {
+              remedy: `set maxUnavailable to 1: ${obstacle.because}`,
+              ...fixOf("maxUnavailable 1", [replaceScalar(unavailableField, "1")]),
+            }),
       };
       return;
     }
@@ -47,26 +54,35 @@ requests are lost.`,
     if (isOrdered && replicas.value === 1) return;
     yield {
       // Who leaves replicas out often leaves them to an autoscaler that is not in the input.
-      severity: isOrdered ? "info" : least < 1 && replicas.origin.kind !== "default" ? "error" : "warning",
+      severity:
+        isOrdered || alone !== undefined
+          ? "info"
+          : least < 1 && replicas.origin.kind !== "default"
+            ? "error"
+            : "warning",
       message: `${
         least < 1
           ? `a rollout may take ${replicas.value === 1 ? "the only pod" : `all ${replicas.value} pods`} away before another one is ready`
           : `a rollout may leave ${least} of ${replicas.value} pods to carry the load`
-      }${isOrdered ? ", where the cluster has the gate MaxUnavailableStatefulSet" : ""}`,
+      }${isOrdered ? ", where the cluster has the gate MaxUnavailableStatefulSet" : ""}${obstacle === undefined ? "" : `; ${obstacle.kind === "alone" ? `it is alone by design: ` : ""}${obstacle.because}`}`,
       at: unavailableField.exists ? unavailableField : spec.at("replicas"),
       arithmetic: {
         sum: `${replicas.value} ${replicas.name} - ${unavailable.value} ${unavailable.name} = ${least} pods that serve; maxSurge ${surge.value}`,
         terms: [replicas, unavailable, surge],
       },
-      ...(isOrdered
+      ...(isOrdered || (obstacle !== undefined && unavailable.value > 1)
         ? {
             remedy: "set maxUnavailable to 1",
             ...fixOf("maxUnavailable 1", [replaceScalar(unavailableField, "1")]),
           }
-        : {}),
+        : obstacle === undefined
+          ? {}
+          : { remedy: alone === undefined ? ifPossible(surging, obstacle) : aloneRemedy }),
       // The API server refuses 0 for both.
-      ...(surge.value > 0 ? fixOf("maxUnavailable 0", [replaceScalar(unavailableField, "0")]) : {}),
-      ...(surge.value === 0 && surgeField.exists
+      ...(surge.value > 0 && obstacle === undefined
+        ? fixOf("maxUnavailable 0", [replaceScalar(unavailableField, "0")])
+        : {}),
+      ...(surge.value === 0 && surgeField.exists && obstacle === undefined
         ? fixOf("maxUnavailable 0, maxSurge 1", [
             replaceScalar(unavailableField, "0"),
             replaceScalar(surgeField, "1"),
@@ -75,6 +91,13 @@ requests are lost.`,
     };
   },
 };
+
+const surging = "use a RollingUpdate with maxUnavailable 0 and maxSurge 1 or more";
+
+/** What helps only where a second pod can run beside the first one. */
+function ifPossible(remedy: string, obstacle: Obstacle | undefined): string {
+  return obstacle === undefined ? remedy : `${remedy}, if ${obstacle.unless}`;
+}
 
 /** By its own budget of pods. A Rollout does so as a canary; blue and green stand side by side. */
 function replacesPods({ object: { type }, spec }: Workload): boolean {

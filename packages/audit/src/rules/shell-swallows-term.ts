@@ -8,6 +8,7 @@ import type { Context, Rule } from "../rule.ts";
 
 export const shellSwallowsTerm: Rule = {
   id: "shell-swallows-term",
+  isOfLinux: true,
   title: "A shell or a package manager is PID 1, and SIGTERM may never come to the server",
   meaning: `The kubelet signals PID 1 of the container. A shell that waits for its child does not pass SIGTERM on. As PID 1 it does not end at
 SIGTERM either. So the server gets nothing until SIGKILL at the end of the grace period. Requests in flight are cut, every deploy takes the whole grace

@@ -1,24 +1,19 @@
 import { compare } from "../facts/arithmetic.ts";
+import { needOf } from "../facts/companions.ts";
 import { holdOf, type Hold } from "../facts/hold.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import type { Rule } from "../rule.ts";
 
-/** Containers without which the app cannot do its work, by their names or images. */
-const needed =
-  /istio-proxy|proxyv2|linkerd-proxy|envoy|cloud-?sql-proxy|cloudsql|oauth2-proxy|pgbouncer|ambassador|nginx|haproxy|dapr|vault-agent|twemproxy|mcrouter|alloydb-auth-proxy/;
-/** Containers that only lose something of their own. */
-const observing =
-  /fluent|filebeat|vector|promtail|otel|opentelemetry|exporter|datadog|newrelic|jaeger|statsd|logrotate|reloader/;
-
 export const sidecarStopsFirst: Rule = {
   id: "sidecar-stops-first",
   title: "A container that the app needs stops before the app",
   meaning: `The kubelet stops all ordinary containers of a pod at the same time, each after its own preStop hook. A hook of the app delays only the
 app's own SIGTERM. A proxy beside it ends at once, Istio's after its
-\`terminationDrainDuration\` of 5 s. The app goes on serving for some seconds, but without its database, its identity or its way out. A
-native sidecar (an init container with \`restartPolicy: Always\`, since Kubernetes 1.29) is stopped after all ordinary containers.`,
+\`terminationDrainDuration\` of 5 s. The app goes on serving for some seconds, but without its database, its identity or its way out. PHP-FPM
+behind nginx is the same the other way round: nginx holds, and answers 502. A native sidecar (an init container with
+\`restartPolicy: Always\`, since Kubernetes 1.29) is stopped after all ordinary containers.`,
   remedy:
     "Make it a native sidecar: move it to initContainers with restartPolicy: Always; or give it the app's hook",
   references: ["https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/"],
@@ -33,11 +28,11 @@ native sidecar (an init container with \`restartPolicy: Always\`, since Kubernet
       if (serving.includes(container)) continue;
       const own = holdOf(workload, container, facts);
       if (own.kind !== "fixed" || own.least >= Math.max(longest, 1)) continue;
-      const called = `${container.name} ${container.image ?? ""}`;
-      if (observing.test(called)) continue;
+      const need = needOf(container, serving);
+      if (need === "not needed") continue;
       const parts = holds.find(({ least }) => least === longest)?.parts ?? [];
       yield {
-        severity: needed.test(called) ? "warning" : "info",
+        severity: need === "needed" ? "warning" : "info",
         message: `${container.name} ${spellEnd(own)}, while ${names(serving)} ${
           byEvidence && longest === 0 ? "goes on serving" : `goes on serving for ${seconds(longest)} s`
         }`,

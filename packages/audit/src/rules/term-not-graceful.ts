@@ -9,6 +9,7 @@ import type { Rule } from "../rule.ts";
 
 export const termNotGraceful: Rule = {
   id: "term-not-graceful",
+  isOfLinux: true,
   title: "SIGTERM stops the program hard",
   meaning: `SIGTERM is not a graceful stop for every program. nginx closes all connections at once. HAProxy ends at once. PostgreSQL waits for its
 last client, for as long as the grace period lasts. Each has another signal, or a command, that stops it gracefully. Some official images set that

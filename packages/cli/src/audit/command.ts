@@ -1,4 +1,12 @@
-import { audit, factNames, fixesOf, rules, type Audit, type AuditOptions } from "@lameduck/audit";
+import {
+  audit,
+  factNames,
+  fixesOf,
+  rules,
+  withHarmlessFixes,
+  type Audit,
+  type AuditOptions,
+} from "@lameduck/audit";
 import { Command, Option } from "commander";
 import { badOption } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -24,7 +32,7 @@ Examples:
   lameduck audit deploy/ --format text --format sarif=audit.sarif
 
 \`lameduck audit --rules\` lists the rules.`,
-  "0 no findings, 1 errors or warnings, 2 usage, or something could not be read, 3 internal, 4 cluster or environment, 5 only unknowns are left",
+  "0 no findings, 1 errors or warnings, 2 usage, or something could not be read, 3 internal, 4 cluster or environment, 5 only unknowns are left, or there was no workload",
   "docs/audit.md",
 );
 
@@ -74,7 +82,7 @@ export function auditCommand(exit: (code: number) => number): Command {
     )
     .option("--baseline <file>", "leave out findings that are in this file")
     .option("--write-baseline", "write all findings into the file of --baseline")
-    .option("--allow-unknown", "exit with 0 even if unknowns are left")
+    .option("--allow-unknown", "exit with 0 even if unknowns are left, or nothing could be judged")
     .option("--rule <name>", "check only this rule; may be repeated", collect)
     .option("--rules", "list the rules, and do nothing else")
     .optionsGroup("Fixes:")
@@ -105,12 +113,13 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
   const config = configFrom(options.config);
   const { files, failures, version, notRead } = options.cluster
     ? await (await import("./cluster.ts")).readCluster(options)
-    : { ...(await readInput(paths, config.exclude)), version: undefined, notRead: undefined };
+    : { ...(await readInput(paths, "audit", config.exclude)), version: undefined, notRead: undefined };
   const settings: AuditOptions = {
     images: imagesFrom(options),
     facts: { ...config.assume, ...factsFrom(options.assume) },
     kubernetes: minorFrom(options.kubernetes ?? config.kubernetes ?? version),
     notRead,
+    known: new WeakMap(),
     rules: rulesFrom(options.rule),
     severities: config.severities,
     suppressions: {
@@ -131,7 +140,7 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
   }
   if (options.fix) return fix(shown, settings, options);
   const { proofs, interrupted } = (await lab?.proofsOf(shown, settings)) ?? {};
-  publish(shown, outputs, proofs);
+  publish(withHarmlessFixes(shown, settings), outputs, proofs);
   return interrupted ?? exitCodeOf(shown, options);
 }
 
@@ -179,13 +188,15 @@ function mustFit(paths: readonly string[], options: Options): void {
 }
 
 /** A finding says more than a file that could not be read, and that more than an open question. */
-function exitCodeOf({ findings, failures }: Audit, { allowUnknown }: Pick<Options, "allowUnknown">): number {
+function exitCodeOf(
+  { findings, failures, inventory }: Audit,
+  { allowUnknown }: Pick<Options, "allowUnknown">,
+): number {
   if (findings.some(({ severity }) => severity === "error" || severity === "warning"))
     return exitCodes.losses;
   if (failures.length > 0) return exitCodes.usage;
-  return findings.some(({ severity }) => severity === "unknown") && !allowUnknown
-    ? exitCodes.untested
-    : exitCodes.clean;
+  const isOpen = inventory.workloads.length === 0 || findings.some(({ severity }) => severity === "unknown");
+  return isOpen && !allowUnknown ? exitCodes.untested : exitCodes.clean;
 }
 
 const widest = Math.max(...rules.map(({ id }) => id.length));

@@ -1,6 +1,6 @@
 import { fileProblem } from "@lameduck/drain/common";
 import { AuditError, type InputFile } from "@lameduck/audit";
-import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 
 const manifests = /\.(?:ya?ml|json)$/i;
@@ -15,12 +15,17 @@ export interface Read {
  * Files as they are named; of folders all that end like manifests; `-` is stdin.
  * @param excluded files and folders that are left out of folders.
  */
-export async function readInput(paths: readonly string[], excluded: readonly string[] = []): Promise<Read> {
+export async function readInput(
+  paths: readonly string[],
+  command: "audit" | "inject" | "advise -f",
+  excluded: readonly string[] = [],
+): Promise<Read> {
   const files: InputFile[] = [];
   const failures: AuditError[] = [];
   const fail = (place: string, error: unknown): void =>
     void failures.push(new AuditError("LAMEDUCK_AUDIT_UNREADABLE", place, fileProblem(error)));
   const seen = new Set<string>();
+  const charts = new Map<string, number>();
   for (const path of new Set(paths)) {
     if (path === "-") {
       const { buffer } = await import("node:stream/consumers");
@@ -39,7 +44,10 @@ export async function readInput(paths: readonly string[], excluded: readonly str
     try {
       for (const name of manifestsAt(path, excluded, seen))
         try {
-          files.push({ name, text: decoded(readFileSync(name)), isFound: name !== path });
+          const text = decoded(readFileSync(name));
+          const chart = name === path ? undefined : chartOf(name, text);
+          if (chart === undefined) files.push({ name, text, isFound: name !== path });
+          else charts.set(chart, (charts.get(chart) ?? 0) + 1);
         } catch (error) {
           fail(name, error);
         }
@@ -47,7 +55,24 @@ export async function readInput(paths: readonly string[], excluded: readonly str
       fail(path, error);
     }
   }
+  for (const [chart, count] of charts)
+    failures.push(
+      new AuditError(
+        "LAMEDUCK_AUDIT_CHART",
+        chart,
+        `${count} ${count === 1 ? "file" : "files"} of this Helm chart ${count === 1 ? "is a template that was" : "are templates that were"} not rendered`,
+        { remedy: `render it: helm template ${chart} | lameduck ${command} -` },
+      ),
+    );
   return { files, failures };
+}
+
+/** The folder of the chart that a template stands in: one error for the chart says as much as one for each of its files. */
+function chartOf(file: string, text: string): string | undefined {
+  const [, folder] = /^(.*)[/\\]templates[/\\]/s.exec(file) ?? [];
+  return folder !== undefined && text.includes("{{") && existsSync(join(folder, "Chart.yaml"))
+    ? folder
+    : undefined;
 }
 
 /** A fix writes the text back: what is no UTF-8 would not come back as it was. */

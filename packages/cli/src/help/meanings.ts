@@ -12,6 +12,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_AUDIT_BAD_BASELINE: "The file of --baseline is no baseline, or cannot be read.",
   LAMEDUCK_AUDIT_BAD_CONFIG: "The configuration file of the audit has a wrong key or value.",
   LAMEDUCK_AUDIT_BAD_IMAGE: "A Dockerfile or the configuration of an image cannot be read.",
+  LAMEDUCK_AUDIT_CHART:
+    "A folder is a Helm chart, whose templates are no manifests before they are rendered.",
   LAMEDUCK_AUDIT_NO_NAMESPACE: "The cluster has no namespace of this name.",
   LAMEDUCK_AUDIT_NOT_PERMITTED:
     "You may not list objects of this kind in the cluster, so the audit leaves them out.",

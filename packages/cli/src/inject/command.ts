@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { injectManifests, type InjectedManifests } from "@lameduck/operator";
+import { injectManifests, removeFromManifests } from "@lameduck/operator";
 import { readInput } from "../audit/input.ts";
 import { diffOf, writeFixes } from "../audit/fix.ts";
 import { badOption } from "../errors.ts";
@@ -8,7 +8,7 @@ import { report } from "../failure.ts";
 import { ending } from "../help/ending.ts";
 import { collect } from "../options.ts";
 import { factsFrom, policyFrom, type Options } from "./options.ts";
-import { jsonOf, textOf } from "./report.ts";
+import { injectedReport, removedReport, type Done } from "./report.ts";
 
 const examples = ending(
   `
@@ -26,13 +26,14 @@ Examples:
   lameduck inject deploy/ --write                        change the files; comments stay
   lameduck inject -f deploy.yaml --policy drain.yaml     with the settings of a DrainPolicy
   lameduck inject deploy/ --json                         what was done to each workload and why
+  lameduck inject deploy/ --remove --write               take it out again
 
 Settings are fields of a DrainPolicy, or annotations of the pod template:
   lameduck.dev/inject: "false"      leave this workload alone
   lameduck.dev/cap: 40s             longest hold
   lameduck.dev/convergence: 20s     time until the slowest sender has converged
   lameduck.dev/carrier: none        use the kubelet's own sleep`,
-  "0 done, 2 an option or a file is wrong or cannot be edited; then nothing is written, 3 internal",
+  "0 done, 2 an option or a file is wrong or cannot be edited; then nothing is written, 3 internal, 5 there was no workload",
   "docs/inject.md",
 );
 
@@ -59,6 +60,7 @@ export function injectCommand(exit: (code: number) => number): Command {
     .option("--diff", "print the changes as a diff")
     .option("--write", "write the changes into the files")
     .option("--json", "print what was done to each workload and why, as JSON")
+    .option("--remove", "take out what was injected; manifests get back what they had")
     .addHelpText("after", examples)
     .action(async (paths: string[], options: Options) => void exit(await run(paths, options)));
 }
@@ -67,23 +69,25 @@ async function run(given: readonly string[], options: Options): Promise<number> 
   const paths = [...given, ...(options.filename ?? [])];
   mustFit(paths, options);
   const policy = policyFrom(options.policy);
-  const { files, failures } = await readInput(paths);
-  const injected = injectManifests(files, { facts: factsFrom(options), clusterPolicy: policy });
-  const wrong = [...failures, ...injected.failures];
+  const { files, failures } = await readInput(paths, "inject");
+  const done = options.remove
+    ? removedReport(removeFromManifests(files))
+    : injectedReport(injectManifests(files, { facts: factsFrom(options), clusterPolicy: policy }));
+  const wrong = [...failures, ...done.failures];
   for (const failure of wrong) report(failure);
   if (wrong.length > 0) return exitCodes.usage;
-  await publish(injected, options);
-  return exitCodes.clean;
+  await publish(done, options);
+  return done.inventory.workloads.length === 0 ? exitCodes.untested : exitCodes.clean;
 }
 
-async function publish(injected: InjectedManifests, { diff, write, json }: Options): Promise<void> {
-  const files = injected.files.filter(({ before, after }) => before.text !== after.text);
+async function publish(done: Done, { diff, write, json }: Options): Promise<void> {
+  const files = done.files.filter(({ before, after }) => before.text !== after.text);
   // First, so that nothing is called injected that could not be written.
   if (write) writeFixes({ files });
-  if (json) process.stdout.write(jsonOf(injected));
-  else process.stderr.write(textOf(injected, process.stderr));
+  if (json) process.stdout.write(done.json());
+  else process.stderr.write(done.text(process.stderr));
   if (diff) process.stdout.write(await diffOf({ files }));
-  if (!diff && !write && !json) process.stdout.write(joined(injected.files.map(({ after }) => after.text)));
+  if (!diff && !write && !json) process.stdout.write(joined(done.files.map(({ after }) => after.text)));
 }
 
 /** Files in a row are documents in a row. */
@@ -96,7 +100,9 @@ function joined(texts: readonly string[]): string {
     .join("");
 }
 
-function mustFit(paths: readonly string[], { diff, write, json }: Options): void {
+function mustFit(paths: readonly string[], { diff, write, json, remove, policy }: Options): void {
+  if (remove && policy !== undefined)
+    throw badOption("--policy", "says how to inject; leave it out with --remove");
   if (paths.length === 0)
     throw badOption("lameduck inject", "name files or folders of manifests with -f, or - for stdin");
   if (write && paths.includes("-"))

@@ -12,6 +12,7 @@ export interface Options {
   readonly diff?: boolean;
   readonly write?: boolean;
   readonly json?: boolean;
+  readonly remove?: boolean;
 }
 
 /** @throws {CliError} LAMEDUCK_BAD_OPTION */
@@ -19,6 +20,7 @@ export function factsFrom({ kubernetes, architecture }: Options): ManifestOption
   const minor = minorFrom(kubernetes);
   return {
     lameduckVersion: version(),
+    isUndoable: true,
     version: minor === undefined ? undefined : { major: 1, minor },
     architectures: architecture,
   };

@@ -1,11 +1,36 @@
 import { styleText } from "node:util";
 import { printable } from "@lameduck/drain/common";
-import type { InjectedManifests } from "@lameduck/operator";
+import { notJudged } from "@lameduck/audit";
+import type { InjectedManifests, RemovedManifests } from "@lameduck/operator";
 import { withAddresses } from "../about.ts";
 
+/** What was done to files, and how to tell it. */
+export interface Done extends Pick<InjectedManifests, "files" | "failures" | "inventory"> {
+  readonly text: (stream: NodeJS.WriteStream) => string;
+  readonly json: () => string;
+}
+
+export function injectedReport(injected: InjectedManifests): Done {
+  return { ...injected, text: (stream) => textOf(injected, stream), json: () => jsonOf(injected) };
+}
+
+export function removedReport(removed: RemovedManifests): Done {
+  const text = (stream: NodeJS.WriteStream): string =>
+    [
+      ...removed.workloads.flatMap(({ name, isRemoved, kept }) => [
+        printable(`${name}: ${isRemoved ? "as it was before" : "not injected"}`),
+        ...kept.map((one) => `  ${styleText("yellow", "warning", { stream })} ${printable(one)}; it stays`),
+      ]),
+      ...notTold(removed),
+    ]
+      .map((line) => `${line}\n`)
+      .join("");
+  return { ...removed, text, json: () => jsonOf(removed) };
+}
+
 /** A line for each workload, and its reasons below. */
-export function textOf({ workloads, carriers }: InjectedManifests, stream: NodeJS.WriteStream): string {
-  if (workloads.length === 0) return "no workloads were found\n";
+function textOf({ workloads, carriers, ...read }: InjectedManifests, stream: NodeJS.WriteStream): string {
+  const others = notTold(read).map((line) => `${line}\n`);
   const each = workloads
     .map(({ name, isInjected, reasons, warnings }) =>
       [
@@ -20,7 +45,12 @@ export function textOf({ workloads, carriers }: InjectedManifests, stream: NodeJ
     )
     .join("");
   const byName = Map.groupBy(carriers, ({ name }) => name);
-  return each + [...byName].map(([name, all]) => needed(name, all)).join("");
+  return [each, ...others, ...[...byName].map(([name, all]) => needed(name, all))].join("");
+}
+
+function notTold({ inventory }: Pick<InjectedManifests, "inventory">): string[] {
+  const none = inventory.workloads.length === 0 ? ["no workloads were found"] : [];
+  return [...none, ...notJudged(inventory, "inject").map(printable)];
 }
 
 /** Nothing of what kubectl says would show that it is missing. */
@@ -31,9 +61,9 @@ function needed(name: string, carriers: InjectedManifests["carriers"]): string {
   return printable(`note: hooks end at once where ConfigMap ${name} is missing, in ${where}: ${page}`) + "\n";
 }
 
-export function jsonOf({ workloads, files }: InjectedManifests): string {
+function jsonOf({ workloads, files, inventory }: InjectedManifests | RemovedManifests): string {
   const changed = files
     .filter(({ before, after }) => before.text !== after.text)
     .map(({ before }) => before.name);
-  return `${JSON.stringify({ version: 1, changed, workloads }, undefined, 2)}\n`;
+  return `${JSON.stringify({ version: 1, changed, workloads, notInjected: Object.fromEntries(inventory.unread) }, undefined, 2)}\n`;
 }

@@ -6,7 +6,8 @@ import { operatorNames } from "../names.ts";
 import { WorkloadEvents } from "../records/events/workload-events.ts";
 
 /** Types that not every cluster has, or that repeat what others say. Nobody needs the right to list them. */
-const leftOut = /^(?:apps\/ReplicaSet|\/ReplicationController|argoproj\.io|keda\.sh|kyverno\.io|mutations\.)/;
+const leftOut =
+  /^(?:apps\/ReplicaSet|\/ReplicationController|\/PersistentVolumeClaim|argoproj\.io|keda\.sh|kyverno\.io|mutations\.)/;
 /** What is listed of each namespace; flaggingRights has the rights. */
 export const flaggedTypes: readonly string[] = liveTypes.filter(
   (type) => auditedTypes.has(type) && !leftOut.test(type),

@@ -6,7 +6,7 @@ import { hookOf, mostAwaited, orderMount, sharedOrder } from "./hook.ts";
 import type { ClusterFacts, Reason } from "./injection.ts";
 import { reasonToSkipPod } from "./skip.ts";
 import { nodeOptionsFor } from "./node-options.ts";
-import { injectedAnnotation, podOf, type PodView } from "./pod.ts";
+import { injectedAnnotation, podOf, textOf, undoAnnotation, type PodView } from "./pod.ts";
 import type { EnvVariable } from "./coordinator.ts";
 import { variablesFor } from "./variables.ts";
 import { graceOf, timesOf, usualGrace, type Times } from "./times.ts";
@@ -137,11 +137,27 @@ function assemble(
       ],
       initContainers: isCarried && carried.initContainer ? [carried.initContainer] : [],
       grace,
-      annotations: { [injectedAnnotation]: facts.lameduckVersion },
+      annotations: {
+        [injectedAnnotation]: facts.lameduckVersion,
+        ...(facts.isUndoable ? { [undoAnnotation]: undoText(pod, containers, grace) } : {}),
+      },
     },
     reasons: [...reasons, ...reasonsOf(actions, containers, carried, times)],
     warnings: [...warningsOf(pod), ...(isOrdered ? unawaitedWarning(byHook) : [])],
   };
+}
+
+/** A grace period from before is nowhere else; a hook and a variable may be anybody's. */
+function undoText(pod: PodView, containers: readonly ContainerPlan[], grace: number | undefined): string {
+  const before = pod.spec["terminationGracePeriodSeconds"];
+  const named = (one: ContainerPlan): string => textOf(pod.containers[one.index]?.["name"]);
+  const hooked = containers.filter(({ preStop }) => preStop !== undefined).map(named);
+  const told = containers.filter(({ env }) => env.length > 0).map((one) => `${named(one)} ${one.env.length}`);
+  return [
+    ...(grace === undefined ? [] : [`grace ${grace} was ${typeof before === "number" ? before : "absent"}`]),
+    ...(told.length === 0 ? [] : [`variables ${told.join(" ")}`]),
+    ...(hooked.length === 0 ? [] : [`hooks ${hooked.join(" ")}`]),
+  ].join("; ");
 }
 
 /** Kubernetes accepts a negative grace period, and kills such a pod after one second. */

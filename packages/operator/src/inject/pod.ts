@@ -3,6 +3,8 @@ import type { Reason } from "./injection.ts";
 
 /** Names the version that has injected a pod. */
 export const injectedAnnotation = "lameduck.dev/injected";
+/** What nobody could tell from the rest, for whoever takes the injection out of a manifest: "grace 55 was 30; variables web 2 api 2; hooks web api". */
+export const undoAnnotation = "lameduck.dev/undo";
 /** Nodes run 110 pods unless told otherwise, and admission is asked about pods that could never start: what a patch adds to each container adds up. */
 export const mostContainers = 100;
 

@@ -1,5 +1,6 @@
+import { whyWindows } from "@lameduck/audit";
 import { declining, injectLabel } from "../names.ts";
-import { annotationOf, isMap } from "../policy/validate.ts";
+import { annotationOf } from "../policy/validate.ts";
 import type { Reason } from "./injection.ts";
 import { mostContainers, podOf, type PodView } from "./pod.ts";
 
@@ -52,9 +53,8 @@ export function reasonToSkipPod({
     return { code: "ends-by-itself", text: "activeDeadlineSeconds ends the pod at its time" };
   if (typeof spec["restartPolicy"] === "string" && spec["restartPolicy"] !== "Always" && !isAskedFor)
     return { code: "ends-by-itself", text: "restartPolicy is not Always" };
-  const selected = isMap(spec["nodeSelector"]) ? spec["nodeSelector"]["kubernetes.io/os"] : undefined;
-  const os = isMap(spec["os"]) ? spec["os"]["name"] : undefined;
-  if (selected === "windows" || os === "windows") return { code: "windows", text: "the pod is for Windows" };
+  const windows = whyWindows(spec);
+  if (windows !== undefined) return { code: "windows", text: `the pod is for Windows: ${windows}` };
   if (spec["terminationGracePeriodSeconds"] === 0)
     return { code: "killed-at-once", text: "terminationGracePeriodSeconds is 0" };
   if (annotations[annotationOf("inject")] === "false")

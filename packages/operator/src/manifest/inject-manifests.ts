@@ -1,4 +1,4 @@
-import { convergenceOf, spell, type InputFile, type Workload } from "@lameduck/audit";
+import { convergenceOf, spell, type InputFile, type Inventory, type Workload } from "@lameduck/audit";
 import { applyEdits, ManifestError, type Edit, type Field } from "@lameduck/manifests";
 import { OperatorError } from "../errors.ts";
 import type { ClusterFacts, Reason } from "../inject/injection.ts";
@@ -52,20 +52,24 @@ export interface InjectedManifests {
   readonly workloads: readonly InjectedWorkload[];
   /** What has to be in the cluster besides; each once. */
   readonly carriers: readonly NeededCarrier[];
+  /** With what was not looked into. */
+  readonly inventory: Inventory;
   /** What could not be read, is wrong, or cannot be edited. */
   readonly failures: readonly (ManifestError | OperatorError)[];
 }
 
 /** Injects every pod template of manifests, as admission would do it to their pods. */
 export function injectManifests(files: readonly InputFile[], options: ManifestOptions): InjectedManifests {
-  const { objects, workloads, related, failures } = readManifests(files);
+  const { objects, inventory, failures } = readManifests(files);
   const texts = new Map(files.map(({ name, text }) => [name, text]));
   const policies = policiesIn(objects, failures);
   const namespaces = new Map(
-    related.filter(({ type }) => type === "/Namespace").map(({ name, field }) => [name, labelOf(field)]),
+    inventory.objects
+      .filter(({ type }) => type === "/Namespace")
+      .map(({ name, field }) => [name, labelOf(field)]),
   );
   const edits: Edit[] = [];
-  const results = workloads.flatMap((workload, index): Result[] => {
+  const results = inventory.workloads.flatMap((workload, index): Result[] => {
     const { object, template } = workload;
     try {
       const planned =
@@ -95,6 +99,7 @@ export function injectManifests(files: readonly InputFile[], options: ManifestOp
       warnings,
     })),
     carriers: carriersOf(results),
+    inventory,
     failures,
   };
 }

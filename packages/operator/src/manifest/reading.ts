@@ -1,5 +1,12 @@
-import { imagesOf, inventoryOf, isAuditedKind, type InputFile, type Workload } from "@lameduck/audit";
-import { readStream, type Field, type ManifestError } from "@lameduck/manifests";
+import {
+  imagesOf,
+  inOneGo,
+  readInSteps,
+  type InputFile,
+  type Inventory,
+  type Workload,
+} from "@lameduck/audit";
+import type { Field, ManifestError } from "@lameduck/manifests";
 import { isDeepStrictEqual } from "node:util";
 import type { OperatorError } from "../errors.ts";
 import { patchOf } from "../inject/inject.ts";
@@ -17,16 +24,11 @@ export interface Result extends Planned {
 
 export function readManifests(files: readonly InputFile[]): {
   readonly objects: readonly Field[];
-  readonly workloads: readonly Workload[];
-  /** With those that the workloads are related to. */
-  readonly related: ReturnType<typeof inventoryOf>["objects"];
+  readonly inventory: Inventory;
   readonly failures: Failures;
 } {
-  const isWanted = (kind: string): boolean => isAuditedKind(kind) || kind === "DrainPolicy";
-  const streams = files.map(({ name, text, isFound }) => readStream(text, name, isWanted, isFound));
-  const objects = streams.flatMap((one) => one.objects);
-  const { workloads, objects: related, failures } = inventoryOf(objects, imagesOf([]));
-  return { objects, workloads, related, failures: [...streams.flatMap((one) => one.failures), ...failures] };
+  const read = inOneGo(readInSteps(files, { images: imagesOf([]), also: "DrainPolicy" }));
+  return { ...read, failures: [...read.failures] };
 }
 
 /**
@@ -38,7 +40,7 @@ export function firstMisread(
   results: readonly Result[],
 ): Workload | undefined {
   if (files.every(({ before, after }) => before.text === after.text)) return undefined;
-  const { workloads } = readManifests(files.map(({ after }) => after));
+  const { workloads } = readManifests(files.map(({ after }) => after)).inventory;
   return results.find(({ workload: { template }, index, plan }) => {
     const before = template.plain();
     const expected = plan === undefined ? before : applyPatch(before, patchOf(plan));

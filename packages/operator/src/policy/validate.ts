@@ -112,6 +112,7 @@ function isKnownElsewhere(name: string): boolean {
     Object.hasOwn(factNames, name) ||
     name.startsWith("ignore-") ||
     name === "injected" ||
+    name === "undo" ||
     ofOthers.includes(annotationPrefix + name)
   );
 }
