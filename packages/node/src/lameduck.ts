@@ -35,6 +35,7 @@ export class Lameduck {
   readonly #closing: Closing;
   readonly #hooks: Hooks;
   readonly #others: OtherHandlers;
+  readonly #endSpan: () => void;
   readonly #stopFile: StopFile | undefined;
   readonly #recording: Recording | undefined;
   readonly #coordinator: Coordinator | undefined;
@@ -78,7 +79,7 @@ export class Lameduck {
     this.#exits = settings.exit;
     this.#signals = this.#signalsOf(settings);
     for (const server of servers) this.add(server as WatchedServer);
-    traceTermination(this);
+    this.#endSpan = traceTermination(this);
     // Until a server is found, signals are left alone: the process may not serve at all.
     if (manner === "named") this.#engage();
   }
@@ -257,6 +258,7 @@ export class Lameduck {
       closing: this.#closing,
       hooks: this.#hooks,
       others: this.#others,
+      endSpan: this.#endSpan,
       stopFile: this.#stopFile,
       recording: this.#recording,
       coordinator: this.#coordinator,
@@ -266,7 +268,8 @@ export class Lameduck {
       enter: (phase: Phase) => void (this.#phase = phase),
       held: (end: HoldEnd) => this.#held(end),
       close: ({ reason: why }: HoldEnd) => this.#abort.abort(new Error(`lameduck: closing (${why})`)),
-      end: (exitCode: number | null) => this.#end(exitCode),
+      letOthers: () => this.#signals.letOthers(),
+      end: (exitCode: number | null, until: number | undefined) => this.#end(exitCode, until),
     };
     this.#signals.begin();
     return new Termination(parts, owner).run(reason, late, isCrash);
@@ -275,12 +278,13 @@ export class Lameduck {
   #held(end: HoldEnd): void {
     this.#phase = "closing";
     this.#lesson = end.lesson;
-    this.#signals.letOthers();
   }
 
-  #end(exitCode: number | null): void {
+  #end(exitCode: number | null, until: number | undefined): void {
     this.detach();
-    if (exitCode === null) this.#stopFile?.end();
-    this.#signals.end(exitCode);
+    const goesOn = !this.#exits;
+    // A signal that ends the process lets nothing run at its exit.
+    if (goesOn || this.#others.exitCode !== undefined) this.#stopFile?.end();
+    this.#signals.end(goesOn ? undefined : () => this.#others.end(exitCode, until));
   }
 }

@@ -97,27 +97,35 @@ export class ProcessSignals {
     this.#heartbeat.stop();
   }
 
-  /** Everything is closed. @param exitCode null: the process goes on. */
-  end(exitCode: number | null): void {
-    if (exitCode === null) signalGate().exitIfOwed();
-    else signalGate().exitWhenLast(exitCode, this.#isSignalled);
+  /** Everything is closed. @param end what ends the process; undefined: it goes on. */
+  end(end: (() => void) | undefined): void {
+    if (end) signalGate().endWhenLast(end, this.#isSignalled);
+    else signalGate().endIfOwed();
   }
 
-  #signalled(name: NodeJS.Signals): void {
-    if (this.#isLeftToOthers(name)) return;
+  /** @returns whether it is no signal that the program alone is to deal with. */
+  #signalled(name: NodeJS.Signals): boolean {
+    if (this.#isLeftToOthers(name)) return false;
     this.#isSignalled = true;
     const received = this.#received.has(name) ? `${name} again` : name;
     this.#received.add(name);
     if (!this.#settings.signals.includes(name)) this.#interrupted(name);
-    else if (this.#terminated.isTerminating())
+    else if (!this.#terminated.isTerminating()) this.#terminated.terminate(name, this.#heartbeat.lateness());
+    // Programs send it to themselves once they are done.
+    else if (signalGate().passed === undefined)
       this.#announcer.notice("signal", `${received}, during ${this.#terminated.phase()}: changes nothing`);
-    else this.#terminated.terminate(name, this.#heartbeat.lateness());
+    return true;
   }
 
-  /** Ctrl-C is no deletion: no sender is still to learn of it. A second one ends the process at once. */
+  /**
+   * Ctrl-C is no deletion: no sender is still to learn of it. A second one ends the process at once, unless it is the program's: handled by it, or sent by
+   * it to itself.
+   */
   #interrupted(name: NodeJS.Signals): void {
+    const { passed, exit } = signalGate();
     this.#interrupts++;
-    if (this.#interrupts > 1 && this.#terminated.exits()) process.exit(130);
+    const isSecond = this.#interrupts > (passed === undefined ? 1 : 2);
+    if (isSecond && this.#terminated.exits() && signalGate().others(name).length === 0) exit.now(130);
     this.#terminated.stop(name);
   }
 
