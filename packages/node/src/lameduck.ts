@@ -17,6 +17,7 @@ import { watchServer, type WatchedServer } from "./servers/servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
 import { ProcessSignals, type Manner, type Terminated } from "./signals/process-signals.ts";
 import { OtherHandlers } from "./signals/other-handlers.ts";
+import { isTestRun } from "./signals/test-run.ts";
 import { StopFile } from "./closing/stop-file.ts";
 import { openOf, Termination } from "./termination.ts";
 import { traceTermination } from "./reports/tracing.ts";
@@ -236,7 +237,7 @@ export class Lameduck {
     const terminated: Terminated = {
       phase: () => this.#phase,
       isTerminating: () => this.#closed !== undefined,
-      exits: () => this.#exits,
+      exits: () => this.#endsProcess(),
       terminate: (reason, late) => void this.terminate(reason, late),
       stop: (reason) => void this.stop(reason),
       crash: () => {
@@ -264,7 +265,7 @@ export class Lameduck {
       coordinator: this.#coordinator,
     };
     const owner = {
-      exits: () => this.#exits,
+      exits: () => this.#endsProcess(),
       enter: (phase: Phase) => void (this.#phase = phase),
       held: (end: HoldEnd) => this.#held(end),
       close: ({ reason: why }: HoldEnd) => this.#abort.abort(new Error(`lameduck: closing (${why})`)),
@@ -275,6 +276,11 @@ export class Lameduck {
     return new Termination(parts, owner).run(reason, late, isCrash);
   }
 
+  /** A test that calls terminate() is to go on: the process belongs to its runner. */
+  #endsProcess(): boolean {
+    return this.#exits && (this.#signals.isSignalled || !isTestRun());
+  }
+
   #held(end: HoldEnd): void {
     this.#phase = "closing";
     this.#lesson = end.lesson;
@@ -282,9 +288,11 @@ export class Lameduck {
 
   #end(exitCode: number | null, until: number | undefined): void {
     this.detach();
-    const goesOn = !this.#exits;
+    const goesOn = !this.#endsProcess();
     // A signal that ends the process lets nothing run at its exit.
     if (goesOn || this.#others.exitCode !== undefined) this.#stopFile?.end();
+    if (this.#exits && goesOn)
+      this.#announcer.notice("test", "a test runner runs this process: it goes on, as with exit: false");
     this.#signals.end(goesOn ? undefined : () => this.#others.end(exitCode, until));
   }
 }

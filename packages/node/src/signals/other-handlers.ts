@@ -3,9 +3,12 @@ import type { Server as NetServer } from "node:net";
 import { sleep, type Clock } from "../clock.ts";
 import { unrefConnections } from "../internals.ts";
 import { signalGate } from "./signals.ts";
+import { isTestRun } from "./test-run.ts";
 
 /** A program that has closed one of its servers has this time to close the others in its own order. */
 const theirTurn = 1_000;
+/** Requests in flight have this time where somebody sends a second signal, milliseconds: as long as `docker stop` waits. */
+const patience = 10_000;
 const pollPeriod = 10;
 /** The kernel keeps a signal without a handler from process 1. */
 const longestDeath = 100;
@@ -42,7 +45,8 @@ export class OtherHandlers {
     let asked: number | undefined;
     return () => {
       if (this.exitCode === undefined || isPod) return Math.max(latest, this.#begun + theirTurn);
-      asked ??= this.#clock.now() + theirTurn;
+      const { exit, isRaised } = signalGate();
+      asked ??= this.#clock.now() + (exit.code !== undefined || isRaised ? theirTurn : patience);
       return Math.min(latest, asked);
     };
   }
@@ -80,7 +84,7 @@ export class OtherHandlers {
     const { exit, fatal, passed: name } = signalGate();
     if (this.#waits) exit.end();
     if (fatal && exit.code === undefined) return die(fatal);
-    if (exitCode !== null) process.exit(exitCode);
+    if (exitCode !== null) return exitWith(exitCode);
     if (until === undefined) return;
     const giveUp = (): void => {
       this.#say(`no more time for what the program does after ${name}: ${whatKeepsAlive()}`);
@@ -88,6 +92,11 @@ export class OtherHandlers {
     };
     setTimeout(giveUp, Math.max(0, until - this.#clock.now())).unref();
   }
+}
+
+/** A test runner takes 0 for success, whatever it had still to run. */
+function exitWith(exitCode: number): void {
+  process.exit(exitCode === 0 && isTestRun() ? 1 : exitCode);
 }
 
 /** By the signal's own action, which the exit status tells. */

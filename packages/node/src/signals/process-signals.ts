@@ -34,7 +34,6 @@ export class ProcessSignals {
   readonly #early: EarlySignal | undefined;
   readonly #received = new Set<NodeJS.Signals>();
   #holds: boolean;
-  /** A signal or a crash ends the process. */
   #isSignalled = false;
   #interrupts = 0;
   #leaveCrashes: (() => void) | undefined;
@@ -62,6 +61,11 @@ export class ProcessSignals {
       },
     };
     if (manner === "found" && process.pid === 1) this.#early = rememberSignal(settings.signals);
+  }
+
+  /** Whether a signal or a crash ends the process. */
+  get isSignalled(): boolean {
+    return this.#isSignalled;
   }
 
   /** There is something to stop: from here on signals and crashes are handled. */

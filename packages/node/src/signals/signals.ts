@@ -36,6 +36,9 @@ export class SignalGate {
   #ofNode: readonly (readonly [string, unknown])[] = [];
   #passed: NodeJS.Signals | undefined;
   #fatal: NodeJS.Signals | undefined;
+  /** Takes back what watches process.kill(). */
+  #kill: (() => void) | undefined;
+  #isRaised = false;
   #whenEmpty: (() => void) | undefined;
   /** Of the signal that is emitted now. */
   #reachesOthers: boolean | undefined;
@@ -50,6 +53,11 @@ export class SignalGate {
   /** The signal that the program ends by: it came again, and nobody listens to it any more. */
   get fatal(): NodeJS.Signals | undefined {
     return this.#fatal;
+  }
+
+  /** Whether the program itself has sent it. */
+  get isRaised(): boolean {
+    return this.#isRaised;
   }
 
   join(member: SignalMember): void {
@@ -67,6 +75,8 @@ export class SignalGate {
       }
     if (this.#handlers.size > 0 || !this.#isListening) return;
     this.#isListening = false;
+    this.#kill?.();
+    this.#kill = undefined;
     process.removeListener("newListener", this.#makeRoom);
     process.removeListener("removeListener", this.#stay);
     // Code that wrapped process.emit after us still calls our function.
@@ -97,9 +107,8 @@ export class SignalGate {
     const ours = this.#handlers.get(name);
     this.#handlers.delete(name);
     if (ours) process.removeListener(name, ours);
-    const restore = this.#surviveOwn(name);
+    this.#watchKill(name);
     for (const other of others) callHandler(other, name);
-    restore();
     if (!ours || this.#listeners(name).length === 0) return;
     this.#handlers.set(name, ours);
     process.on(name, ours);
@@ -184,21 +193,23 @@ export class SignalGate {
     for (const listener of earlier) process.on(name, listener);
   }
 
-  /** While our handler is removed, a handler that sends the signal to its own process would kill it at once. @returns what undoes it. */
-  #surviveOwn(name: NodeJS.Signals): () => void {
+  /** Programs that have done their work send the signal to themselves. */
+  #watchKill(name: NodeJS.Signals): void {
+    if (this.#kill) return;
     // oxlint-disable-next-line typescript/unbound-method -- it is called with the process, and put back as it was
-    const { kill } = process;
-    const survive = (pid: number, signal: string | number = "SIGTERM"): true => {
-      const isFatal =
-        pid === process.pid &&
-        (signal === name || signal === constants.signals[name]) &&
-        this.others(name).length === 0;
-      if (isFatal) this.#fatal ??= name;
-      return isFatal || kill.call(process, pid, signal);
+    const original = process.kill;
+    const watched = (pid: number, signal: string | number = "SIGTERM"): true => {
+      const isOwn = pid === process.pid && (signal === name || signal === constants.signals[name]);
+      if (isOwn) this.#isRaised = true;
+      const isLast = isOwn && !this.#handlers.has(name) && this.others(name).length === 0;
+      if (!isLast) return original.call(process, pid, signal);
+      // Our handler is removed just now: it would kill the process at once.
+      this.#fatal ??= name;
+      return true;
     };
-    process.kill = survive;
-    return () => {
-      if (process.kill === survive) process.kill = kill;
+    process.kill = watched;
+    this.#kill = () => {
+      if (process.kill === watched) process.kill = original;
     };
   }
 
