@@ -13,10 +13,12 @@ import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
 import { readinessIn, type Readiness } from "./hold/health.ts";
 import { Recording } from "./reports/recording.ts";
 import { heldFor } from "./reports/report.ts";
+import { otherRuntime } from "./runtime.ts";
 import { watchServer, type WatchedServer } from "./servers/servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
 import { ProcessSignals, type Manner, type Terminated } from "./signals/process-signals.ts";
 import { OtherHandlers } from "./signals/other-handlers.ts";
+import { tellChildren, tellOfHold } from "./signals/helpers.ts";
 import { isTestRun } from "./signals/test-run.ts";
 import { StopFile } from "./closing/stop-file.ts";
 import { openOf, Termination } from "./termination.ts";
@@ -49,6 +51,8 @@ export class Lameduck {
   #closed: Promise<ClosedEvent> | undefined;
   #untilClosed: Promise<ClosedEvent> | undefined;
   readonly #atDetach: (() => void)[] = [];
+  readonly #runtime = otherRuntime();
+  #atHoldEnd = (): void => {};
 
   constructor(servers: readonly unknown[], options: LameduckOptions = {}, manner: Manner = "named") {
     this.#manner = manner;
@@ -79,10 +83,14 @@ export class Lameduck {
       );
     this.#exits = settings.exit;
     this.#signals = this.#signalsOf(settings);
+    const unsupported = `${this.#runtime} is not supported: it runs as without Lameduck`;
+    if (this.#runtime !== undefined && isNewWarning(unsupported))
+      this.#announcer.notice("runtime", unsupported);
     for (const server of servers) this.add(server as WatchedServer);
     this.#endSpan = traceTermination(this);
     // Until a server is found, signals are left alone: the process may not serve at all.
     if (manner === "named") this.#engage();
+    else tellChildren();
   }
 
   get phase(): Phase {
@@ -123,6 +131,7 @@ export class Lameduck {
 
   /** One more server under the same decision. @throws {LameduckError} */
   add(server: WatchedServer): this {
+    if (this.#runtime !== undefined) return this;
     if (this.#phase === "closing" || this.#phase === "closed")
       throw mistake("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
     const giveUp = (watch: ServerWatch, isClosed: boolean): void => this.#giveUp(watch, isClosed);
@@ -154,6 +163,7 @@ export class Lameduck {
 
   /** There is something to stop: from here on signals and crashes are handled. */
   #engage(): void {
+    if (this.#runtime !== undefined) return;
     this.#stopFile?.read();
     for (const warning of this.#settings.warnings)
       if (isNewWarning(warning)) this.#announcer.notice("settings", warning);
@@ -240,6 +250,7 @@ export class Lameduck {
       exits: () => this.#endsProcess(),
       terminate: (reason, late) => void this.terminate(reason, late),
       stop: (reason) => void this.stop(reason),
+      listeners: () => [...this.#watches].flatMap((watch) => watch.listeners),
       crash: () => {
         this.#closed ??= this.#run("crash", 0, true);
         this.#hold.force();
@@ -266,7 +277,7 @@ export class Lameduck {
     };
     const owner = {
       exits: () => this.#endsProcess(),
-      enter: (phase: Phase) => void (this.#phase = phase),
+      enter: (phase: Phase) => this.#enter(phase),
       held: (end: HoldEnd) => this.#held(end),
       close: ({ reason: why }: HoldEnd) => this.#abort.abort(new Error(`lameduck: closing (${why})`)),
       letOthers: () => this.#signals.letOthers(),
@@ -281,7 +292,13 @@ export class Lameduck {
     return this.#exits && (this.#signals.isSignalled || !isTestRun());
   }
 
+  #enter(phase: Phase): void {
+    if (phase === "lame-duck") this.#atHoldEnd = tellOfHold();
+    this.#phase = phase;
+  }
+
   #held(end: HoldEnd): void {
+    this.#atHoldEnd();
     this.#phase = "closing";
     this.#lesson = end.lesson;
   }

@@ -1,14 +1,19 @@
+import type { Server as NetServer } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Phase } from "../events.ts";
 import type { Settings } from "../options/settings.ts";
 import type { Announcer } from "../reports/announce.ts";
 import { closeOnCrash } from "./crashes.ts";
+import { doesParentHold, isHelper } from "./helpers.ts";
 import { LoopHeartbeat } from "./loop-heartbeat.ts";
 import { rememberSignal, type EarlySignal } from "./signal-list.ts";
 import { signalGate, type SignalMember } from "./signals.ts";
 
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */
 export type Manner = "named" | "found";
+
+/** How often a helper looks whether its parent needs it, milliseconds. Both may get the signal at once. */
+const askPeriod = 100;
 
 /** What signals and crashes do to a process. */
 export interface Terminated {
@@ -19,6 +24,7 @@ export interface Terminated {
   exits(): boolean;
   terminate(reason: string, late: number): void;
   stop(reason: string): void;
+  listeners(): readonly NetServer[];
   /** A process in doubt serves nobody new; what is in flight gets the reserve. */
   crash(): void;
 }
@@ -36,6 +42,8 @@ export class ProcessSignals {
   #holds: boolean;
   #isSignalled = false;
   #interrupts = 0;
+  /** It serves its parent alone. */
+  #isHelping = false;
   #leaveCrashes: (() => void) | undefined;
 
   constructor(
@@ -114,11 +122,29 @@ export class ProcessSignals {
     const received = this.#received.has(name) ? `${name} again` : name;
     this.#received.add(name);
     if (!this.#settings.signals.includes(name)) this.#interrupted(name);
-    else if (!this.#terminated.isTerminating()) this.#terminated.terminate(name, this.#heartbeat.lateness());
+    else if (!this.#terminated.isTerminating()) this.#terminate(name);
+    else if (this.#isHelping) this.#terminated.stop(name);
     // Programs send it to themselves once they are done.
     else if (signalGate().passed === undefined)
       this.#announcer.notice("signal", `${received}, during ${this.#terminated.phase()}: changes nothing`);
     return true;
+  }
+
+  #terminate(name: NodeJS.Signals): void {
+    this.#terminated.terminate(name, this.#heartbeat.lateness());
+    if (this.#manner !== "found" || !isHelper(this.#terminated.listeners())) return;
+    signalGate().raised(name);
+    this.#isHelping = true;
+    const { ppid } = process;
+    let isNew = true;
+    // The parent of a helper knows best how long it needs it.
+    const timer = setInterval(() => {
+      const isNeeded = isNew ? doesParentHold() : process.ppid === ppid;
+      isNew = false;
+      if (isNeeded && this.#terminated.phase() === "lame-duck") return;
+      clearInterval(timer);
+      this.#terminated.stop(name);
+    }, askPeriod);
   }
 
   /**

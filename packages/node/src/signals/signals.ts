@@ -114,6 +114,11 @@ export class SignalGate {
     process.on(name, ours);
   }
 
+  /** The process ends by the signal, as without us, where the program has no handler of it. */
+  raised(name: NodeJS.Signals): void {
+    if (this.others(name).length === 0) this.#fatal ??= name;
+  }
+
   /** Calls back, once, when the event loop is empty: the program is then told of it only when it is empty again. */
   whenEmpty(call: (() => void) | undefined): void {
     this.#whenEmpty = call;
