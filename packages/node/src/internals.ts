@@ -223,14 +223,52 @@ export function allowsHttp1(server: object): boolean {
 }
 
 /**
- * Whether a resource of async_hooks keeps the event loop alive, which its handle knows: a connection that is used once more shows as a resource that
- * names its handle. Without it: undefined, and what a handler of the application has begun is not waited for but for the promises it
- * returned.
+ * Closes a listener that the program will close, too, in an order of its own: until then it finds it listening, at the same address. It takes the place of
+ * the listener's `_handle`. @returns false without that: it is to be closed in the usual way, and the program's own close() calls back
+ * with an error.
  */
-export function keepsAlive(resource: object): (() => boolean) | undefined {
-  const { handle = resource } = resource as { handle?: object };
-  const { hasRef } = handle as { hasRef?: () => boolean };
-  return typeof hasRef === "function" ? () => Reflect.apply(hasRef, handle, []) : undefined;
+export function closeBeneath(server: NetServer): boolean {
+  const holder = server as { _handle?: { close?: () => void } | null };
+  const { _handle: handle } = holder;
+  if (typeof handle?.close !== "function") return false;
+  const address = server.address();
+  handle.close();
+  holder._handle = new ClosedHandle(address);
+  return true;
+}
+
+/** The handle of a listener that is closed, to its program's knowledge, only when the program closes it. */
+class ClosedHandle {
+  readonly #address: unknown;
+
+  constructor(address: unknown) {
+    this.#address = address;
+  }
+
+  close(): void {}
+  ref(): void {}
+  unref(): void {}
+
+  getsockname(out: object): number {
+    Object.assign(out, this.#address);
+    return 0;
+  }
+}
+
+export function isClosedBeneath(server: NetServer): boolean {
+  return (server as { _handle?: unknown })._handle instanceof ClosedHandle;
+}
+
+/** Open connections of the servers no longer keep the event loop alive. Without `activeSockets()`: they do, and the loop counts as not empty. */
+export function unrefConnections(servers: readonly NetServer[]): void {
+  for (const socket of activeSockets() ?? [])
+    if (servers.includes((socket as { server?: NetServer }).server as NetServer)) socket.unref();
+}
+
+/** `process.moduleLoadList` names node:test where a test imports it. Without it: only other test runners are recognised. */
+export function isNodeTestLoaded(): boolean {
+  const { moduleLoadList: list } = process as { moduleLoadList?: unknown };
+  return Array.isArray(list) && list.includes("NativeModule internal/test_runner/harness");
 }
 
 /**

@@ -14,10 +14,13 @@ import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
 import { readinessIn, type Readiness } from "./hold/health.ts";
 import { Recording } from "./reports/recording.ts";
 import { heldFor } from "./reports/report.ts";
+import { otherRuntime } from "./runtime.ts";
 import { watchServer, type WatchedServer } from "./servers/servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
 import { ProcessSignals, type Manner, type Terminated } from "./signals/process-signals.ts";
 import { OtherHandlers } from "./signals/other-handlers.ts";
+import { tellChildren, tellOfHold } from "./signals/helpers.ts";
+import { isTestRun } from "./signals/test-run.ts";
 import { StopFile } from "./closing/stop-file.ts";
 import { openOf, Termination } from "./termination.ts";
 import { traceTermination } from "./reports/tracing.ts";
@@ -36,6 +39,7 @@ export class Lameduck {
   readonly #closing: Closing;
   readonly #hooks: Hooks;
   readonly #others: OtherHandlers;
+  readonly #endSpan: () => void;
   readonly #stopFile: StopFile | undefined;
   readonly #recording: Recording | undefined;
   readonly #coordinator: Coordinator | undefined;
@@ -49,6 +53,8 @@ export class Lameduck {
   #closed: Promise<ClosedEvent> | undefined;
   #untilClosed: Promise<ClosedEvent> | undefined;
   readonly #atDetach: (() => void)[] = [];
+  readonly #runtime = otherRuntime();
+  #atHoldEnd = (): void => {};
 
   constructor(servers: readonly unknown[], options: LameduckOptions = {}, manner: Manner = "named") {
     this.#manner = manner;
@@ -81,10 +87,14 @@ export class Lameduck {
     if (settings.pod) this.#holder = new Holder(settings.signals, longestHold(settings), settings.pod);
     this.#exits = settings.exit;
     this.#signals = this.#signalsOf(settings);
+    const unsupported = `${this.#runtime} is not supported: it runs as without Lameduck`;
+    if (this.#runtime !== undefined && isNewWarning(unsupported))
+      this.#announcer.notice("runtime", unsupported);
     for (const server of servers) this.add(server as WatchedServer);
-    traceTermination(this);
+    this.#endSpan = traceTermination(this);
     // Until a server is found, signals are left alone: the process may not serve at all.
     if (manner === "named") this.#engage();
+    else tellChildren();
   }
 
   get phase(): Phase {
@@ -125,6 +135,7 @@ export class Lameduck {
 
   /** One more server under the same decision. @throws {LameduckError} */
   add(server: WatchedServer): this {
+    if (this.#runtime !== undefined) return this;
     if (this.#phase === "closing" || this.#phase === "closed")
       throw mistake("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
     const giveUp = (watch: ServerWatch, isClosed: boolean): void => this.#giveUp(watch, isClosed);
@@ -156,6 +167,7 @@ export class Lameduck {
 
   /** There is something to stop: from here on signals and crashes are handled. */
   #engage(): void {
+    if (this.#runtime !== undefined) return;
     this.#stopFile?.read();
     for (const warning of this.#settings.warnings)
       if (isNewWarning(warning)) this.#announcer.notice("settings", warning);
@@ -243,9 +255,10 @@ export class Lameduck {
     const terminated: Terminated = {
       phase: () => this.#phase,
       isTerminating: () => this.#closed !== undefined,
-      exits: () => this.#exits,
+      exits: () => this.#endsProcess(),
       terminate: (reason, late) => void this.terminate(reason, late),
       stop: (reason) => void this.stop(reason),
+      listeners: () => [...this.#watches].flatMap((watch) => watch.listeners),
       crash: () => {
         this.#closed ??= this.#run("crash", 0, true);
         this.#hold.force();
@@ -265,32 +278,48 @@ export class Lameduck {
       closing: this.#closing,
       hooks: this.#hooks,
       others: this.#others,
+      endSpan: this.#endSpan,
       stopFile: this.#stopFile,
       recording: this.#recording,
       coordinator: this.#coordinator,
       holder: this.#holder,
     };
     const owner = {
-      exits: () => this.#exits,
-      enter: (phase: Phase) => void (this.#phase = phase),
+      exits: () => this.#endsProcess(),
+      enter: (phase: Phase) => this.#enter(phase),
       held: (end: HoldEnd) => this.#held(end),
       close: ({ reason: why }: HoldEnd) => this.#abort.abort(new Error(`lameduck: closing (${why})`)),
-      end: (exitCode: number | null) => this.#end(exitCode),
+      letOthers: () => this.#signals.letOthers(),
+      end: (exitCode: number | null, until: number | undefined) => this.#end(exitCode, until),
     };
     this.#signals.begin();
     return new Termination(parts, owner).run(reason, late, isCrash);
   }
 
-  #held(end: HoldEnd): void {
-    this.#phase = "closing";
-    this.#lesson = end.lesson;
-    this.#signals.letOthers();
+  /** A test that calls terminate() is to go on: the process belongs to its runner. */
+  #endsProcess(): boolean {
+    return this.#exits && (this.#signals.isSignalled || !isTestRun());
   }
 
-  #end(exitCode: number | null): void {
+  #enter(phase: Phase): void {
+    if (phase === "lame-duck") this.#atHoldEnd = tellOfHold();
+    this.#phase = phase;
+  }
+
+  #held(end: HoldEnd): void {
+    this.#atHoldEnd();
+    this.#phase = "closing";
+    this.#lesson = end.lesson;
+  }
+
+  #end(exitCode: number | null, until: number | undefined): void {
     this.detach();
-    if (exitCode === null) this.#stopFile?.end();
-    this.#signals.end(exitCode);
+    const goesOn = !this.#endsProcess();
+    // A signal that ends the process lets nothing run at its exit.
+    if (goesOn || this.#others.exitCode !== undefined) this.#stopFile?.end();
+    if (this.#exits && goesOn)
+      this.#announcer.notice("test", "a test runner runs this process: it goes on, as with exit: false");
+    this.#signals.end(goesOn ? undefined : () => this.#others.end(exitCode, until));
   }
 }
 

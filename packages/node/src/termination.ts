@@ -2,7 +2,7 @@ import { formatDuration } from "@lameduck/drain";
 import { messageOf } from "@lameduck/drain/common";
 import { untilSettled, type Clock } from "./clock.ts";
 import type { Closing } from "./closing/closing.ts";
-import { deadlinesOf } from "./closing/deadlines.ts";
+import { deadlinesOf, withoutKill, type Deadlines } from "./closing/deadlines.ts";
 import type { Hooks } from "./closing/hooks.ts";
 import type { StopFile } from "./closing/stop-file.ts";
 import type { Coordinator } from "./coordinator/coordinator.ts";
@@ -22,6 +22,8 @@ import { signalGate } from "./signals/signals.ts";
 
 /** Milliseconds that a slow disk may take for the last of a recording. */
 const longestWrite = 250;
+/** Milliseconds for the last reports where the program has used up the time. */
+const longestReport = 1_000;
 
 /** What a termination works with. */
 export interface Parts {
@@ -34,6 +36,8 @@ export interface Parts {
   readonly closing: Closing;
   readonly hooks: Hooks;
   readonly others: OtherHandlers;
+  /** Ends the span of the termination. */
+  readonly endSpan: () => void;
   readonly stopFile: StopFile | undefined;
   readonly recording: Recording | undefined;
   readonly coordinator: Coordinator | undefined;
@@ -47,9 +51,18 @@ export interface Owner {
   readonly exits: () => boolean;
   readonly enter: (phase: Phase) => void;
   readonly held: (end: HoldEnd) => void;
+  /** Handlers of the program may get the signal from now on. */
+  readonly letOthers: () => void;
   /** Closing begins, and what the hold has said is on its way. */
   readonly close: (end: HoldEnd) => void;
-  readonly end: (exitCode: number | null) => void;
+  /** @param until when the program must have ended, too; undefined where nobody kills it. */
+  readonly end: (exitCode: number | null, until: number | undefined) => void;
+}
+
+interface Held {
+  /** Those of the lame-duck phase, which may outlast it. */
+  readonly hooks: Promise<void>;
+  readonly isCapped: boolean;
 }
 
 /** What happens from the signal to the exit, in order. */
@@ -64,39 +77,36 @@ export class Termination {
 
   /** @param late how long ago the signal was sent, in milliseconds. */
   async run(reason: string, late: number, isCrash: boolean): Promise<ClosedEvent> {
-    const { settings, clock, announcer, watches, evidence, closing, hooks, others } = this.#parts;
+    const { settings, clock, announcer, closing, hooks, others } = this.#parts;
     const { stopFile, recording, coordinator } = this.#parts;
     const from = clock.now();
-    const held = this.#heldBefore();
-    const by = deadlinesOf(settings, { from, late, isCrash, held, hasClosedHooks: hooks.has("closed") });
+    const heldBefore = this.#heldBefore();
+    const by = deadlinesOf(settings, {
+      from,
+      late,
+      isCrash,
+      held: heldBefore,
+      hasClosedHooks: hooks.has("closed"),
+    });
     const report = new Report(settings, from, by);
     stopFile?.begin(reason, by.kill - from);
     const cap = Math.min(settings.drain.cap, Math.max(1, by.cap - from));
     recording?.begin(reason, { ...settings.drain, cap });
-    const onExit = this.#reportExit(report);
+    const leaveExit = this.#reportExit(report);
     const noLongerSurvive = surviveCrashes((message) => announcer.notice("crash", message));
     try {
-      const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, by.cap, held);
-      const listeners = new Set([...watches].flatMap((watch) => watch.listeners));
-      await others.closeThemselves(signalGate(), listeners, () => this.#isListening(), by.cap);
-      const closingHooks = lameDuckHooks.then(() => hooks.run("closing", by.requests));
-      await closing.stopListening();
-      const isBusy = (): boolean => evidence.leases > 0;
-      await closing.drain(settings.drain.requestQuiet, isBusy, closingHooks, by.requests);
-      this.#owner.enter("closed");
-      await hooks.run("closed", by.hooks);
+      const held = await this.#serveOn(report, reason, by.cap, heldBefore);
+      await this.#close(held, others.exist && !settings.isKilled ? withoutKill(by) : by);
     } catch (error) {
       // Whatever goes wrong, the process must end in order and say so.
       announcer.notice("internal", messageOf(error));
     }
     const cut = closing.cut();
-    if (this.#owner.exits()) await others.untilDone(by.hooks);
-    others.end();
     this.#owner.enter("closed");
-    process.removeListener("exit", onExit);
-    const exitCode = this.#owner.exits() ? Number(process.exitCode ?? 0) : null;
+    leaveExit();
+    const exitCode = this.#exitCode();
     const closed = report.closed(clock.now(), cut, hooks.outcomes, exitCode);
-    const left = by.hooks - clock.now();
+    const left = Math.max(by.hooks, others.exist ? clock.now() + longestReport : 0) - clock.now();
     const reported = [
       announcer.phase(closed),
       recording?.written ?? Promise.resolve(),
@@ -104,22 +114,60 @@ export class Termination {
     ];
     await untilSettled(Promise.all(reported), left);
     noLongerSurvive();
-    this.#owner.end(exitCode);
+    this.#owner.end(exitCode, settings.isKilled ? by.hooks : undefined);
     return closed;
   }
 
-  /** The lame-duck phase. @returns its hooks, which may outlast it. */
+  /** What comes after the hold, in order. The program's own shutdown is part of it. */
+  async #close({ hooks: lameDuckHooks, isCapped }: Held, by: Deadlines): Promise<void> {
+    const { settings, evidence, closing, hooks, others, endSpan, watches } = this.#parts;
+    const areOthers = others.exist;
+    let closingHooks: Promise<void> | undefined;
+    const stopListening = async (): Promise<void> => {
+      closingHooks = lameDuckHooks.then(() => hooks.run("closing", by.requests));
+      await closing.stopListening(areOthers);
+    };
+    const isInFlight = (): boolean => evidence.requestsInFlight + evidence.leases > 0;
+    if (areOthers && isCapped) {
+      // Handlers may end the process at once.
+      await stopListening();
+      await closing.untilIdle(isInFlight, by.others);
+    }
+    this.#owner.letOthers();
+    if (areOthers) {
+      endSpan();
+      others.pass(hooks.has("closed"));
+      const listeners = [...new Set([...watches].flatMap((watch) => watch.listeners))];
+      if (!closingHooks) await others.closeThemselves(listeners, isInFlight, by.cap);
+    }
+    if (!closingHooks) await stopListening();
+    const isBusy = (): boolean => evidence.leases > 0;
+    const until = others.limit(by.requests, settings.isPod);
+    await closing.drain(settings.drain.requestQuiet, isBusy, closingHooks ?? lameDuckHooks, until);
+    this.#owner.enter("closed");
+    if (hooks.has("closed")) endSpan();
+    await hooks.run("closed", by.hooks);
+  }
+
+  /** Null where the process goes on, until the program ends it. */
+  #exitCode(): number | null {
+    const { others } = this.#parts;
+    if (!this.#owner.exits()) return null;
+    return others.exitCode ?? (others.exist ? null : Number(process.exitCode ?? 0));
+  }
+
+  /** The lame-duck phase. */
   async #serveOn(
     report: Report,
     reason: string,
     capAt: number,
-    held: HeldBefore | undefined,
-  ): Promise<{ hooks: Promise<void> }> {
+    heldBefore: HeldBefore | undefined,
+  ): Promise<Held> {
     const { clock, announcer, evidence, hold, hooks: allHooks, recording, coordinator, holder } = this.#parts;
     this.#owner.enter("lame-duck");
     holder?.begin();
     const holding = hold.run(capAt, {
-      isSecond: held?.isOver === true,
+      isSecond: heldBefore?.isOver === true,
       isAsked: () => holder?.isAsked() === true,
     });
     const begun = report.lameDuck(reason, evidence.requestsInFlight, this.#open());
@@ -137,7 +185,7 @@ export class Termination {
     // What comes next may exit at once, as handlers of the application do.
     if (recording) await untilSettled(recording.written, longestWrite);
     this.#owner.close(end);
-    return { hooks };
+    return { hooks, isCapped: end.reason === "cap" };
   }
 
   /** One of init, hook and library holds. */
@@ -154,13 +202,12 @@ export class Termination {
   }
 
   /** An application that exits by itself ends the termination, too. */
-  #reportExit(report: Report): (code: number) => void {
+  #reportExit(report: Report): () => void {
     const { clock, announcer, closing, hooks } = this.#parts;
-    const onExit = (code: number): void => {
-      void announcer.phase(report.exited(clock.now(), closing.cut(), hooks.outcomes, code));
-    };
-    process.once("exit", onExit);
-    return onExit;
+    return signalGate().atExit((code) => {
+      const outcomes = [...hooks.outcomes, ...hooks.unfinished("closed")];
+      void announcer.phase(report.exited(clock.now(), closing.cut(), outcomes, code));
+    });
   }
 
   #open(): number {

@@ -23,7 +23,7 @@ const internals: Record<string, readonly Protocol[]> = {
   _httpMessage: ["http", "https"],
   _header: ["http"],
   setMaxListeners: ["h2c"],
-  hasRef: ["http"],
+  moduleLoadList: ["http"],
   headersTimeout: ["h2 with http1"],
   "http.server.request.start": ["http", "https", "h2 with http1"],
   shouldKeepAlive: ["http"],
@@ -45,7 +45,7 @@ function start(protocol: Protocol, missing: string): Promise<Child> {
     ? {
         FIXTURE: JSON.stringify({
           tls: protocol === "https",
-          ...(missing === "hasRef" && { ownHandler: "close" }),
+          ...(missing === "_handle:" && { ownHandler: "close" }),
         }),
       }
     : { PROTOCOL: protocol, OPTIONS: "{}" };

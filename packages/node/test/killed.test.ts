@@ -41,6 +41,7 @@ for (const handler of ["async, exits", "throws"])
     await using child = await startScript([fixture("handlers.ts")], {
       HANDLER: handler,
       LAMEDUCK_STOP_FILE: path,
+      LAMEDUCK_GRACE_PERIOD: "4s",
     });
     child.kill();
     await child.until("closing");

@@ -10,7 +10,7 @@ test("an application's own handler gets signals after the last member has left",
   const gate = new SignalGate();
   const member: SignalMember = {
     signals: ["SIGHUP"],
-    signal: () => undefined,
+    signal: () => true,
     holds: () => false,
     processEnds: () => undefined,
   };

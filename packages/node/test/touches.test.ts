@@ -47,6 +47,8 @@ const listeners: Record<string, string> = {
   "EventEmitter: fork": "nothing; of node:cluster",
   "process: SIGTERM": signal,
   "process: SIGINT": signal,
+  "process: newListener": "nothing: the two above take none of the places that Node allows without a warning",
+  "process: removeListener": "process.removeAllListeners() takes the two above only for a moment",
 };
 
 /** Own properties that objects have only with us, and what each changes. */

@@ -2,6 +2,7 @@ import { messageOf } from "@lameduck/drain/common";
 import { nextTurn, sleep, type Clock } from "../clock.ts";
 import { fillQueues } from "./full-queue.ts";
 import { emptyQueue } from "./listener.ts";
+import { closeBeneath } from "../internals.ts";
 import type { ServerWatch } from "../servers/traffic.ts";
 
 /** How often the progress of closing is looked at. */
@@ -30,12 +31,14 @@ export class Closing {
     this.#failed = failed;
   }
 
-  async stopListening(): Promise<void> {
+  /** @param isTheirs the program closes its servers, too, and must find them as they were. */
+  async stopListening(isTheirs: boolean): Promise<void> {
     const listeners = [...this.#watches].flatMap((watch) => watch.listeners);
     await emptyQueue(listeners, () => this.#accepted());
     // Not `using`, which Node 22 does not know where these sources run as they are.
     const calls = await fillQueues(listeners);
     try {
+      if (isTheirs) for (const server of listeners) if (server.listening) closeBeneath(server);
       for (const watch of this.#watches) {
         watch.stopListening();
         watch.hint(Infinity);
@@ -49,16 +52,25 @@ export class Closing {
    * Event streams end only when they are closed. They are closed after the application's own hooks. Then what is in flight ends. Idle
    * connections are closed last, because each may still get a request.
    */
-  async drain(quiet: number, busy: () => boolean, goodbyes: Promise<void>, until: number): Promise<void> {
+  async drain(
+    quiet: number,
+    busy: () => boolean,
+    goodbyes: Promise<void>,
+    until: () => number,
+  ): Promise<void> {
     let streamsEnding = false;
     const ending = goodbyes.then(() => {
-      const spread = Math.min(longestSpread, this.#open(), Math.max(0, until - this.#clock.now()) / 2);
+      const spread = Math.min(longestSpread, this.#open(), Math.max(0, until() - this.#clock.now()) / 2);
       for (const watch of this.#watches) watch.endStreams(spread);
       streamsEnding = true;
     });
     await this.#until(() => streamsEnding && !busy() && this.#restless(quiet) === 0, until);
     for (const watch of this.#watches) watch.endIdle();
-    await this.#until(() => this.#open() === 0, Math.min(until, this.#clock.now() + goodbyeTimeout));
+    const latest = Math.min(until(), this.#clock.now() + goodbyeTimeout);
+    await this.#until(
+      () => this.#open() === 0,
+      () => latest,
+    );
     await ending;
   }
 
@@ -76,11 +88,19 @@ export class Closing {
     return total;
   }
 
-  async #until(done: () => boolean, until: number): Promise<void> {
+  async untilIdle(isBusy: () => boolean, until: number): Promise<void> {
+    await this.#until(
+      () => !isBusy(),
+      () => until,
+    );
+  }
+
+  async #until(done: () => boolean, until: () => number): Promise<void> {
     for (;;) {
       for (const watch of this.#watches) watch.tick();
-      if (done() || this.#clock.now() >= until) return;
-      await sleep(Math.min(pollPeriod, until - this.#clock.now()));
+      const left = until() - this.#clock.now();
+      if (done() || left <= 0) return;
+      await sleep(Math.min(pollPeriod, left));
       // A timer runs before the sockets are read. A request that came meanwhile must be seen before its connection is called idle.
       await nextTurn();
     }

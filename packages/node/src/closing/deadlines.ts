@@ -11,6 +11,8 @@ export interface Deadlines {
   readonly late: number;
   /** The hold ends. */
   readonly cap: number;
+  /** Handlers of the program get the signal, though requests are still in flight. */
+  readonly others: number;
   /** Requests in flight are cut. */
   readonly requests: number;
   /** Hooks, and handlers of the application, are waited for no longer. */
@@ -42,8 +44,22 @@ export function deadlinesOf(
     : [from + drain.cap - spent, from + deadline - spent];
   const reserve = kill - cap;
   const hooks = kill - unforeseen(reserve);
-  // Half of the reserve belongs to hooks that come after the last request.
-  return { late: counted, cap, requests: hasClosedHooks ? cap + reserve / 2 : hooks, hooks, kill };
+  // Half of the reserve belongs to what comes after the last request.
+  const half = cap + reserve / 2;
+  return { late: counted, cap, others: half, requests: hasClosedHooks ? half : hooks, hooks, kill };
+}
+
+/** What a program may take where nobody kills it: 20 days, within what a timer can wait. */
+const noDeadline = 20 * 24 * 3_600_000;
+
+/** Nobody kills the process: once the program has the signal, it takes the time it takes. */
+export function withoutKill(by: Deadlines): Deadlines {
+  return {
+    ...by,
+    cap: by.cap + noDeadline,
+    requests: by.requests + noDeadline,
+    hooks: by.hooks + noDeadline,
+  };
 }
 
 /** The grace period began when the other began to hold, or with the hook. What it has left is for asking clients to leave, and for closing. */

@@ -45,6 +45,16 @@ export class Hooks {
     return this.#outcomes;
   }
 
+  /** Where the process ends before they have: what has become of the hooks of a phase. */
+  unfinished(phase: HookPhase): HookOutcome[] {
+    const ended = new Set(
+      this.#outcomes.filter((outcome) => outcome.phase === phase).map(({ name }) => name),
+    );
+    return this.#of(phase)
+      .filter(({ name }) => !ended.has(name))
+      .map(({ name }) => ({ name, phase, result: "skipped", took: 0 }));
+  }
+
   has(phase: HookPhase): boolean {
     return this.#hooks.some((hook) => hook.phase === phase);
   }

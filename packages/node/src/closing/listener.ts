@@ -1,6 +1,6 @@
 import { Server as NetServer } from "node:net";
 import { nextTurn } from "../clock.ts";
-import { shortenQueue } from "../internals.ts";
+import { isClosedBeneath, shortenQueue } from "../internals.ts";
 
 /** Turns of the event loop without a new connection after which the accept queue counts as empty. */
 const quietTurns = 2;
@@ -24,5 +24,5 @@ export async function emptyQueue(servers: readonly NetServer[], accepted: () => 
 
 /** The close() of net, because those of http and http2 also end connections at once, and a request may be on its way on them. */
 export function closeListener(server: NetServer): void {
-  if (server.listening) NetServer.prototype.close.call(server);
+  if (server.listening && !isClosedBeneath(server)) NetServer.prototype.close.call(server);
 }

@@ -83,6 +83,10 @@ export interface LameduckOptions extends DrainOptions {
 }
 
 export interface Settings {
+  /** Whether somebody may still send here for a while; elsewhere nobody expects the process to last after the signal. */
+  readonly isPod: boolean;
+  /** Whether somebody kills the process at the deadline. */
+  readonly isKilled: boolean;
   readonly drain: DrainConfig;
   /** Milliseconds from SIGTERM to SIGKILL. */
   readonly deadline: number;
@@ -121,7 +125,8 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const given: DrainOptions = { ...optionsFromEnvironment(environment), ...inCode };
   const unread = learntBefore(given, environment);
   const alone = acknowledgedBy(coordinator, given, inCode);
-  const asked = isInKubernetes(environment) ? given : outsideKubernetes(given);
+  const isPod = isInKubernetes(environment);
+  const asked = isPod ? given : outsideKubernetes(given);
   const unusable = forgetUnusable(asked);
   const health = parseHealth(options.lbHealth);
   const { timeout } = options;
@@ -146,6 +151,8 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   ];
   const ramp = parseDuration(options.ramp === undefined ? defaultRamp : options.ramp, "ramp");
   return Object.freeze({
+    isPod,
+    isKilled: isPod || given.grace !== undefined || timeout !== undefined,
     drain,
     deadline: parseDuration(merged.grace ?? drainDefaults.grace, "grace") - drain.prestop,
     ramp,

@@ -13,9 +13,14 @@ interface TracingApi {
 /**
  * One span per termination. The OpenTelemetry API keeps what the application has registered under this symbol, which is how its own
  * copies find one another, so that nothing need be loaded here.
+ * @returns what ends the span: to be called before anything that may shut down the SDK, which exports no span that ends later.
  */
-export function traceTermination(duck: Pick<Observed, "on">): void {
+export function traceTermination(duck: Pick<Observed, "on">): () => void {
   let span: Span | undefined;
+  const end = (): void => {
+    span?.end();
+    span = undefined;
+  };
   duck.on("phase", (event) => {
     const api = (globalThis as Record<symbol, unknown>)[Symbol.for("opentelemetry.js.api.1")] as
       TracingApi | undefined;
@@ -34,7 +39,8 @@ export function traceTermination(duck: Pick<Observed, "on">): void {
       });
     } else {
       span?.addEvent("closed", { reason: event.reason, ...event.cut });
-      span?.end();
+      end();
     }
   });
+  return end;
 }

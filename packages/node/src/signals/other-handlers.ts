@@ -1,101 +1,131 @@
-import type { EventEmitter } from "node:events";
-import type { Clock } from "../clock.ts";
-import { HandlerWork } from "./handler-work.ts";
-import { callHandler, type SignalGate } from "./signals.ts";
+import { constants } from "node:os";
+import type { Server as NetServer } from "node:net";
+import { sleep, type Clock } from "../clock.ts";
+import { unrefConnections } from "../internals.ts";
+import { signalGate } from "./signals.ts";
+import { isTestRun } from "./test-run.ts";
 
-/** How long handlers that got their signal late have to close their servers themselves before we do. */
+/** A program that has closed one of its servers has this time to close the others in its own order. */
 const theirTurn = 1_000;
-/** Handlers that have begun nothing for so long will not close their servers. */
-const noTurn = 250;
-/** Handlers that have nothing unfinished and have begun nothing for so long are done: what they wait for cannot be seen. */
-const quiet = 1_000;
+/** Requests in flight have this time where somebody sends a second signal, milliseconds: as long as `docker stop` waits. */
+const patience = 10_000;
 const pollPeriod = 10;
+/** The kernel keeps a signal without a handler from process 1. */
+const longestDeath = 100;
 
-/** The application's own handlers of the signal, which got it only when the hold was over. */
+/**
+ * The program's own shutdown: what its handlers of the signal, or a main flow that waits for it, do once the hold is over. Nobody can tell when that is done
+ * but the program: it exits, lets the signal end it, or has nothing left to do, so that its event loop is empty.
+ */
 export class OtherHandlers {
   readonly #clock: Clock;
   readonly #say: (message: string) => void;
-  #called: { name: NodeJS.Signals; work: HandlerWork } | undefined;
+  #waits = false;
+  /** When they got the signal. */
+  #begun = -Infinity;
 
   constructor(clock: Clock, say: (message: string) => void) {
     this.#clock = clock;
     this.#say = say;
   }
 
-  /** Gives them the signal, and a moment to stop listening by themselves, as frameworks do in an order of their own. */
-  async closeThemselves(
-    gate: SignalGate,
-    servers: Iterable<EventEmitter>,
-    stillListening: () => boolean,
-    until: number,
-  ): Promise<void> {
-    const work = new HandlerWork();
-    const name = gate.release((handler, signal) =>
-      work.call(nameOf(handler), () => callHandler(handler, signal)),
-    );
-    if (!name) return;
-    this.#called = { name, work };
-    for (const server of servers) work.followClose(server);
-    await this.#whileAtWork(work, noTurn, Math.min(until, this.#clock.now() + theirTurn), stillListening);
+  /** Whether there are any. */
+  get exist(): boolean {
+    return signalGate().concernsOthers;
+  }
+
+  /** The exit code, where they have asked for the end of the process. */
+  get exitCode(): number | undefined {
+    const { exit, fatal } = signalGate();
+    return exit.code ?? (fatal && 128 + constants.signals[fatal]);
+  }
+
+  /** Until when requests may last: less, once the program has asked for the end, where nobody waits for the process. */
+  limit(latest: number, isPod: boolean): () => number {
+    let asked: number | undefined;
+    return () => {
+      if (this.exitCode === undefined || isPod) return Math.max(latest, this.#begun + theirTurn);
+      const { exit, isRaised } = signalGate();
+      asked ??= this.#clock.now() + (exit.code !== undefined || isRaised ? theirTurn : patience);
+      return Math.min(latest, asked);
+    };
+  }
+
+  /** Gives them the signal. @param hooksFollow they cannot end the process before end(). */
+  pass(hooksFollow: boolean): void {
+    this.#waits = hooksFollow;
+    if (hooksFollow) signalGate().exit.wait();
+    this.#begun = this.#clock.now();
+    signalGate().release();
   }
 
   /**
-   * They may have more to do than to close servers: waits until they have nothing unfinished, or the event loop is empty, at the
-   * latest until `until`.
+   * The program may wait before it closes its servers, and serves meanwhile. Resolves when it has closed them, when it has nothing left to do, at the
+   * latest at `until`.
    */
-  async untilDone(until: number): Promise<void> {
-    if (!this.#called) return;
-    const { name, work } = this.#called;
-    const announce = (what: string): boolean => {
-      const { pending } = work;
-      if (pending.length > 0)
-        this.#say(`${what} the ${name} handlers of the application: ${pending.join(", ")}`);
-      return pending.length > 0;
-    };
-    let isAnnounced = false;
-    await this.#whileAtWork(work, quiet, until, () => {
-      isAnnounced ||= announce("waiting for");
-      return true;
-    });
-    if (this.#clock.now() >= until) announce("no more time for");
-  }
-
-  /** What they do from now on is not looked at, which would cost every step of the process. */
-  end(): void {
-    this.#called?.work.end();
-  }
-
-  async #whileAtWork(
-    work: HandlerWork,
-    longestPause: number,
-    until: number,
-    condition: () => boolean,
-  ): Promise<void> {
-    let { steps } = work;
-    let since = this.#clock.now();
-    while (condition() && this.#clock.now() < until) {
-      if (work.steps !== steps || work.pending.length > 0) since = this.#clock.now();
-      steps = work.steps;
-      if (this.#clock.now() - since >= longestPause || (await isLoopEmpty())) return;
+  async closeThemselves(servers: readonly NetServer[], isBusy: () => boolean, until: number): Promise<void> {
+    const open = (): number => servers.filter(({ listening }) => listening).length;
+    const before = open();
+    for (const server of servers) server.unref();
+    let latest = until;
+    while (open() > 0 && this.#clock.now() < latest && this.exitCode === undefined) {
+      if (open() < before) latest = Math.min(latest, this.#clock.now() + theirTurn);
+      unrefConnections(servers);
+      if (await isLoopEmpty(isBusy())) return;
     }
+  }
+
+  /**
+   * All that is ours is done: the process ends as the program has asked for, or else when the program has nothing left to do.
+   * @param exitCode null where the program ends it.
+   * @param until when it must have ended; undefined where nobody will kill it.
+   */
+  end(exitCode: number | null, until: number | undefined): void {
+    const { exit, fatal, passed: name } = signalGate();
+    if (this.#waits) exit.end();
+    if (fatal && exit.code === undefined) return die(fatal);
+    if (exitCode !== null) return exitWith(exitCode);
+    if (until === undefined) return;
+    const giveUp = (): void => {
+      this.#say(`no more time for what the program does after ${name}: ${whatKeepsAlive()}`);
+      process.exit();
+    };
+    setTimeout(giveUp, Math.max(0, until - this.#clock.now())).unref();
   }
 }
 
-/** Waits a moment, without keeping the event loop alive for it. */
-function isLoopEmpty(): Promise<boolean> {
+/** A test runner takes 0 for success, whatever it had still to run. */
+function exitWith(exitCode: number): void {
+  process.exit(exitCode === 0 && isTestRun() ? 1 : exitCode);
+}
+
+/** By the signal's own action, which the exit status tells. */
+export function die(name: NodeJS.Signals): void {
+  process.kill(process.pid, name);
+  setTimeout(() => process.exit(128 + constants.signals[name]), longestDeath);
+}
+
+/** Waits a moment. @param isBusy there is work of ours: the loop is not empty, whatever it holds. */
+async function isLoopEmpty(isBusy: boolean): Promise<boolean> {
+  if (isBusy) {
+    await sleep(pollPeriod);
+    return false;
+  }
   return new Promise((resolve) => {
     const end = (isEmpty: boolean): void => {
       clearTimeout(timer);
-      process.removeListener("beforeExit", empty);
+      signalGate().whenEmpty(undefined);
       resolve(isEmpty);
     };
-    const empty = (): void => end(true);
     const timer = setTimeout(end, pollPeriod, false).unref();
-    process.once("beforeExit", empty);
+    signalGate().whenEmpty(() => end(true));
   });
 }
 
-function nameOf(handler: object & { name?: string; listener?: { name: string } }): string {
-  // What `once` registers wraps the handler.
-  return `${handler.listener?.name || handler.name || "a function without name"}()`;
+/** What the event loop waits for, but for standard input and output. */
+function whatKeepsAlive(): string {
+  const counts = new Map<string, number>();
+  for (const type of process.getActiveResourcesInfo())
+    if (!/^(PipeWrap|TTYWrap)$/.test(type)) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return [...counts].map(([type, count]) => `${count} ${type}`).join(", ") || "nothing that Node tells of";
 }

@@ -1,14 +1,19 @@
+import type { Server as NetServer } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Phase } from "../events.ts";
 import type { Settings } from "../options/settings.ts";
 import type { Announcer } from "../reports/announce.ts";
 import { closeOnCrash } from "./crashes.ts";
+import { doesParentHold, isHelper } from "./helpers.ts";
 import { LoopHeartbeat } from "./loop-heartbeat.ts";
 import { rememberSignal, type EarlySignal } from "./signal-list.ts";
 import { signalGate, type SignalMember } from "./signals.ts";
 
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */
 export type Manner = "named" | "found";
+
+/** How often a helper looks whether its parent needs it, milliseconds. Both may get the signal at once. */
+const askPeriod = 100;
 
 /** What signals and crashes do to a process. */
 export interface Terminated {
@@ -19,6 +24,7 @@ export interface Terminated {
   exits(): boolean;
   terminate(reason: string, late: number): void;
   stop(reason: string): void;
+  listeners(): readonly NetServer[];
   /** A process in doubt serves nobody new; what is in flight gets the reserve. */
   crash(): void;
 }
@@ -34,9 +40,10 @@ export class ProcessSignals {
   readonly #early: EarlySignal | undefined;
   readonly #received = new Set<NodeJS.Signals>();
   #holds: boolean;
-  /** A signal or a crash ends the process. */
   #isSignalled = false;
   #interrupts = 0;
+  /** It serves its parent alone. */
+  #isHelping = false;
   #leaveCrashes: (() => void) | undefined;
 
   constructor(
@@ -62,6 +69,11 @@ export class ProcessSignals {
       },
     };
     if (manner === "found" && process.pid === 1) this.#early = rememberSignal(settings.signals);
+  }
+
+  /** Whether a signal or a crash ends the process. */
+  get isSignalled(): boolean {
+    return this.#isSignalled;
   }
 
   /** There is something to stop: from here on signals and crashes are handled. */
@@ -97,27 +109,53 @@ export class ProcessSignals {
     this.#heartbeat.stop();
   }
 
-  /** Everything is closed. @param exitCode null: the process goes on. */
-  end(exitCode: number | null): void {
-    if (exitCode === null) signalGate().exitIfOwed();
-    else signalGate().exitWhenLast(exitCode, this.#isSignalled);
+  /** Everything is closed. @param end what ends the process; undefined: it goes on. */
+  end(end: (() => void) | undefined): void {
+    if (end) signalGate().endWhenLast(end, this.#isSignalled);
+    else signalGate().endIfOwed();
   }
 
-  #signalled(name: NodeJS.Signals): void {
-    if (this.#isLeftToOthers(name)) return;
+  /** @returns whether it is no signal that the program alone is to deal with. */
+  #signalled(name: NodeJS.Signals): boolean {
+    if (this.#isLeftToOthers(name)) return false;
     this.#isSignalled = true;
     const received = this.#received.has(name) ? `${name} again` : name;
     this.#received.add(name);
     if (!this.#settings.signals.includes(name)) this.#interrupted(name);
-    else if (this.#terminated.isTerminating())
+    else if (!this.#terminated.isTerminating()) this.#terminate(name);
+    else if (this.#isHelping) this.#terminated.stop(name);
+    // Programs send it to themselves once they are done.
+    else if (signalGate().passed === undefined)
       this.#announcer.notice("signal", `${received}, during ${this.#terminated.phase()}: changes nothing`);
-    else this.#terminated.terminate(name, this.#heartbeat.lateness());
+    return true;
   }
 
-  /** Ctrl-C is no deletion: no sender is still to learn of it. A second one ends the process at once. */
+  #terminate(name: NodeJS.Signals): void {
+    this.#terminated.terminate(name, this.#heartbeat.lateness());
+    if (this.#manner !== "found" || !isHelper(this.#terminated.listeners())) return;
+    signalGate().raised(name);
+    this.#isHelping = true;
+    const { ppid } = process;
+    let isNew = true;
+    // The parent of a helper knows best how long it needs it.
+    const timer = setInterval(() => {
+      const isNeeded = isNew ? doesParentHold() : process.ppid === ppid;
+      isNew = false;
+      if (isNeeded && this.#terminated.phase() === "lame-duck") return;
+      clearInterval(timer);
+      this.#terminated.stop(name);
+    }, askPeriod);
+  }
+
+  /**
+   * Ctrl-C is no deletion: no sender is still to learn of it. A second one ends the process at once, unless it is the program's: handled by it, or sent by
+   * it to itself.
+   */
   #interrupted(name: NodeJS.Signals): void {
+    const { passed, exit } = signalGate();
     this.#interrupts++;
-    if (this.#interrupts > 1 && this.#terminated.exits()) process.exit(130);
+    const isSecond = this.#interrupts > (passed === undefined ? 1 : 2);
+    if (isSecond && this.#terminated.exits() && signalGate().others(name).length === 0) exit.now(130);
     this.#terminated.stop(name);
   }
 

@@ -1,13 +1,15 @@
 import { EventEmitter } from "node:events";
 import { constants } from "node:os";
 import { replaceEmit } from "../internals.ts";
+import { LateExit } from "./late-exit.ts";
 
 /** A subscriber to signals: one for each lameduck() call of the process. */
 export interface SignalMember {
   /** Which signals it listens to; none where code tells it when to terminate. */
   readonly signals: readonly NodeJS.Signals[];
-  signal(name: NodeJS.Signals): void;
-  /** Whether handlers of others must wait until its hold is over. */
+  /** @returns whether it acts on it: false where it is left to the program alone. */
+  signal(name: NodeJS.Signals): boolean;
+  /** Whether handlers of the program must wait until its hold is over. */
   holds(name: NodeJS.Signals): boolean;
   /** A signal has ended all who listen to signals: now the process ends. */
   processEnds(): void;
@@ -17,17 +19,46 @@ export type SignalHandler = (name: NodeJS.Signals, number: number) => unknown;
 
 /**
  * The process gets a signal once, however many servers and copies of this package it holds, so that the gate belongs to the process.
- * While a member holds, a signal reaches no other handler: a framework that closes its listener at SIGTERM would refuse exactly
+ * While a member holds, a signal reaches no handler of the program: a framework that closes its listener at SIGTERM would refuse exactly
  * the requests that we stay for. When the last member has let go, the handlers get the signal as if it came only now.
  */
 export class SignalGate {
+  readonly exit = new LateExit();
   readonly #members = new Set<SignalMember>();
   /** Our own handler of each signal that a member listens to. */
   readonly #handlers = new Map<NodeJS.Signals, () => void>();
   readonly #owed = new Set<NodeJS.Signals>();
+  readonly #atExit = new Set<(code: number) => void>();
   #emit: typeof process.emit | undefined;
-  /** The exit code of a member that has ended while others still run. */
-  #exitCode: number | undefined;
+  #isListening = false;
+  #room: number | undefined;
+  /** By which Node listens to signals that somebody listens to. */
+  #ofNode: readonly (readonly [string, unknown])[] = [];
+  #passed: NodeJS.Signals | undefined;
+  #fatal: NodeJS.Signals | undefined;
+  /** Takes back what watches process.kill(). */
+  #kill: (() => void) | undefined;
+  #isRaised = false;
+  #whenEmpty: (() => void) | undefined;
+  /** Of the signal that is emitted now. */
+  #reachesOthers: boolean | undefined;
+  /** What ends the process once the members that still run have ended. */
+  #owedEnd: (() => void) | undefined;
+
+  /** The signal that the program's handlers have got: what they have begun ends the process. */
+  get passed(): NodeJS.Signals | undefined {
+    return this.#passed;
+  }
+
+  /** The signal that the program ends by: it came again, and nobody listens to it any more. */
+  get fatal(): NodeJS.Signals | undefined {
+    return this.#fatal;
+  }
+
+  /** Whether the program itself has sent it. */
+  get isRaised(): boolean {
+    return this.#isRaised;
+  }
 
   join(member: SignalMember): void {
     this.#members.add(member);
@@ -39,49 +70,88 @@ export class SignalGate {
     this.#members.delete(member);
     for (const [name, handler] of this.#handlers)
       if (!this.#listeners(name).length) {
-        process.removeListener(name, handler);
         this.#handlers.delete(name);
+        process.removeListener(name, handler);
       }
+    if (this.#handlers.size > 0 || !this.#isListening) return;
+    this.#isListening = false;
+    this.#kill?.();
+    this.#kill = undefined;
+    process.removeListener("newListener", this.#makeRoom);
+    process.removeListener("removeListener", this.#stay);
     // Code that wrapped process.emit after us still calls our function.
-    if (this.#handlers.size > 0 || !this.#emit || process.emit !== this.#gatedEmit) return;
+    if (!this.#emit || process.emit !== this.#gatedEmit) return;
     if (this.#emit === EventEmitter.prototype.emit) Reflect.deleteProperty(process, "emit");
     else process.emit = this.#emit;
     this.#emit = undefined;
   }
 
-  /**
-   * To be called when a member's hold is over: once no member holds any more, other handlers get the signal that was withheld.
-   * Of several it is the first: to many programs a second signal means to exit at once.
-   * @param call what calls a handler.
-   * @returns the signal, where there are handlers that got it.
-   */
-  release(call: (handler: SignalHandler, name: NodeJS.Signals) => void): NodeJS.Signals | undefined {
-    const owed = [...this.#owed];
-    if (owed.some((name) => this.#isHeld(name))) return undefined;
-    this.#owed.clear();
-    const name = owed.find((each) => this.others(each).length > 0);
-    if (!name) return undefined;
-    const others = this.others(name);
-    // Our handler is removed meanwhile: some packages act only if theirs is the only handler.
-    const ours = this.#handlers.get(name);
-    if (ours) process.removeListener(name, ours);
-    for (const other of others) call(other, name);
-    if (ours && this.#handlers.get(name) === ours) process.on(name, ours);
-    return name;
+  /** Whether handlers of the program have got the signal of this termination, or are to get it. */
+  get concernsOthers(): boolean {
+    return this.#passed !== undefined || [...this.#owed].some((name) => this.others(name).length > 0);
   }
 
-  /** Exits once no member is left. @param bySignal a signal ended the process; false: code ended one member. */
-  exitWhenLast(exitCode: number, bySignal: boolean): void {
-    if (this.#members.size === 0) process.exit(exitCode);
-    this.#exitCode = exitCode;
+  /**
+   * To be called when a member's hold is over: once no member holds any more, the program's handlers get the signal that was withheld.
+   * Of several it is the first: to many programs a second signal means to exit at once.
+   */
+  release(): void {
+    const owed = [...this.#owed];
+    if (owed.some((name) => this.#isHeld(name))) return;
+    this.#owed.clear();
+    const name = owed.find((each) => this.others(each).length > 0);
+    if (!name) return;
+    const others = this.others(name);
+    this.#passed = name;
+    // Our handler is removed meanwhile: some packages act only if theirs is the only handler.
+    const ours = this.#handlers.get(name);
+    this.#handlers.delete(name);
+    if (ours) process.removeListener(name, ours);
+    this.#watchKill(name);
+    for (const other of others) callHandler(other, name);
+    if (!ours || this.#listeners(name).length === 0) return;
+    this.#handlers.set(name, ours);
+    process.on(name, ours);
+  }
+
+  /** The process ends by the signal, as without us, where the program has no handler of it. */
+  raised(name: NodeJS.Signals): void {
+    if (this.others(name).length === 0) this.#fatal ??= name;
+  }
+
+  /** Calls back, once, when the event loop is empty: the program is then told of it only when it is empty again. */
+  whenEmpty(call: (() => void) | undefined): void {
+    this.#whenEmpty = call;
+  }
+
+  /** One listener of the process for all: more than ten would cause a warning. @returns what takes it back. */
+  atExit(call: (code: number) => void): () => void {
+    if (this.#atExit.size === 0) process.once("exit", this.#exiting);
+    this.#atExit.add(call);
+    return () => {
+      this.#atExit.delete(call);
+      if (this.#atExit.size === 0) process.removeListener("exit", this.#exiting);
+    };
+  }
+
+  /**
+   * Ends the process once no member is left.
+   * @param end what ends it.
+   * @param bySignal a signal ended the process; false: code ended one member.
+   */
+  endWhenLast(end: () => void, bySignal: boolean): void {
+    if (this.#members.size === 0) return end();
+    this.#owedEnd = end;
     const hasNoSignals = (member: SignalMember): boolean => member.signals.length === 0;
     if (bySignal && [...this.#members].every(hasNoSignals))
       for (const member of this.#members) member.processEnds();
   }
 
   /** To be called by a member that leaves the process running: an earlier one may have wanted its end. */
-  exitIfOwed(): void {
-    if (this.#members.size === 0 && this.#exitCode !== undefined) process.exit(this.#exitCode);
+  endIfOwed(): void {
+    if (this.#members.size > 0) return;
+    this.#passed = undefined;
+    this.#owedEnd?.();
   }
 
   /** The process cannot go on: every member stops. */
@@ -89,36 +159,124 @@ export class SignalGate {
     for (const member of this.#members) member.processEnds();
   }
 
-  /** Handlers that others have registered. */
+  /** Handlers of the program. */
   others(name: NodeJS.Signals): SignalHandler[] {
     const ours = this.#handlers.get(name);
-    return (process.rawListeners(name) as SignalHandler[]).filter((handler) => handler !== ours);
+    const visible = new Set<unknown>(process.listeners(name));
+    return rawHandlers(name).filter((handler) => handler !== ours && visible.has(unwrapped(handler)));
+  }
+
+  /** Handlers that a tool hides from the program: they tell the tool that the signal has come, and it waits for that. */
+  #hidden(name: NodeJS.Signals): SignalHandler[] {
+    const visible = new Set<unknown>(process.listeners(name));
+    return rawHandlers(name).filter((handler) => !visible.has(unwrapped(handler)));
   }
 
   #listen(name: NodeJS.Signals): void {
     const handler = (): void => {
-      for (const member of this.#listeners(name)) member.signal(name);
+      const acts = this.#listeners(name).map((member) => member.signal(name));
+      if (acts.includes(true) && !this.#isHeld(name)) this.#reached(name);
     };
     this.#handlers.set(name, handler);
     // Node binds process.emit when a signal gets its first listener: whoever came before us is registered anew.
-    const earlier = process.rawListeners(name) as NodeJS.SignalsListener[];
+    const earlier = rawHandlers(name) as NodeJS.SignalsListener[];
     process.removeAllListeners(name);
     if (!this.#emit) {
       // oxlint-disable-next-line typescript/unbound-method -- it is called with the process, and put back as it was
       this.#emit = process.emit;
       replaceEmit(this.#gatedEmit);
     }
+    if (!this.#isListening) {
+      this.#isListening = true;
+      this.#ofNode = ["newListener", "removeListener"].flatMap((event) =>
+        process.rawListeners(event as "newListener").map((own) => [event, own] as const),
+      );
+      process.on("newListener", this.#makeRoom);
+      process.on("removeListener", this.#stay);
+    }
     process.on(name, handler);
     for (const listener of earlier) process.on(name, listener);
   }
 
-  readonly #gatedEmit = ((event: NodeJS.Signals, ...args: unknown[]): boolean => {
-    const handler = this.#handlers.get(event);
+  /** Programs that have done their work send the signal to themselves. */
+  #watchKill(name: NodeJS.Signals): void {
+    if (this.#kill) return;
+    // oxlint-disable-next-line typescript/unbound-method -- it is called with the process, and put back as it was
+    const original = process.kill;
+    const watched = (pid: number, signal: string | number = "SIGTERM"): true => {
+      const isOwn = pid === process.pid && (signal === name || signal === constants.signals[name]);
+      if (isOwn) this.#isRaised = true;
+      const isLast = isOwn && !this.#handlers.has(name) && this.others(name).length === 0;
+      if (!isLast) return original.call(process, pid, signal);
+      // Our handler is removed just now: it would kill the process at once.
+      this.#fatal ??= name;
+      return true;
+    };
+    process.kill = watched;
+    this.#kill = () => {
+      if (process.kill === watched) process.kill = original;
+    };
+  }
+
+  /** The program's own handlers get it, too; or it has none left: then the signal ends it, as it would without us. */
+  #reached(name: NodeJS.Signals): void {
+    if (this.#reachesOthers ?? this.others(name).length > 0) this.#passed ??= name;
+    else if (this.#passed !== undefined) this.#fatal ??= name;
+  }
+
+  /** Our handler takes none of the places that Node allows without a warning; it looks once this listener is added. */
+  readonly #makeRoom = (name: NodeJS.Signals): void => {
+    const most = process.getMaxListeners();
+    if (!this.#handlers.has(name) || most === 0 || most === this.#room) return;
+    const room = most + 1;
+    this.#room = room;
+    process.setMaxListeners(room);
+    queueMicrotask(() => {
+      if (process.getMaxListeners() === room) process.setMaxListeners(most);
+      this.#room = undefined;
+    });
+  };
+
+  /** `process.removeAllListeners("SIGTERM")` is meant for the program's own. */
+  readonly #stay = (name: NodeJS.Signals, listener: unknown): void => {
+    if (listener !== this.#handlers.get(name)) return;
+    this.#again(name);
+    // All listeners of all events may go, those by which Node starts to listen to signals among them.
+    queueMicrotask(() => {
+      if (!this.#isListening || process.rawListeners("removeListener").includes(this.#stay)) return;
+      for (const [event, own] of this.#ofNode) process.on(event as "newListener", own as () => void);
+      process.on("newListener", this.#makeRoom);
+      process.on("removeListener", this.#stay);
+      for (const each of this.#handlers.keys()) this.#again(each);
+    });
+  };
+
+  #again(name: NodeJS.Signals): void {
+    const handler = this.#handlers.get(name);
+    if (handler && !rawHandlers(name).includes(handler)) process.on(name, handler);
+  }
+
+  readonly #exiting = (code: number): void => {
+    for (const call of this.#atExit) call(code);
+  };
+
+  readonly #gatedEmit = ((event: NodeJS.Signals | "beforeExit", ...args: unknown[]): boolean => {
+    if (event === "beforeExit" && this.#whenEmpty) {
+      this.#whenEmpty();
+      this.#whenEmpty = undefined;
+      return true;
+    }
+    const handler = this.#handlers.get(event as NodeJS.Signals);
     // Node keeps calling the emit that it has bound, also after it was put back: see leave().
     // oxlint-disable-next-line typescript/unbound-method -- it is called with the process
     const emit = this.#emit ?? process.emit;
-    if (!handler || !this.#isHeld(event)) return Reflect.apply(emit, process, [event, ...args]);
-    this.#owed.add(event);
+    if (!handler || !this.#isHeld(event as NodeJS.Signals)) {
+      // Asked before they run: what `once` registered is gone when it does.
+      this.#reachesOthers = handler && this.others(event as NodeJS.Signals).length > 0;
+      return Reflect.apply(emit, process, [event, ...args]);
+    }
+    this.#owed.add(event as NodeJS.Signals);
+    for (const hidden of this.#hidden(event as NodeJS.Signals)) callHandler(hidden, event as NodeJS.Signals);
     handler();
     return true;
   }) as typeof process.emit;
@@ -132,12 +290,28 @@ export class SignalGate {
   }
 }
 
-export function callHandler(handler: SignalHandler, name: NodeJS.Signals): unknown {
-  return Reflect.apply(handler, process, [name, constants.signals[name]]);
+function rawHandlers(name: NodeJS.Signals): SignalHandler[] {
+  return process.rawListeners(name) as SignalHandler[];
+}
+
+/** What `once` registers wraps the handler. */
+function unwrapped(handler: SignalHandler & { listener?: unknown }): unknown {
+  return handler.listener ?? handler;
+}
+
+/** An error becomes an uncaught one, as from any listener, but the others get the signal, too. */
+function callHandler(handler: SignalHandler, name: NodeJS.Signals): void {
+  try {
+    Reflect.apply(handler, process, [name, constants.signals[name]]);
+  } catch (error) {
+    process.nextTick(() => {
+      throw error;
+    });
+  }
 }
 
 /** Shared by all copies of this package in the process, hence a registered symbol with the version of the interface in it. */
-const place = Symbol.for("@lameduck/node:signals:3");
+const place = Symbol.for("@lameduck/node:signals:4");
 
 export function signalGate(): SignalGate {
   const holder = process as unknown as Record<symbol, SignalGate | undefined>;

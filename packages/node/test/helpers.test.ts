@@ -1,0 +1,37 @@
+/** Processes that inherit the options by which Node loads us, and serve only the process that has started them. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ask } from "./ask.ts";
+import { fixture, inPod, startScript, type Child } from "./child.ts";
+
+const skip = process.platform !== "linux" && "only Linux tells which process listens";
+const register = new URL("../src/register.ts", import.meta.url).href;
+
+function start(env: Record<string, string> = {}): Promise<Child> {
+  return startScript([fixture("helped.mjs")], {
+    ...inPod,
+    NODE_OPTIONS: `--import ${register}`,
+    LAMEDUCK_FLOOR: "3s",
+    ...env,
+  });
+}
+
+test("a helper that its parent replaces ends by the signal, without a hold", { skip }, async () => {
+  await using child = await start();
+  const from = performance.now();
+  child.process.stdin.write("replace\n");
+  await child.until(() => child.stdout.includes("helper ended"));
+  assert.match(child.stdout, /helper ended SIGTERM/);
+  assert.ok(performance.now() - from < 2_500, "the floor is 3 s");
+  child.kill("SIGKILL");
+});
+
+test("where both get the signal, the helper stays as long as its parent holds", { skip }, async () => {
+  await using child = await start();
+  child.kill();
+  process.kill(Number(/helper (\d+)/.exec(child.stdout)?.[1]));
+  const until = performance.now() + 1_500;
+  while (performance.now() < until) assert.equal((await ask(child.port)).status, 200);
+  assert.doesNotMatch(child.stdout, /helper ended/);
+  child.kill("SIGKILL");
+});
