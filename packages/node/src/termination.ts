@@ -22,6 +22,8 @@ import { signalGate } from "./signals/signals.ts";
 
 /** Milliseconds that a slow disk may take for the last of a recording. */
 const longestWrite = 250;
+/** Milliseconds in which handlers may close servers themselves, at least. */
+const shortTurn = 1_000;
 /** Milliseconds for the last reports where the program has used up the time. */
 const longestReport = 1_000;
 
@@ -120,7 +122,7 @@ export class Termination {
 
   /** What comes after the hold, in order. The program's own shutdown is part of it. */
   async #close({ hooks: lameDuckHooks, isCapped }: Held, by: Deadlines): Promise<void> {
-    const { settings, evidence, closing, hooks, others, endSpan, watches } = this.#parts;
+    const { settings, clock, evidence, closing, hooks, others, endSpan, watches } = this.#parts;
     const areOthers = others.exist;
     let closingHooks: Promise<void> | undefined;
     const stopListening = async (): Promise<void> => {
@@ -138,7 +140,9 @@ export class Termination {
       endSpan();
       others.pass(hooks.has("closed"));
       const listeners = [...new Set([...watches].flatMap((watch) => watch.listeners))];
-      if (!closingHooks) await others.closeThemselves(listeners, isInFlight, by.cap);
+      // Where the process goes on, somebody waits for the end of ours.
+      const turn = this.#owner.exits() ? by.cap : Math.min(by.cap, clock.now() + shortTurn);
+      if (!closingHooks) await others.closeThemselves(listeners, isInFlight, turn);
     }
     if (!closingHooks) await stopListening();
     const isBusy = (): boolean => evidence.leases > 0;

@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import type { Server as NetServer } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Phase } from "../events.ts";
@@ -124,8 +125,8 @@ export class ProcessSignals {
     if (!this.#settings.signals.includes(name)) this.#interrupted(name);
     else if (!this.#terminated.isTerminating()) this.#terminate(name);
     else if (this.#isHelping) this.#terminated.stop(name);
-    // Programs send it to themselves once they are done.
-    else if (signalGate().passed === undefined)
+    // Programs send it to themselves once they are done, and primaries to workers that have got it from us.
+    else if (signalGate().passed === undefined && !cluster.isWorker)
       this.#announcer.notice("signal", `${received}, during ${this.#terminated.phase()}: changes nothing`);
     return true;
   }
