@@ -73,11 +73,14 @@ export class Termination {
     try {
       const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, by.cap);
       const listeners = new Set([...watches].flatMap((watch) => watch.listeners));
+      for (const watch of watches) watch.beforeHandlers();
+      const isHandled = settings.signals.some((name) => signalGate().others(name).length > 0);
       await others.closeThemselves(signalGate(), listeners, () => this.#isListening(), by.cap);
       const closingHooks = lameDuckHooks.then(() => hooks.run("closing", by.requests));
       await closing.stopListening();
       const isBusy = (): boolean => evidence.leases > 0;
-      await closing.drain(settings.drain.requestQuiet, isBusy, closingHooks, by.requests);
+      const { holds, drain } = settings;
+      await closing.drain(drain.requestQuiet, isBusy, closingHooks, by.requests, { holds, isHandled });
       this.#owner.enter("closed");
       await hooks.run("closed", by.hooks);
     } catch (error) {

@@ -29,6 +29,8 @@ const listeners: Record<string, string> = {
     "nothing; only beside one of the application's, while a new connection has not sent its first request",
   "Server: upgrade":
     "Node upgrades only where somebody listens, so it is added only beside one of the application's",
+  "Server: connect":
+    "Node opens tunnels only where somebody listens, so it is added only beside one of the application's",
   "Http2Server: session": nothing,
   "Http2Server: close": nothing,
   "Http2SecureServer: session": nothing,

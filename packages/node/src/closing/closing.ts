@@ -2,6 +2,7 @@ import { messageOf } from "@lameduck/drain/common";
 import { nextTurn, sleep, type Clock } from "../clock.ts";
 import { fillQueues } from "./full-queue.ts";
 import { emptyQueue } from "./listener.ts";
+import { ownListeners } from "./own-listeners.ts";
 import type { ServerWatch } from "../servers/traffic.ts";
 
 /** How often the progress of closing is looked at. */
@@ -10,6 +11,12 @@ const pollPeriod = 10;
 const goodbyeTimeout = 250;
 /** WebSockets and event streams are ended over at most this time, one a millisecond, so that clients do not all reconnect at once. */
 const longestSpread = 5_000;
+/** What ending a stream takes at most, once it was decided: an event that is half written, and a goodbye. */
+const lastMoment = 1_250;
+/** An event stream that might end by itself gets this long at most, before it is ended in order like those without an end. */
+const longPatience = 4_000;
+/** Where nobody expects a process to last after the signal, it gets this long, and one with an end may be silent for so long. */
+const shortPatience = 750;
 
 export interface Cut {
   requests: number;
@@ -31,10 +38,10 @@ export class Closing {
   }
 
   async stopListening(): Promise<void> {
-    const listeners = [...this.#watches].flatMap((watch) => watch.listeners);
-    await emptyQueue(listeners, () => this.#accepted());
+    const own = ownListeners([...this.#watches].flatMap((watch) => watch.listeners));
+    await emptyQueue(own, () => this.#accepted());
     // Not `using`, which Node 22 does not know where these sources run as they are.
-    const calls = await fillQueues(listeners);
+    const calls = await fillQueues(own);
     try {
       for (const watch of this.#watches) {
         watch.stopListening();
@@ -49,11 +56,24 @@ export class Closing {
    * Event streams end only when they are closed. They are closed after the application's own hooks. Then what is in flight ends. Idle
    * connections are closed last, because each may still get a request.
    */
-  async drain(quiet: number, busy: () => boolean, goodbyes: Promise<void>, until: number): Promise<void> {
+  async drain(
+    quiet: number,
+    busy: () => boolean,
+    goodbyes: Promise<void>,
+    until: number,
+    { holds, isHandled } = { holds: true, isHandled: false },
+  ): Promise<void> {
     let streamsEnding = false;
     const ending = goodbyes.then(() => {
-      const spread = Math.min(longestSpread, this.#open(), Math.max(0, until - this.#clock.now()) / 2);
-      for (const watch of this.#watches) watch.endStreams(spread);
+      const left = Math.max(0, until - this.#clock.now());
+      const spread = Math.min(longestSpread, this.#open(), left / 2);
+      const doubtful = Math.min(
+        holds ? longPatience : shortPatience,
+        Math.max(0, left - spread - lastMoment),
+      );
+      // Handlers that close servers would wait for such a stream; without any the process would be gone by now.
+      const silence = holds || isHandled ? undefined : shortPatience;
+      for (const watch of this.#watches) watch.endStreams({ spread, doubtful, silence });
       streamsEnding = true;
     });
     await this.#until(() => streamsEnding && !busy() && this.#restless(quiet) === 0, until);

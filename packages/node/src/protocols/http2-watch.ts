@@ -10,7 +10,7 @@ import { canNotify, notify } from "./goaway.ts";
 import { http2Answers } from "./http2-answers.ts";
 import type { ProbeRequest } from "../options/match.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
-import { senderOf, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
+import { senderOf, type Patience, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
 
 type AnyHttp2Server = Http2Server | Http2SecureServer;
 
@@ -100,8 +100,8 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     for (const session of this.#sessions.keys()) if (!session.closed) session.close();
   }
 
-  endStreams(spread: number): void {
-    this.#answers.endStreams(spread);
+  endStreams(patience: Patience): void {
+    this.#answers.endStreams(patience);
   }
 
   cut(): { requests: number; connections: number } {
@@ -191,7 +191,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       state.streams.delete(stream);
       return false;
     }
-    this.#answers.begin(stream, this.context.isStream(request));
+    this.#answers.begin(stream, request);
     return true;
   }
 

@@ -20,15 +20,19 @@ export function parseStreams(options: StreamOptions = {}): IsStream {
   const isMatch = parseMatch(match, "streams.match");
   const known = pathList(paths, "streams.paths");
   return (request) =>
-    asksForEvents(request) ||
-    isSocketIoPoll(request) ||
-    (known.size > 0 && known.has(pathOf(request.url))) ||
-    isMatch(request);
+    isSocketIoPoll(request) || (known.size > 0 && known.has(pathOf(request.url))) || isMatch(request);
 }
 
-/** EventSource always says so (HTML, 9.2). */
-function asksForEvents({ headers }: ProbeRequest): boolean {
-  return headers["accept"]?.includes("text/event-stream") ?? false;
+/**
+ * What becomes of a `text/event-stream`: it is `endless`, its client comes back by itself; `doubtful`, which may be either; or `finite`, an answer
+ * like any other. EventSource always asks by GET and always says what it accepts (HTML, 9.2). By other methods come a language model's
+ * completion, MCP and GraphQL, whose clients take the end of the stream for the end of the answer.
+ */
+export type Lasting = "endless" | "doubtful" | "finite";
+
+export function lastingOf({ method, headers }: ProbeRequest): Lasting {
+  if (method !== "GET") return "finite";
+  return headers["accept"]?.includes("text/event-stream") ? "endless" : "doubtful";
 }
 
 /** A poll of socket.io hangs for up to 25 s; its POSTs are ordinary requests. */
