@@ -1,7 +1,7 @@
 /** What ends by itself within the grace period is finished, as a plain close() would let it. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { request } from "node:http";
+import { request, type IncomingMessage } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { describe, test } from "node:test";
@@ -27,7 +27,7 @@ async function begin(
   const sending = request({ host: "127.0.0.1", port, method, path, agent: false, headers: { accept } });
   sending.end();
   const ended = (async (): Promise<Ending> => {
-    const [response] = (await once(sending, "response")) as [import("node:http").IncomingMessage];
+    const [response] = (await once(sending, "response")) as [IncomingMessage];
     let body = "";
     response.setEncoding("utf8").on("data", (text: string) => (body += text));
     await new Promise((resolve) => response.on("end", resolve).on("error", resolve));
@@ -107,7 +107,7 @@ describe("what ends by itself", { concurrency: 3 }, () => {
       await begin(child.port, "GET", "/?parts=0")
     ).ended;
     child.kill();
-    const [response] = (await answered) as [import("node:http").IncomingMessage];
+    const [response] = (await answered) as [IncomingMessage];
     response.resume();
     assert.equal((await child.exited).code, 0);
     assertDone(child);

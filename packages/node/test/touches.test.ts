@@ -42,6 +42,7 @@ const listeners: Record<string, string> = {
     "the first one makes requests of streams: only beside one of the application's, and with allowHTTP1",
   "ServerHttp2Session: stream": nothing,
   "ServerHttp2Session: close": nothing,
+  "ServerHttp2Session: ping": nothing,
   "ServerHttp2Stream: close": nothing,
   "Socket: close": `${nothing}; of what was upgraded`,
   "Socket: end": `${nothing}; of one of our own, by which internals.ts learns what this Node has`,
