@@ -56,6 +56,8 @@ test("a variable of a pod's time means that somebody runs this as a pod, and no 
     LAMEDUCK_STOP_FILE: "/tmp/stop.json",
     LAMEDUCK_TRACE: "/tmp/hold.jsonl",
     LAMEDUCK_MODE: "consistency",
+    LAMEDUCK_PROBES: "/healthz",
+    LAMEDUCK_STREAMS: "/poll",
   };
   const asked: Record<string, string> = {
     LAMEDUCK_POLICY: "quiet",
@@ -99,6 +101,26 @@ test("every variable reaches its option", () => {
   assert.deepEqual(quiet.drain.policy, { kind: "quiet", window: 9_000 });
   const fixed = settings({}, { LAMEDUCK_POLICY: "fixed", LAMEDUCK_DELAY: "6s" });
   assert.deepEqual(fixed.drain.policy, { kind: "fixed", delay: 6_000 });
+});
+
+test("paths of probes and streams can be named by variables, where code names none", () => {
+  const environment = { LAMEDUCK_PROBES: "/healthz, /ready", LAMEDUCK_STREAMS: "/poll" };
+  const request = (url: string) => ({ method: "GET", url, headers: {} });
+  const { isProbe, isStream } = settings({}, environment);
+  assert.deepEqual(
+    ["/healthz?a", "/ready", "/poll"].map((url) => isProbe(request(url))),
+    [true, true, false],
+  );
+  assert.deepEqual(
+    ["/healthz", "/poll"].map((url) => isStream(request(url))),
+    [false, true],
+  );
+  const named = settings({ probes: { paths: ["/alive"] }, streams: {} }, environment);
+  assert.deepEqual(
+    ["/alive", "/ready"].map((url) => named.isProbe(request(url))),
+    [true, false],
+  );
+  assert.equal(named.isStream(request("/poll")), false);
 });
 
 test("options in code win over the environment", () => {

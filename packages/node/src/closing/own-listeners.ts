@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import type { Server as NetServer } from "node:net";
 import { comesFromOutside, descriptorOf } from "../internals.ts";
+import { parentOf } from "../servers/loopback-peer.ts";
 
 /** The look at other processes takes a millisecond in a container. It is given up after this time, and nothing is known. */
 const longestLookMs = 250;
@@ -36,7 +37,7 @@ function* socketsOfOthers(): Iterable<string> {
  */
 function relatives(): number[] {
   const parents = new Map<number, number>();
-  for (const id of list("/proc")) if (/^\d+$/.test(id)) parents.set(Number(id), parentOf(id));
+  for (const id of list("/proc")) if (/^\d+$/.test(id)) parents.set(Number(id), parentIfThere(Number(id)));
   const family = new Set([process.pid, ...(process.ppid > 1 ? [process.ppid] : [])]);
   const isRelated = (id: number): boolean => {
     for (let each: number | undefined = id; each !== undefined && each > 0; each = parents.get(each))
@@ -46,11 +47,9 @@ function relatives(): number[] {
   return [...parents.keys()].filter((id) => id !== process.pid && isRelated(id));
 }
 
-/** The fourth field of `stat`, of which the second, a name in parentheses, may hold anything. */
-function parentOf(id: string): number {
+function parentIfThere(id: number): number {
   try {
-    const stat = readFileSync(`/proc/${id}/stat`, "latin1");
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+    return parentOf(id);
   } catch {
     return 0;
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Answers } from "./answers.ts";
 import { FreshConnections } from "./fresh.ts";
+import { LoopbackProbes } from "./loopback-probes.ts";
 import { closeAfter, httpAnswers } from "./http-responses.ts";
 import { currentResponse, onRequests, setKeepAlive, trackResponses } from "../internals.ts";
 import { OpenSockets } from "../servers/open-sockets.ts";
@@ -34,6 +35,7 @@ const headTimeout = 1_000;
 export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   readonly #connectionEvent: "connection" | "secureConnection";
   readonly #fresh: FreshConnections;
+  readonly #loopback: LoopbackProbes;
   readonly #upgrades: Upgrades;
   readonly #open: OpenSockets;
   readonly #activities = new Map<Socket, Activity>();
@@ -48,10 +50,13 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
 
   constructor(server: Server, context: WatchContext) {
     super(server, context);
-    const { traffic, isProbe, now } = context;
+    const { traffic, isProbe, now, holds } = context;
     const isSecure = "setSecureContext" in server;
     this.#connectionEvent = isSecure ? "secureConnection" : "connection";
-    this.#fresh = new FreshConnections(server, traffic, isProbe, now);
+    this.#loopback = new LoopbackProbes(now);
+    const mayBeProbe = (socket: Socket, request: IncomingMessage): boolean =>
+      holds && this.#loopback.takes(socket, request);
+    this.#fresh = new FreshConnections(server, traffic, isProbe, now, mayBeProbe);
     this.#upgrades = new Upgrades(server, now, (socket, request) => this.#upgraded(socket, request));
     this.#open = new OpenSockets(server, isSecure, (socket) => this.#closed(socket));
     this.#answers = new Answers(context, httpAnswers);
@@ -66,6 +71,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   override hold(): void {
     super.hold();
     this.#fresh.askAll();
+    for (const sender of this.#loopback.undecided()) this.context.traffic.connection(sender);
     this.#open.findAll();
     this.#unfollow = onRequests(this.server, this.#onRequest);
     this.#keepAliveTimeout = this.server.keepAliveTimeout;

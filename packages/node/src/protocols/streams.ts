@@ -1,5 +1,6 @@
 import { parseMatch } from "../options/match.ts";
-import { nestedOptions, pathList } from "../options/nested-options.ts";
+import { nestedOptions, pathList, pathsFrom } from "../options/nested-options.ts";
+import type { Environment } from "../options/environment.ts";
 import type { ProbeRequest } from "../options/match.ts";
 import { pathOf } from "./probes.ts";
 
@@ -14,13 +15,19 @@ export interface StreamOptions {
 /**
  * Which requests are streams by their nature, beside server-sent events: they do not count as in flight, or they would hold every
  * pod to its cap, and they are ended when closing begins.
+ * @param environment its list of paths counts where code says nothing.
  */
-export function parseStreams(options: StreamOptions = {}): IsStream {
-  const { paths, match } = nestedOptions(options, "streams", ["paths", "match"]);
+export function parseStreams(inCode?: StreamOptions, environment: Environment = {}): IsStream {
+  const { paths, match } =
+    inCode === undefined ? streamsIn(environment) : nestedOptions(inCode, "streams", ["paths", "match"]);
   const isMatch = parseMatch(match, "streams.match");
   const known = pathList(paths, "streams.paths");
   return (request) =>
     isSocketIoPoll(request) || (known.size > 0 && known.has(pathOf(request.url))) || isMatch(request);
+}
+
+function streamsIn({ LAMEDUCK_STREAMS: text }: Environment): StreamOptions {
+  return { paths: pathsFrom(text, "LAMEDUCK_STREAMS") };
 }
 
 /**

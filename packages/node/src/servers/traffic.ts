@@ -22,6 +22,8 @@ export interface WatchContext {
   readonly isProbe: IsProbe;
   readonly isStream: IsStream;
   readonly health: Health | undefined;
+  /** Whether the process waits for traffic to move away when it is terminated. */
+  readonly holds: boolean;
   /** Milliseconds on a clock that never runs backwards. */
   readonly now: () => number;
   /** 0 to 1; spreads what must not happen all at once. */
