@@ -46,12 +46,22 @@ export function shortenQueue(server: NetServer): void {
 }
 
 /**
- * `fd` of a listener's `_handle`: listeners that node:cluster's primary owns have none. Without it: false, and the accept queue is not filled
- * before the listener closes.
+ * `fd` of a listener's `_handle`: listeners that node:cluster's primary owns have none. Without it: undefined, and the accept queue is only
+ * emptied before the listener closes.
  */
-export function hasDescriptor(server: NetServer): boolean {
+export function descriptorOf(server: NetServer): number | undefined {
   const { _handle: handle } = server as { _handle?: { fd?: unknown } | null };
-  return typeof handle?.fd === "number";
+  return typeof handle?.fd === "number" ? handle.fd : undefined;
+}
+
+/**
+ * Whether a listener was opened elsewhere: `_connectionKey` names no address where listen() was given a handle or a descriptor, and a `_handle` that
+ * node:cluster has handed out has a `close` of its own. Without the key: it counts as opened elsewhere.
+ */
+export function comesFromOutside(server: NetServer): boolean {
+  const { _connectionKey: key, _handle: handle } = server as { _connectionKey?: unknown; _handle?: object };
+  if (typeof key !== "string" || /^(-1|null):null:(-1|null)$/.test(key)) return true;
+  return handle !== undefined && handle !== null && Object.hasOwn(handle, "close");
 }
 
 export interface EndOfConnection {

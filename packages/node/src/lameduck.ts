@@ -139,9 +139,9 @@ export class Lameduck {
     if (this.#phase === "closing" || this.#phase === "closed")
       throw mistake("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
     const giveUp = (watch: ServerWatch, isClosed: boolean): void => this.#giveUp(watch, isClosed);
-    const { isProbe, isStream, health } = this.#settings;
+    const { isProbe, isStream, health, holds } = this.#settings;
     const now = (): number => this.#clock.now();
-    const context = { traffic: this.#evidence, isProbe, isStream, health, now, random: Math.random };
+    const context = { traffic: this.#evidence, isProbe, isStream, health, holds, now, random: Math.random };
     const watch = watchServer(server, context, this.#manner === "found" ? giveUp : undefined);
     this.#watches.add(watch);
     if (this.#phase === "lame-duck") watch.hold();

@@ -135,6 +135,7 @@ export class Termination {
       await stopListening();
       await closing.untilIdle(isInFlight, by.others);
     }
+    if (areOthers) for (const watch of watches) watch.beforeHandlers();
     this.#owner.letOthers();
     if (areOthers) {
       endSpan();
@@ -147,7 +148,10 @@ export class Termination {
     if (!closingHooks) await stopListening();
     const isBusy = (): boolean => evidence.leases > 0;
     const until = others.limit(by.requests, settings.isPod);
-    await closing.drain(settings.drain.requestQuiet, isBusy, closingHooks ?? lameDuckHooks, until);
+    await closing.drain(settings.drain.requestQuiet, isBusy, closingHooks ?? lameDuckHooks, until, {
+      holds: settings.holds,
+      isHandled: areOthers,
+    });
     this.#owner.enter("closed");
     if (hooks.has("closed")) endSpan();
     await hooks.run("closed", by.hooks);

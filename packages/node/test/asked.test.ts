@@ -20,6 +20,7 @@ async function watching(server: WatchedServer) {
     },
     isProbe: () => false,
     isStream: () => false,
+    holds: true,
     now: () => time.now,
     random: () => 0.5,
     health: undefined,

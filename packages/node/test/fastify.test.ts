@@ -3,10 +3,10 @@ import { test } from "node:test";
 import fastify from "fastify";
 import { lameduckPlugin } from "../src/fastify.ts";
 import { ask } from "./ask.ts";
-import { fixture, startScript } from "./child.ts";
+import { fixture, inPod, startScript } from "./child.ts";
 
 test("a Fastify application serves on after SIGTERM, finishes, runs its onClose hooks and exits with 0", async () => {
-  await using child = await startScript([fixture("fastify.ts")]);
+  await using child = await startScript([fixture("fastify.ts")], inPod);
   assert.equal((await ask(child.port)).body, "serving\n");
   child.kill();
   await child.until("lame-duck");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { Client, credentials, type ClientReadableStream, type ServiceError } from "@grpc/grpc-js";
@@ -76,3 +76,37 @@ test("gRPC over TLS: a connection that cannot HTTP/2 is refused as it would be w
   assert.equal((await child.exited).code, 0);
   client.close();
 });
+
+describe(
+  "gRPC with keepalive pings: a client that was asked to go keeps its calls",
+  { concurrency: 4 },
+  () => {
+    for (const TLS of ["", "1"])
+      for (const who of ["server", "client"])
+        test(`${TLS ? "TLS" : "clear text"}, pings of ${who}`, async () => {
+          await using child = await start({ TLS, KEEP: who === "client" ? "" : "1" });
+          const pings =
+            who === "server" ? {} : { "grpc.keepalive_time_ms": 200, "grpc.keepalive_timeout_ms": 5_000 };
+          const [target, how] = TLS
+            ? [`localhost:${child.port}`, credentials.createSsl(certificate().cert)]
+            : [`127.0.0.1:${child.port}`, credentials.createInsecure()];
+          const client = new Client(target, how, { ...pings, "grpc.use_local_subchannel_pool": 1 });
+          assert.equal(await unary(client, 0), "done");
+          const long = unary(client, 2_500);
+          // Is there when a later one has been answered.
+          assert.equal(await unary(client, 0), "done");
+          child.kill();
+          await child.until("lame-duck");
+          const later = unary(client, 2_800);
+          // One after the other, so that the next may be on its way when the client is asked.
+          const turns = new Client(target, how, { ...pings, "grpc.use_local_subchannel_pool": 1 });
+          for (let turn = 0; turn < 3; turn++) assert.equal(await unary(turns, 600), "done");
+          assert.deepEqual(await Promise.all([long, later]), ["done", "done"]);
+          assert.equal((await child.exited).code, 0);
+          assert.equal(child.event("closed")?.reason, "done");
+          assert.notEqual(child.event("closing")?.reason, "cap");
+          client.close();
+          turns.close();
+        });
+  },
+);

@@ -18,6 +18,7 @@ const internals: Record<string, readonly Protocol[]> = {
   "server: owner": ["http"],
   _connections: ["http"],
   "_handle:": ["http", "h2c"],
+  _connectionKey: ["http"],
   getpeername: ["http"],
   _parent: ["https"],
   _httpMessage: ["http", "https"],

@@ -6,7 +6,7 @@ import { NestFactory } from "@nestjs/core";
 import { Lameduck, LameduckModule } from "../src/nest.ts";
 import type { LameduckOptions } from "../src/options/settings.ts";
 import { ask } from "./ask.ts";
-import { fixture, startScript } from "./child.ts";
+import { fixture, inPod, startScript } from "./child.ts";
 
 function application(options: LameduckOptions): new () => object {
   class App {
@@ -18,7 +18,7 @@ function application(options: LameduckOptions): new () => object {
 const quiet = { logger: false, abortOnError: false } as const;
 
 test("a Nest application serves on after SIGTERM, finishes, runs its shutdown hooks and ends by the signal", async () => {
-  await using child = await startScript([fixture("nest.ts")]);
+  await using child = await startScript([fixture("nest.ts")], inPod);
   assert.equal((await ask(child.port)).body, "serving\n");
   child.kill();
   await child.until("lame-duck");

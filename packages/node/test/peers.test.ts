@@ -34,7 +34,13 @@ async function start(
   options: LameduckOptions = {},
 ): Promise<Running> {
   const server = kinds[kind].create(answer);
-  const quiet = { log: false, exit: false, signals: false, ramp: 0, environment: {} } as const;
+  const quiet = {
+    log: false,
+    exit: false,
+    signals: false,
+    ramp: 0,
+    environment: { LAMEDUCK_GRACE_PERIOD: "30s" },
+  } as const;
   const duck = lameduck(server, { ...quiet, ...options });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -17,10 +17,20 @@ test("outside Kubernetes nothing is waited for", () => {
   assert.equal(drain.floor, 0);
 });
 
-test("outside Kubernetes a floor or policy asked for in code is kept", () => {
-  assert.equal(settings({ floor: "3s" }).drain.floor, 3_000);
-  assert.equal(settings({ floor: "3s" }).drain.policy.kind, "adaptive");
-  assert.equal(settings({ policy: "quiet" }).drain.policy.kind, "quiet");
+test("outside Kubernetes code does not make a developer's restart wait, and is checked all the same", () => {
+  for (const options of [
+    { floor: "3s" },
+    { policy: "quiet", window: "9s" },
+    { policy: "fixed", delay: "3s" },
+    { delay: "3s" },
+    { policy: "acknowledged", consumers: ["a"] },
+    { lbHealth: { wait: "3s" } },
+  ] as LameduckOptions[]) {
+    const { drain, warnings } = settings(options);
+    assert.deepEqual([drain.policy, drain.floor, drain.requestQuiet], [{ kind: "fixed", delay: 0 }, 0, 0]);
+    assert.deepEqual(warnings, []);
+  }
+  assert.throws(() => settings({ floor: "3" }), { place: "floor" });
 });
 
 test("in a pod the decision has its own defaults", () => {
@@ -46,6 +56,8 @@ test("a variable of a pod's time means that somebody runs this as a pod, and no 
     LAMEDUCK_STOP_FILE: "/tmp/stop.json",
     LAMEDUCK_TRACE: "/tmp/hold.jsonl",
     LAMEDUCK_MODE: "consistency",
+    LAMEDUCK_PROBES: "/healthz",
+    LAMEDUCK_STREAMS: "/poll",
   };
   const asked: Record<string, string> = {
     LAMEDUCK_POLICY: "quiet",
@@ -61,16 +73,11 @@ test("a variable of a pod's time means that somebody runs this as a pod, and no 
     }
 });
 
-test("outside Kubernetes what is asked for by a variable is what is asked for in code", () => {
-  const alike: [LameduckOptions, Record<string, string>][] = [
-    [{ policy: "adaptive" }, { LAMEDUCK_POLICY: "adaptive" }],
-    [{ floor: "3s" }, { LAMEDUCK_FLOOR: "3s" }],
-    [{ delay: "3s" }, { LAMEDUCK_DELAY: "3s" }],
-    [{ reserve: "3s" }, { LAMEDUCK_RESERVE: "3s" }],
-  ];
-  for (const [options, environment] of alike)
-    assert.deepEqual(settings(options).drain, settings({}, environment).drain);
-  assert.deepEqual(settings({ delay: "3s" }).drain.policy, { kind: "fixed", delay: 3_000 });
+test("outside Kubernetes a variable switches the hold on, and then options in code count", () => {
+  assert.equal(settings({}, { LAMEDUCK_POLICY: "adaptive" }).drain.policy.kind, "adaptive");
+  assert.deepEqual(settings({}, { LAMEDUCK_DELAY: "3s" }).drain.policy, { kind: "fixed", delay: 3_000 });
+  const { policy, floor } = settings({ policy: "quiet" }, { LAMEDUCK_FLOOR: "3s" }).drain;
+  assert.deepEqual([policy.kind, floor], ["quiet", 3_000]);
 });
 
 test("every variable reaches its option", () => {
@@ -94,6 +101,26 @@ test("every variable reaches its option", () => {
   assert.deepEqual(quiet.drain.policy, { kind: "quiet", window: 9_000 });
   const fixed = settings({}, { LAMEDUCK_POLICY: "fixed", LAMEDUCK_DELAY: "6s" });
   assert.deepEqual(fixed.drain.policy, { kind: "fixed", delay: 6_000 });
+});
+
+test("paths of probes and streams can be named by variables, where code names none", () => {
+  const environment = { LAMEDUCK_PROBES: "/healthz, /ready", LAMEDUCK_STREAMS: "/poll" };
+  const request = (url: string) => ({ method: "GET", url, headers: {} });
+  const { isProbe, isStream } = settings({}, environment);
+  assert.deepEqual(
+    ["/healthz?a", "/ready", "/poll"].map((url) => isProbe(request(url))),
+    [true, true, false],
+  );
+  assert.deepEqual(
+    ["/healthz", "/poll"].map((url) => isStream(request(url))),
+    [false, true],
+  );
+  const named = settings({ probes: { paths: ["/alive"] }, streams: {} }, environment);
+  assert.deepEqual(
+    ["/alive", "/ready"].map((url) => named.isProbe(request(url))),
+    [true, false],
+  );
+  assert.equal(named.isStream(request("/poll")), false);
 });
 
 test("options in code win over the environment", () => {
@@ -237,7 +264,7 @@ test("a text without a unit is an error in code, too; a number there is millisec
   assert.throws(() => settings({ floor: "20" }), wrong("floor"));
   assert.throws(() => settings({ ramp: "20" }), wrong("ramp"));
   assert.throws(() => settings({ lbHealth: { path: "/", wait: "20" } }), wrong("lbHealth.wait"));
-  assert.equal(settings({ floor: 20 }).drain.floor, 20);
+  assert.equal(settings({ floor: 20 }, pod).drain.floor, 20);
 });
 
 test("a delay or window above the cap is a warning, as it is cut", () => {

@@ -39,6 +39,30 @@ describe("connections that never finish by themselves", { concurrency: 3 }, () =
     assert.equal(child.event("closing")?.connections, 1);
   });
 
+  for (const [own, expected] of [
+    ["", 1001],
+    ["4000", 4000],
+  ] as const)
+    test(`a handler of the application that closes WebSockets ${own === "" ? "without a code" : "with a code of its own"}: ${expected}`, async () => {
+      await using child = await startScript([fixture("protocols.ts")], {
+        ...env,
+        PROTOCOL: "ws",
+        OWN_CODE: own,
+      });
+      const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(child)));
+      const received = sockets.map((socket) => {
+        const data: string[] = [];
+        socket.on("message", (message: Buffer) => data.push(message.toString("latin1")));
+        return data;
+      });
+      const closed = sockets.map((socket) => once(socket, "close"));
+      child.kill();
+      for (const [code] of await Promise.all(closed)) assert.equal(code, expected);
+      for (const data of received) assert.deepEqual(data, ["\u0088\0", "goodbye"]);
+      assert.equal((await child.exited).code, 0);
+      assert.equal(child.event("closed")?.reason, "done");
+    });
+
   test("a WebSocket client that never answers does not hold the process", async () => {
     await using child = await start("ws");
     const deaf = connect(child.port, "127.0.0.1");

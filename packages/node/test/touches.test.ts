@@ -29,6 +29,8 @@ const listeners: Record<string, string> = {
     "nothing; only beside one of the application's, while a new connection has not sent its first request",
   "Server: upgrade":
     "Node upgrades only where somebody listens, so it is added only beside one of the application's",
+  "Server: connect":
+    "Node opens tunnels only where somebody listens, so it is added only beside one of the application's",
   "Http2Server: session": nothing,
   "Http2Server: close": nothing,
   "Http2SecureServer: session": nothing,
@@ -40,6 +42,7 @@ const listeners: Record<string, string> = {
     "the first one makes requests of streams: only beside one of the application's, and with allowHTTP1",
   "ServerHttp2Session: stream": nothing,
   "ServerHttp2Session: close": nothing,
+  "ServerHttp2Session: ping": nothing,
   "ServerHttp2Stream: close": nothing,
   "Socket: close": `${nothing}; of what was upgraded`,
   "Socket: end": `${nothing}; of one of our own, by which internals.ts learns what this Node has`,

@@ -79,7 +79,7 @@ test("a recorded hold, fed to the decision again, stops at the same moment for t
 test("state() says whom the hold waits for, from its beginning on", async () => {
   const server = createServer((_request, response) => response.end("ok\n"));
   const options = { policy: "adaptive", floor: 0, log: false, exit: false, signals: false } as const;
-  const duck = lameduck(server, { ...options, environment: {} });
+  const duck = lameduck(server, { ...options, environment: { LAMEDUCK_GRACE_PERIOD: "30s" } });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   for (let request = 0; request < 20; request++) await ask(port);

@@ -3,6 +3,7 @@ import { nextTurn, sleep, type Clock } from "../clock.ts";
 import { fillQueues } from "./full-queue.ts";
 import { emptyQueue } from "./listener.ts";
 import { closeBeneath } from "../internals.ts";
+import { ownListeners } from "./own-listeners.ts";
 import type { ServerWatch } from "../servers/traffic.ts";
 
 /** How often the progress of closing is looked at. */
@@ -11,6 +12,12 @@ const pollPeriod = 10;
 const goodbyeTimeout = 250;
 /** WebSockets and event streams are ended over at most this time, one a millisecond, so that clients do not all reconnect at once. */
 const longestSpread = 5_000;
+/** What ending a stream takes at most, once it was decided: an event that is half written, and a goodbye. */
+const lastMoment = 1_250;
+/** An event stream that might end by itself gets this long at most, before it is ended in order like those without an end. */
+const longPatience = 4_000;
+/** Where nobody expects a process to last after the signal, it gets this long, and one with an end may be silent for so long. */
+const shortPatience = 750;
 
 export interface Cut {
   requests: number;
@@ -34,9 +41,10 @@ export class Closing {
   /** @param isTheirs the program closes its servers, too, and must find them as they were. */
   async stopListening(isTheirs: boolean): Promise<void> {
     const listeners = [...this.#watches].flatMap((watch) => watch.listeners);
-    await emptyQueue(listeners, () => this.#accepted());
+    const own = ownListeners(listeners);
+    await emptyQueue(own, () => this.#accepted());
     // Not `using`, which Node 22 does not know where these sources run as they are.
-    const calls = await fillQueues(listeners);
+    const calls = await fillQueues(own);
     try {
       if (isTheirs) for (const server of listeners) if (server.listening) closeBeneath(server);
       for (const watch of this.#watches) {
@@ -57,11 +65,19 @@ export class Closing {
     busy: () => boolean,
     goodbyes: Promise<void>,
     until: () => number,
+    { holds, isHandled } = { holds: true, isHandled: false },
   ): Promise<void> {
     let streamsEnding = false;
     const ending = goodbyes.then(() => {
-      const spread = Math.min(longestSpread, this.#open(), Math.max(0, until() - this.#clock.now()) / 2);
-      for (const watch of this.#watches) watch.endStreams(spread);
+      const left = Math.max(0, until() - this.#clock.now());
+      const spread = Math.min(longestSpread, this.#open(), left / 2);
+      const doubtful = Math.min(
+        holds ? longPatience : shortPatience,
+        Math.max(0, left - spread - lastMoment),
+      );
+      // Handlers that close servers would wait for such a stream; without any the process would be gone by now.
+      const silence = holds || isHandled ? undefined : shortPatience;
+      for (const watch of this.#watches) watch.endStreams({ spread, doubtful, silence });
       streamsEnding = true;
     });
     await this.#until(() => streamsEnding && !busy() && this.#restless(quiet) === 0, until);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { connect, type AddressInfo, type Server as NetServer, type Socket } from "node:net";
 import { nextTurn } from "../clock.ts";
-import { hasDescriptor, localEnd, remoteEnd, type EndOfConnection } from "../internals.ts";
+import { localEnd, remoteEnd, type EndOfConnection } from "../internals.ts";
 
 /** Each costs a turn of the event loop, in which one more client is let in. */
 const mostAttempts = 100;
@@ -15,7 +15,7 @@ const mostAttempts = 100;
  */
 export async function fillQueues(servers: readonly NetServer[]): Promise<Disposable> {
   for (let attempt = 1; ; attempt++) {
-    const calls = servers.filter(hasQueueOfItsOwn).map(call);
+    const calls = servers.filter(hasPort).map(call);
     await connecting();
     if (calls.every(isInQueue) || attempt === mostAttempts) return { [Symbol.dispose]: () => endAll(calls) };
     endAll(calls);
@@ -23,9 +23,9 @@ export async function fillQueues(servers: readonly NetServer[]): Promise<Disposa
   }
 }
 
-/** Listeners of node:cluster and of Unix sockets are left alone: the former are the primary's, the latter not asked about below. */
-function hasQueueOfItsOwn(server: NetServer): boolean {
-  return server.listening && hasDescriptor(server) && typeof server.address() === "object";
+/** Listeners of Unix sockets are left alone: isInQueue() does not find them. */
+function hasPort(server: NetServer): boolean {
+  return server.listening && typeof server.address() === "object";
 }
 
 function call(server: NetServer): Socket {

@@ -10,9 +10,10 @@ const mostTurns = 100;
  * Closing a listener resets whatever waits in its accept queue, requests already sent included. So first the queue is shortened:
  * the kernel then leaves further connections unanswered, which their senders may try again without harm, while what has come in is
  * still accepted.
+ * @param own those whose queue is nobody else's.
  */
-export async function emptyQueue(servers: readonly NetServer[], accepted: () => number): Promise<void> {
-  for (const server of servers) shortenQueue(server);
+export async function emptyQueue(own: readonly NetServer[], accepted: () => number): Promise<void> {
+  for (const server of own) shortenQueue(server);
   let before = accepted();
   let quiet = 0;
   for (let turn = 0; turn < mostTurns && quiet < quietTurns; turn++) {

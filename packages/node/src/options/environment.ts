@@ -23,6 +23,8 @@ const ownVariables = {
   LAMEDUCK_CRASHES: "crashes",
   LAMEDUCK_TRACE: "trace",
   LAMEDUCK_MODE: "mode",
+  LAMEDUCK_PROBES: "probes",
+  LAMEDUCK_STREAMS: "streams",
 } as const;
 
 /** What platforms inject. An invalid value is reported in one line, and keeps no pod from starting. */

@@ -24,6 +24,14 @@ export function pathList(value: unknown = [], name: string): ReadonlySet<string>
   throw badOption(name, pathsAre);
 }
 
+/** What a variable lists, with commas or spaces between. @throws {LameduckError} */
+export function pathsFrom(text: string | undefined, variable: string): readonly string[] {
+  const paths = text?.split(/[\s,]+/).filter((each) => each !== "") ?? [];
+  const wrong = paths.find((each) => !isPath(each));
+  if (wrong !== undefined) throw badOption(variable, `${shown(text?.trim())}: ${pathsAre}`);
+  return paths;
+}
+
 export const pathsAre = 'a path begins with "/" and has no query';
 
 export function isPath(value: unknown): value is string {

@@ -83,8 +83,9 @@ export interface LameduckOptions extends DrainOptions {
 }
 
 export interface Settings {
-  /** Whether somebody may still send here for a while; elsewhere nobody expects the process to last after the signal. */
   readonly isPod: boolean;
+  /** Whether somebody may still send here for a while; elsewhere nobody expects the process to last after the signal. */
+  readonly holds: boolean;
   /** Whether somebody kills the process at the deadline. */
   readonly isKilled: boolean;
   readonly drain: DrainConfig;
@@ -122,16 +123,18 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   checkConsumers(options.consumers);
   const inCode = drainOptionsOf(options);
   const coordinator = parseCoordinator(options.coordinator, options.mode, environment);
-  const given: DrainOptions = { ...optionsFromEnvironment(environment), ...inCode };
+  const byVariables = optionsFromEnvironment(environment);
+  const given: DrainOptions = { ...byVariables, ...inCode };
   const unread = learntBefore(given, environment);
   const alone = acknowledgedBy(coordinator, given, inCode);
   const isPod = isInKubernetes(environment);
+  const holds = isPod || isAskedFor(byVariables);
   const asked = isPod ? given : outsideKubernetes(given);
   const unusable = forgetUnusable(asked);
   const health = parseHealth(options.lbHealth);
   const { timeout } = options;
   const {
-    parsed: drain,
+    parsed,
     options: merged,
     warnings: yielded,
   } = yieldToCode(asked, { ...options }, environment, (some) => {
@@ -139,6 +142,8 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     if (timeout !== undefined) boundBy(timeout, some, whole.prestop);
     return waitingFor(health, timeout === undefined ? whole : parseAt(some, inCode, environment));
   });
+  // Options in code are checked alike everywhere, as the same code runs in a pod later.
+  const drain = holds ? parsed : withoutHold(parsed);
   const trace = traceFrom(options.trace, environment);
   const warnings = [
     ...misspeltVariables(environment),
@@ -152,13 +157,14 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const ramp = parseDuration(options.ramp === undefined ? defaultRamp : options.ramp, "ramp");
   return Object.freeze({
     isPod,
+    holds,
     isKilled: isPod || given.grace !== undefined || timeout !== undefined,
     drain,
     deadline: parseDuration(merged.grace ?? drainDefaults.grace, "grace") - drain.prestop,
     ramp,
     hintAt: hintsFrom(drain, ramp),
-    isProbe: parseProbes(options.probes, health?.path === undefined ? [] : [health.path]),
-    isStream: parseStreams(options.streams),
+    isProbe: parseProbes(options.probes, health?.path === undefined ? [] : [health.path], environment),
+    isStream: parseStreams(options.streams, environment),
     health,
     log: parseLog(options.log),
     exit: boolean(options.exit, "exit"),
@@ -168,8 +174,8 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     stopFile: parsePath("stopFile", options.stopFile, environment["LAMEDUCK_STOP_FILE"]),
     trace: trace.path,
     coordinator: coordinator.isMeant || isOfCluster(drain) ? coordinator : undefined,
-    pod: isInKubernetes(environment) ? environment : undefined,
-    warnings: [...warnings, ...warningsAbout(merged, drain, environment)],
+    pod: isPod ? environment : undefined,
+    warnings: [...warnings, ...warningsAbout(merged, parsed, environment)],
   });
 }
 
@@ -207,7 +213,7 @@ function boundBy(timeout: Duration, options: DrainOptions, prestop: number): voi
   options.grace = prestop + most;
 }
 
-/** A load balancer that relies on health checks gets its time, also outside Kubernetes. */
+/** A load balancer that relies on health checks gets its time. */
 function waitingFor(health: Health | undefined, drain: DrainConfig): DrainConfig {
   if (!health) return drain;
   if (health.wait > drain.cap)
@@ -218,13 +224,20 @@ function waitingFor(health: Health | undefined, drain: DrainConfig): DrainConfig
   return { ...drain, floor: Math.max(drain.floor, health.wait) };
 }
 
-/**
- * Outside Kubernetes no sender lags behind, and a developer's restart should not wait: no floor, and no waiting for silence, unless
- * somebody asks for a policy, a delay or a floor, in code or by a variable.
- */
+/** Outside Kubernetes there is no floor, and no policy unless one is named. */
 function outsideKubernetes(given: DrainOptions): DrainOptions {
-  const isAsked = given.policy !== undefined || given.floor !== undefined;
-  return { floor: 0, requestQuiet: 0, ...(!isAsked && { policy: "fixed", delay: 0 }), ...given };
+  const isNamed = given.policy !== undefined || given.floor !== undefined;
+  return { floor: 0, requestQuiet: 0, ...(!isNamed && { policy: "fixed", delay: 0 }), ...given };
+}
+
+/** By a variable: unlike code, it belongs to the place where the process runs. */
+function isAskedFor({ policy, floor, delay }: DrainOptions): boolean {
+  return policy !== undefined || floor !== undefined || delay !== undefined;
+}
+
+/** Outside Kubernetes no sender lags behind, and a developer's restart must not wait, whatever the code says for pods. */
+function withoutHold(drain: DrainConfig): DrainConfig {
+  return { ...drain, policy: { kind: "fixed", delay: 0 }, floor: 0, requestQuiet: 0 };
 }
 
 function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Environment): DrainConfig {

@@ -1,31 +1,38 @@
 import type { Writable } from "node:stream";
 import { EventBoundary } from "./event-boundary.ts";
-import type { WatchContext } from "../servers/traffic.ts";
+import { lastingOf, type Lasting } from "./streams.ts";
+import type { ProbeRequest } from "../options/match.ts";
+import type { Patience, WatchContext } from "../servers/traffic.ts";
 
 /** What a protocol knows of its answers. */
 export interface AnswerKind<T> {
   isBegun(answer: T): boolean;
-  /** Asked once it has begun. */
+  /** By its headers, as far as they are known. */
   isEventStream(answer: T): boolean;
   /** Ends it in order, between two writes. */
   end(answer: T): void;
 }
 
 /**
- * Answers that are not finished, from the hold on. Those that last as long as the client likes (server-sent events, long polls) do not
+ * Answers that are not finished, from the hold on. Those that last as long as the client likes (an EventSource's, long polls) do not
  * count as in flight, or they would hold every pod to its cap; they are ended when closing begins.
  */
 export class Answers<T extends Writable> {
   readonly #context: WatchContext;
   readonly #kind: AnswerKind<T>;
   readonly #inFlight = new Set<T>();
-  /** Those in flight that may still turn out to be event streams. */
-  readonly #undecided = new Set<T>();
+  /** Those in flight that may still turn out to be event streams, and what becomes of them then. */
+  readonly #undecided = new Map<T, Lasting>();
+  /** Event streams in flight: they end by themselves, as far as we know. */
+  readonly #finite = new Set<T>();
   /** With what takes back that each is going to be ended. */
   readonly #endless = new Map<T, () => void>();
+  /** Those of them that may end by themselves. */
+  readonly #doubtful = new WeakSet<T>();
   readonly #boundaries = new WeakMap<T, EventBoundary>();
-  /** Milliseconds over which endless answers are ended; undefined before closing. */
-  #spread: number | undefined;
+  /** Undefined before closing. */
+  #patience: Patience | undefined;
+  #patientUntil = -Infinity;
 
   constructor(context: WatchContext, kind: AnswerKind<T>) {
     this.#context = context;
@@ -36,52 +43,83 @@ export class Answers<T extends Writable> {
     return this.#inFlight.size + this.#endless.size;
   }
 
-  begin(answer: T, isEndless: boolean): void {
-    if (isEndless) this.#addEndless(answer);
+  /** Of an answer that has begun already it changes nothing. */
+  begin(answer: T, request: ProbeRequest): void {
+    if (this.#inFlight.has(answer) || this.#endless.has(answer)) return;
+    if (this.#context.isStream(request)) this.#addEndless(answer);
     else {
       this.#inFlight.add(answer);
-      this.#undecided.add(answer);
+      this.#undecided.set(answer, lastingOf(request));
       this.#context.traffic.inFlight(1);
     }
   }
 
   finish(answer: T): void {
     this.#undecided.delete(answer);
+    this.#finite.delete(answer);
     this.#endless.get(answer)?.();
     if (!this.#endless.delete(answer) && this.#inFlight.delete(answer)) this.#context.traffic.inFlight(-1);
   }
 
-  /** To be called often: what an answer is shows in its headers. */
+  /** To be called often: what an answer is shows in its headers, and silence in nothing. */
   classify(): void {
-    for (const answer of this.#undecided) {
-      if (!this.#kind.isBegun(answer)) continue;
-      this.#undecided.delete(answer);
-      if (!this.#kind.isEventStream(answer)) continue;
-      this.finish(answer);
-      this.#addEndless(answer);
-    }
+    for (const [answer, lasting] of this.#undecided)
+      if (this.#kind.isEventStream(answer)) this.#decide(answer, lasting);
+      else if (this.#kind.isBegun(answer)) this.#undecided.delete(answer);
+    if (this.#patience?.silence === undefined) return;
+    const latest = this.#context.now() - this.#patience.silence;
+    for (const answer of this.#finite)
+      if ((this.#boundaries.get(answer)?.writtenAt ?? Infinity) <= latest) this.#becomesEndless(answer);
   }
 
-  /** Ends the endless ones, and those that are yet to come, each at a random time within `spread` milliseconds. */
-  endStreams(spread: number): void {
-    this.#spread = spread;
+  /** Ends the endless ones, and those that are yet to come. */
+  endStreams(patience: Patience): void {
+    this.#patience = patience;
+    const now = this.#context.now();
+    this.#patientUntil = now + patience.doubtful;
+    for (const answer of this.#finite) this.#follow(answer).writtenAt = now;
     for (const answer of this.#endless.keys()) this.#addEndless(answer);
   }
 
   stop(): void {
     this.#inFlight.clear();
     this.#undecided.clear();
+    this.#finite.clear();
     for (const cancel of this.#endless.values()) cancel();
     this.#endless.clear();
   }
 
+  #decide(answer: T, lasting: Lasting): void {
+    this.#undecided.delete(answer);
+    if (lasting === "doubtful") this.#doubtful.add(answer);
+    if (lasting !== "finite") this.#becomesEndless(answer);
+    else {
+      this.#finite.add(answer);
+      this.#follow(answer);
+    }
+  }
+
+  #becomesEndless(answer: T): void {
+    this.finish(answer);
+    this.#addEndless(answer);
+  }
+
+  #follow(answer: T): EventBoundary {
+    const known = this.#boundaries.get(answer);
+    if (known) return known;
+    const boundary = new EventBoundary(answer, this.#context.now);
+    this.#boundaries.set(answer, boundary);
+    return boundary;
+  }
+
   #addEndless(answer: T): void {
-    if (!this.#boundaries.has(answer)) this.#boundaries.set(answer, new EventBoundary(answer));
-    if (this.#spread === undefined) {
+    this.#follow(answer);
+    if (this.#patience === undefined) {
       this.#endless.set(answer, () => {});
       return;
     }
-    const timer = setTimeout(() => this.#end(answer), this.#context.random() * this.#spread);
+    const wait = this.#doubtful.has(answer) ? Math.max(0, this.#patientUntil - this.#context.now()) : 0;
+    const timer = setTimeout(() => this.#end(answer), wait + this.#context.random() * this.#patience.spread);
     this.#endless.set(answer, () => clearTimeout(timer));
   }
 

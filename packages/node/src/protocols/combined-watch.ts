@@ -1,5 +1,5 @@
 import type { Server as NetServer } from "node:net";
-import type { ServerWatch } from "../servers/traffic.ts";
+import type { Patience, ServerWatch } from "../servers/traffic.ts";
 
 /** One server of several watches: TLS beneath, HTTP/2 and HTTP/1.1 for clients that know no better above. */
 export class CombinedWatch implements ServerWatch {
@@ -33,6 +33,10 @@ export class CombinedWatch implements ServerWatch {
     for (const watch of this.#watches) watch.hint(share);
   }
 
+  beforeHandlers(): void {
+    for (const watch of this.#watches) watch.beforeHandlers();
+  }
+
   tick(): void {
     for (const watch of this.#watches) watch.tick();
   }
@@ -49,8 +53,8 @@ export class CombinedWatch implements ServerWatch {
     for (const watch of this.#watches) watch.endIdle();
   }
 
-  endStreams(spread: number): void {
-    for (const watch of this.#watches) watch.endStreams(spread);
+  endStreams(patience: Patience): void {
+    for (const watch of this.#watches) watch.endStreams(patience);
   }
 
   cut(): { requests: number; connections: number } {

@@ -7,13 +7,18 @@ const lastBytes = 4;
 
 /** Where the events of a `text/event-stream` end (HTML, 9.2.5): an application may write one in several parts. */
 export class EventBoundary {
+  /** When something was last written, on the clock of `now`; of the time before, the beginning of the watch is known. */
+  writtenAt: number;
   #tail = "";
   #atBoundary: (() => void) | undefined;
   readonly #stream: Writable;
   readonly #write: Writable["write"];
+  readonly #now: () => number;
 
-  constructor(stream: Writable) {
+  constructor(stream: Writable, now: () => number) {
     this.#stream = stream;
+    this.#now = now;
+    this.writtenAt = now();
     // oxlint-disable-next-line typescript/unbound-method -- it is called with the stream
     this.#write = stream.write;
     stream.write = this.#follow;
@@ -40,6 +45,7 @@ export class EventBoundary {
 
   readonly #follow = ((...args: Parameters<Writable["write"]>): boolean => {
     const isTaken = Reflect.apply(this.#write, this.#stream, args);
+    this.writtenAt = this.#now();
     const [chunk] = args as unknown[];
     const text = typeof chunk === "string" ? chunk.slice(-lastBytes) : latin1(chunk);
     this.#tail = (this.#tail + text).slice(-lastBytes);

@@ -23,6 +23,7 @@ export class FreshConnections {
   readonly #server: Server;
   readonly #traffic: Traffic;
   readonly #isProbe: IsProbe;
+  readonly #mayBeProbe: (socket: Socket, request: IncomingMessage) => boolean;
   readonly #now: () => number;
   readonly #waiting = new Map<Socket, number>();
   /** Senders of the connections looked at in this stretch; one that is the sender of several is there as often. */
@@ -37,11 +38,19 @@ export class FreshConnections {
   /** A listener of ours that somebody's removeAllListeners() took is missed until no connection is waited for. */
   #armed = false;
 
-  constructor(server: Server, traffic: Traffic, isProbe: IsProbe, now: () => number) {
+  /** @param mayBeProbe by what the connection's request is not enough for. */
+  constructor(
+    server: Server,
+    traffic: Traffic,
+    isProbe: IsProbe,
+    now: () => number,
+    mayBeProbe: (socket: Socket, request: IncomingMessage) => boolean = () => false,
+  ) {
     this.#server = server;
     this.#traffic = traffic;
     this.#isProbe = isProbe;
     this.#now = now;
+    this.#mayBeProbe = mayBeProbe;
   }
 
   opened(socket: Socket): void {
@@ -71,7 +80,7 @@ export class FreshConnections {
   /** @returns true when this is the connection's first request, which is hereby accounted for. */
   firstRequest(socket: Socket, request: IncomingMessage): boolean {
     if (!this.#forget(socket)) return false;
-    if (!this.#isProbe(request)) this.#arrival(socket);
+    if (!this.#isProbe(request) && !this.#mayBeProbe(socket, request)) this.#arrival(socket);
     return true;
   }
 

@@ -2,11 +2,12 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Answers } from "./answers.ts";
 import { FreshConnections } from "./fresh.ts";
+import { LoopbackProbes } from "./loopback-probes.ts";
 import { closeAfter, httpAnswers } from "./http-responses.ts";
 import { currentResponse, onRequests, setKeepAlive, trackResponses } from "../internals.ts";
 import { OpenSockets } from "../servers/open-sockets.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
-import { senderOf, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
+import { senderOf, type Patience, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
 import { Upgrades } from "./upgrades.ts";
 
 /** What a connection is about, known from the hold on. */
@@ -34,6 +35,7 @@ const headTimeout = 1_000;
 export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   readonly #connectionEvent: "connection" | "secureConnection";
   readonly #fresh: FreshConnections;
+  readonly #loopback: LoopbackProbes;
   readonly #upgrades: Upgrades;
   readonly #open: OpenSockets;
   readonly #activities = new Map<Socket, Activity>();
@@ -48,10 +50,13 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
 
   constructor(server: Server, context: WatchContext) {
     super(server, context);
-    const { traffic, isProbe, now } = context;
+    const { traffic, isProbe, now, holds } = context;
     const isSecure = "setSecureContext" in server;
     this.#connectionEvent = isSecure ? "secureConnection" : "connection";
-    this.#fresh = new FreshConnections(server, traffic, isProbe, now);
+    this.#loopback = new LoopbackProbes(now);
+    const mayBeProbe = (socket: Socket, request: IncomingMessage): boolean =>
+      holds && this.#loopback.takes(socket, request);
+    this.#fresh = new FreshConnections(server, traffic, isProbe, now, mayBeProbe);
     this.#upgrades = new Upgrades(server, now, (socket, request) => this.#upgraded(socket, request));
     this.#open = new OpenSockets(server, isSecure, (socket) => this.#closed(socket));
     this.#answers = new Answers(context, httpAnswers);
@@ -66,18 +71,25 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   override hold(): void {
     super.hold();
     this.#fresh.askAll();
+    for (const sender of this.#loopback.undecided()) this.context.traffic.connection(sender);
     this.#open.findAll();
     this.#unfollow = onRequests(this.server, this.#onRequest);
     this.#keepAliveTimeout = this.server.keepAliveTimeout;
     this.server.keepAliveTimeout = 0;
     const now = this.context.now();
     for (const socket of this.#open) {
+      // What is left of a request that became a WebSocket, for frameworks that route it, never ends.
+      if (this.#upgrades.has(socket)) continue;
       const current = currentResponse(socket);
       // A time-out would end an idle connection just when its client sends. It is ended in order when the hold is over.
-      if (!current && !this.#upgrades.has(socket)) socket.setTimeout(0);
+      if (!current) socket.setTimeout(0);
       if (current && !this.context.isProbe(current.req)) this.#begin(socket, current);
-      else if (!this.#upgrades.has(socket)) this.#activityOf(socket, now);
+      else this.#activityOf(socket, now);
     }
+  }
+
+  override beforeHandlers(): void {
+    this.#upgrades.beforeHandlers();
   }
 
   hint(share: number): void {
@@ -108,13 +120,14 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   endIdle(): void {
     for (const socket of this.#open) {
       const activity = this.#activities.get(socket);
-      if ((!activity || !isBusy(activity)) && !currentResponse(socket) && !socket.writableEnded) socket.end();
+      const isAnswering = !this.#upgrades.has(socket) && currentResponse(socket) !== undefined;
+      if ((!activity || !isBusy(activity)) && !isAnswering && !socket.writableEnded) socket.end();
     }
   }
 
-  endStreams(spread: number): void {
-    this.#upgrades.close(spread, this.context.random);
-    this.#answers.endStreams(spread);
+  endStreams(patience: Patience): void {
+    this.#upgrades.close(patience, this.context.random);
+    this.#answers.endStreams(patience);
   }
 
   cut(): { requests: number; connections: number } {
@@ -171,7 +184,8 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
 
   readonly #onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    if (!this.#open.has(socket)) return;
+    // One that waited for its 100 (Continue), or was handed on, is reported again; one that was upgraded is no request any more.
+    if (!this.#open.has(socket) || this.#upgrades.has(socket) || this.#knows(response)) return;
     const first = this.#fresh.firstRequest(socket, request);
     if (socket.writableEnded) this.#late++;
     if (this.context.isProbe(request)) {
@@ -181,6 +195,10 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     if (!first) this.#again(this.#activityOf(socket, -Infinity), socket);
     this.#begin(socket, response);
   };
+
+  #knows(response: ServerResponse): boolean {
+    return this.#activities.get(response.req.socket)?.responses.has(response) ?? false;
+  }
 
   /** A request that is not its connection's first. */
   #again(activity: Activity, socket: Socket): void {
@@ -197,7 +215,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       for (const earlier of unanswered) if (!earlier.headersSent) setKeepAlive(earlier, true);
     }
     activity.responses.add(response);
-    this.#answers.begin(response, this.context.isStream(response.req));
+    this.#answers.begin(response, response.req);
     response.once("close", () => this.#ended(activity, response));
     this.#hintTo(activity, response);
   }
@@ -213,8 +231,8 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     // A pipelined request of before the hold gets its turn only now.
     setImmediate(() => {
       const next = socket.destroyed ? undefined : currentResponse(socket);
-      if (next && this.#activities.get(socket) === activity && !activity.responses.has(next))
-        this.#begin(socket, next);
+      if (!next || this.#activities.get(socket) !== activity || activity.responses.has(next)) return;
+      if (!this.context.isProbe(next.req)) this.#begin(socket, next);
     });
   }
 

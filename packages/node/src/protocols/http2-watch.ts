@@ -8,9 +8,10 @@ import type {
 import { Answers } from "./answers.ts";
 import { canNotify, notify } from "./goaway.ts";
 import { http2Answers } from "./http2-answers.ts";
+import { answerPings, isBetterAskedLater, mayDropCalls } from "./keepalive.ts";
 import type { ProbeRequest } from "../options/match.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
-import { senderOf, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
+import { senderOf, type Patience, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
 
 type AnyHttp2Server = Http2Server | Http2SecureServer;
 
@@ -26,6 +27,12 @@ const roundTrip = 100;
 /** A client that begins streams so long after the first GOAWAY ignores it. */
 const longestRoundTrip = 1_000;
 
+/** What was asked for, and when. */
+interface Asked {
+  readonly headers: IncomingHttpHeaders;
+  readonly at: number;
+}
+
 interface SessionState {
   /** Its place in the ramp, 0 to 1. */
   readonly turn: number;
@@ -40,8 +47,13 @@ interface SessionState {
   requests: number;
   /** Its client has always waited for an answer before it sent the next request. */
   takesTurns: boolean;
-  /** Open streams and what was asked for; from the hold on without probes. */
-  readonly streams: Map<ServerHttp2Stream, IncomingHttpHeaders>;
+  /** Its client may drop its calls in flight when it is asked to go. */
+  dropsCalls: boolean;
+  hasPinged: boolean;
+  /** Since when it should have been asked. */
+  dueAt: number;
+  /** Open streams, from the hold on without probes. */
+  readonly streams: Map<ServerHttp2Stream, Asked>;
   /** Takes our listeners back. */
   readonly forget: () => void;
 }
@@ -64,19 +76,16 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
 
   override hold(): void {
     super.hold();
-    for (const state of this.#sessions.values()) {
+    for (const [session, state] of this.#sessions) {
       state.idleSince = this.context.now();
-      for (const [stream, headers] of state.streams) this.#begin(state, stream, headers);
+      answerPings(session);
+      for (const [stream, { headers }] of state.streams) this.#begin(state, stream, headers);
     }
   }
 
   hint(share: number): void {
     this.#hinted = share;
-    for (const [session, state] of this.#sessions)
-      if (this.#isToBeAsked(state) && canBeNotified(session, state)) {
-        this.#asks(session, state);
-        notify(session);
-      }
+    for (const [session, state] of this.#sessions) this.#askIfDue(session, state);
   }
 
   tick(): void {
@@ -84,12 +93,11 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     if (this.stoppedAt === Infinity) return;
     // The GOAWAY that names the last stream. The session ends by itself when its streams have ended.
     const now = this.context.now();
-    for (const [session, state] of this.#sessions)
-      if (
-        !session.closed &&
-        now >= (canBeNotified(session, state) ? afterNotice(state) : this.#betweenStreams(state))
-      )
-        session.close();
+    for (const [session, state] of this.#sessions) {
+      this.#askIfDue(session, state);
+      const due = canBeNotified(session, state) ? afterNotice(state) : this.#betweenStreams(state);
+      if (!session.closed && now >= due && !this.#isBetterAskedLater(state)) session.close();
+    }
   }
 
   restless(): number {
@@ -100,8 +108,8 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     for (const session of this.#sessions.keys()) if (!session.closed) session.close();
   }
 
-  endStreams(spread: number): void {
-    this.#answers.endStreams(spread);
+  endStreams(patience: Patience): void {
+    this.#answers.endStreams(patience);
   }
 
   cut(): { requests: number; connections: number } {
@@ -128,11 +136,15 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       idleSince: now,
       requests: 0,
       takesTurns: true,
+      dropsCalls: false,
+      hasPinged: false,
+      dueAt: Infinity,
       streams: new Map(),
       forget: () => {
         clearTimeout(timer);
         session.removeListener("close", onClose);
         session.removeListener("stream", onStream);
+        session.removeListener("ping", onPing);
         for (const stream of state.streams.keys()) stream.removeListener("close", closed);
       },
     };
@@ -143,8 +155,12 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       this.#sessions.delete(session);
       for (const stream of state.streams.keys()) this.#ended(state, stream);
     };
+    const onPing = (): void => void (state.hasPinged = true);
     // One function for all streams of a session, told apart by `this`.
-    const ended = (stream: ServerHttp2Stream): void => this.#ended(state, stream);
+    const ended = (stream: ServerHttp2Stream): void => {
+      this.#ended(state, stream);
+      if (state.dropsCalls) this.#askIfDue(session, state, state.streams.size === 0);
+    };
     function closed(this: ServerHttp2Stream): void {
       ended(this);
     }
@@ -152,13 +168,16 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       clearTimeout(timer);
       // A client that has the whole answer may send its next request before we hear that the answer is out.
       if (state.streams.size > 0) state.takesTurns &&= [...state.streams.keys()].every(isAnswered);
-      state.streams.set(stream, headers);
+      state.streams.set(stream, { headers, at: this.context.now() });
+      state.dropsCalls ||= mayDropCalls(headers);
       stream.on("close", closed);
       if (this.holding) this.#arrived(session, state, stream, headers);
       else if (!state.counted && this.context.isProbe(requestOf(headers))) state.counted = true;
       else this.#count(session, state);
     };
+    if (this.holding) answerPings(session);
     session.once("close", onClose);
+    session.on("ping", onPing);
     session.prependListener("stream", onStream);
   };
 
@@ -181,7 +200,8 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       state.requests++;
       this.context.traffic.request(senderOf(session.socket), state.askedAt < Infinity);
     }
-    if (!canBeNotified(session, state)) setImmediate(() => this.#askWithAnswer(session, state));
+    if (!canBeNotified(session, state) && !state.dropsCalls)
+      setImmediate(() => this.#askWithAnswer(session, state));
   }
 
   /** @returns false for a probe. */
@@ -191,7 +211,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       state.streams.delete(stream);
       return false;
     }
-    this.#answers.begin(stream, this.context.isStream(request));
+    this.#answers.begin(stream, request);
     return true;
   }
 
@@ -205,6 +225,23 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     // When the listener closes, all are asked.
     const latest = this.#hinted === Infinity ? Infinity : this.context.now() - youngestAge;
     return askedAt === Infinity && this.#hinted > turn && openedAt <= latest;
+  }
+
+  /** @param isAnswered the last of its streams has just ended, so that nothing else of it is likely to be on its way. */
+  #askIfDue(session: ServerHttp2Session, state: SessionState, isAnswered = false): void {
+    if (session.closed || !this.#isToBeAsked(state)) return;
+    state.dueAt = Math.min(state.dueAt, this.context.now());
+    if (this.#isBetterAskedLater(state)) return;
+    if (canBeNotified(session, state)) {
+      this.#asks(session, state);
+      notify(session);
+    } else if (isAnswered) this.#askWithAnswer(session, state);
+  }
+
+  #isBetterAskedLater({ dropsCalls, streams, hasPinged, dueAt }: SessionState): boolean {
+    if (!dropsCalls) return false;
+    const begun = [...streams.values()].map(({ at }) => at);
+    return isBetterAskedLater({ begun, hasPinged, dueAt, stoppedAt: this.stoppedAt }, this.context.now());
   }
 
   #asks(session: ServerHttp2Session, state: SessionState): void {

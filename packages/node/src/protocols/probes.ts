@@ -1,6 +1,7 @@
 import { badOption } from "../errors.ts";
 import { parseMatch, type ProbeRequest } from "../options/match.ts";
-import { nestedOptions, pathList } from "../options/nested-options.ts";
+import { nestedOptions, pathList, pathsFrom } from "../options/nested-options.ts";
+import type { Environment } from "../options/environment.ts";
 
 export type IsProbe = (request: ProbeRequest) => boolean;
 
@@ -40,16 +41,27 @@ export const probeAgents: readonly string[] = [
 /** The health service of gRPC, asked by kubelet's grpc probes and by service meshes. */
 const grpcHealth = "/grpc.health.v1.Health/";
 
-export function parseProbes(options: ProbeOptions = {}, morePaths: readonly string[] = []): IsProbe {
+/** @param environment its list of paths counts where code says nothing. */
+export function parseProbes(
+  inCode?: ProbeOptions,
+  morePaths: readonly string[] = [],
+  environment: Environment = {},
+): IsProbe {
   const known = ["paths", "userAgents", "match"] as const;
-  const { userAgents = [], match, ...rest } = nestedOptions(options, "probes", known);
+  const given = inCode === undefined ? probesIn(environment) : nestedOptions(inCode, "probes", known);
+  const { userAgents = [], match } = given;
   const isMatch = parseMatch(match, "probes.match");
   const isAgentLike = (agent: unknown): boolean => typeof agent === "string" || agent instanceof RegExp;
   if (!Array.isArray(userAgents) || !userAgents.every(isAgentLike))
     throw badOption("probes.userAgents", "is not a list of texts and regular expressions");
-  const paths = new Set([...pathList(rest.paths, "probes.paths"), ...morePaths]);
+  const listed = pathList(given.paths, "probes.paths");
+  const paths = new Set([...listed, ...morePaths]);
   const agents = [...probeAgents, ...userAgents];
   return (request) => isAgent(userAgentOf(request), agents) || isPath(request.url, paths) || isMatch(request);
+}
+
+function probesIn({ LAMEDUCK_PROBES: text }: Environment): ProbeOptions {
+  return { paths: pathsFrom(text, "LAMEDUCK_PROBES") };
 }
 
 const userAgent = "user-agent";

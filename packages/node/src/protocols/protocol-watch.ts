@@ -27,6 +27,8 @@ export abstract class ProtocolWatch<S extends NetServer> {
     this.holding = true;
   }
 
+  beforeHandlers(): void {}
+
   stopListening(): void {
     this.stoppedAt = this.context.now();
     closeListener(this.server);

@@ -1,5 +1,6 @@
 import { parseMatch } from "../options/match.ts";
-import { nestedOptions, pathList } from "../options/nested-options.ts";
+import { nestedOptions, pathList, pathsFrom } from "../options/nested-options.ts";
+import type { Environment } from "../options/environment.ts";
 import type { ProbeRequest } from "../options/match.ts";
 import { pathOf } from "./probes.ts";
 
@@ -14,21 +15,31 @@ export interface StreamOptions {
 /**
  * Which requests are streams by their nature, beside server-sent events: they do not count as in flight, or they would hold every
  * pod to its cap, and they are ended when closing begins.
+ * @param environment its list of paths counts where code says nothing.
  */
-export function parseStreams(options: StreamOptions = {}): IsStream {
-  const { paths, match } = nestedOptions(options, "streams", ["paths", "match"]);
+export function parseStreams(inCode?: StreamOptions, environment: Environment = {}): IsStream {
+  const { paths, match } =
+    inCode === undefined ? streamsIn(environment) : nestedOptions(inCode, "streams", ["paths", "match"]);
   const isMatch = parseMatch(match, "streams.match");
   const known = pathList(paths, "streams.paths");
   return (request) =>
-    asksForEvents(request) ||
-    isSocketIoPoll(request) ||
-    (known.size > 0 && known.has(pathOf(request.url))) ||
-    isMatch(request);
+    isSocketIoPoll(request) || (known.size > 0 && known.has(pathOf(request.url))) || isMatch(request);
 }
 
-/** EventSource always says so (HTML, 9.2). */
-function asksForEvents({ headers }: ProbeRequest): boolean {
-  return headers["accept"]?.includes("text/event-stream") ?? false;
+function streamsIn({ LAMEDUCK_STREAMS: text }: Environment): StreamOptions {
+  return { paths: pathsFrom(text, "LAMEDUCK_STREAMS") };
+}
+
+/**
+ * What becomes of a `text/event-stream`: it is `endless`, its client comes back by itself; `doubtful`, which may be either; or `finite`, an answer
+ * like any other. EventSource always asks by GET and always says what it accepts (HTML, 9.2). By other methods come a language model's
+ * completion, MCP and GraphQL, whose clients take the end of the stream for the end of the answer.
+ */
+export type Lasting = "endless" | "doubtful" | "finite";
+
+export function lastingOf({ method, headers }: ProbeRequest): Lasting {
+  if (method !== "GET") return "finite";
+  return headers["accept"]?.includes("text/event-stream") ? "endless" : "doubtful";
 }
 
 /** A poll of socket.io hangs for up to 25 s; its POSTs are ordinary requests. */

@@ -1,29 +1,37 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Patience } from "../servers/traffic.ts";
+import { goingAway, nameCloseFrames } from "./close-frames.ts";
 
-/** A WebSocket close frame of a server: 1001, "going away" (RFC 6455, 5.5.1 and 7.4.1). */
-const goingAway = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 /** How long a client has to answer the close frame. */
 const answerWithin = 1_000;
+/** What is no WebSocket, such as a tunnel, is at work while it has moved a byte within this time. */
+const pause = 1_000;
+/** Ways out of HTTP. Node leaves it only where somebody listens. */
+const exits = ["upgrade", "connect"] as const;
 
 interface Upgraded {
   readonly isWebSocket: boolean;
   /** Bytes sent when it asked for the upgrade: not more means that the upgrade has not been answered. */
   readonly sent: number;
   notifiedAt: number;
+  /** Bytes that went either way, and when they were last seen to have become more. */
+  moved: number;
+  movedAt: number;
   readonly closed: () => void;
 }
 
 /**
  * Connections that have left HTTP. Listening for upgrades has an effect in Node (without a listener an upgrade is an ordinary
- * request), so this listens only where somebody else does.
+ * request, and CONNECT is refused), so this listens only where somebody else does.
  */
 export class Upgrades {
   readonly #server: Server;
   readonly #now: () => number;
   readonly #seen: (socket: Socket, request: IncomingMessage) => void;
   readonly #sockets = new Map<Socket, Upgraded>();
-  #listens = false;
+  readonly #listens = new Set<string | symbol>();
+  #waitsForOthers = true;
 
   constructor(server: Server, now: () => number, seen: (socket: Socket, request: IncomingMessage) => void) {
     this.#server = server;
@@ -31,27 +39,41 @@ export class Upgrades {
     this.#seen = seen;
     server.on("newListener", this.#onNewListener);
     server.on("removeListener", this.#onRemoveListener);
-    if (server.listenerCount("upgrade") > 0) this.#listen();
+    for (const event of exits) if (server.listenerCount(event) > 0) this.#listen(event);
   }
 
   has(socket: Socket): boolean {
     return this.#sockets.has(socket);
   }
 
-  /** WebSockets that are still to be sent 1001, or have yet to answer it. */
+  /** WebSockets that are still to be sent 1001, or have yet to answer it, and others that are at work. */
   get restless(): number {
-    const latest = this.#now() - answerWithin;
+    const now = this.#now();
     let count = 0;
-    for (const { isWebSocket, notifiedAt } of this.#sockets.values())
-      if (isWebSocket && notifiedAt > latest) count++;
+    for (const [socket, upgraded] of this.#sockets) {
+      if (
+        upgraded.isWebSocket
+          ? upgraded.notifiedAt > now - answerWithin
+          : this.#isAtWork(socket, upgraded, now)
+      )
+        count++;
+    }
     return count;
+  }
+
+  /** Handlers of the application are about to close what is theirs. */
+  beforeHandlers(): void {
+    for (const [socket, upgraded] of this.#sockets)
+      if (upgraded.isWebSocket && isAnswered(socket, upgraded))
+        nameCloseFrames(socket, () => void (upgraded.notifiedAt = this.#now()));
   }
 
   /**
    * Sends 1001 to each WebSocket, at a random time within `spread`. A raw frame is right whatever library serves the socket:
    * each writes whole frames, and control frames may come between the fragments of a message.
    */
-  close(spread: number, random: () => number): void {
+  close({ spread, silence }: Patience, random: () => number): void {
+    this.#waitsForOthers = silence === undefined;
     for (const [socket, upgraded] of this.#sockets)
       if (upgraded.isWebSocket) setTimeout(() => this.#closeOne(socket, upgraded), random() * spread);
   }
@@ -59,36 +81,66 @@ export class Upgrades {
   stop(): void {
     this.#server.removeListener("newListener", this.#onNewListener);
     this.#server.removeListener("removeListener", this.#onRemoveListener);
-    this.#server.removeListener("upgrade", this.#onUpgrade);
+    for (const event of exits) this.#server.removeListener(event, this.#onUpgrade);
     for (const [socket, { closed }] of this.#sockets) socket.removeListener("close", closed);
     this.#sockets.clear();
   }
 
   #closeOne(socket: Socket, upgraded: Upgraded): void {
+    // The application has closed it itself.
+    if (upgraded.notifiedAt < Infinity) return;
     upgraded.notifiedAt = this.#now();
-    if (socket.writable && socket.bytesWritten > upgraded.sent) socket.write(goingAway);
+    if (socket.writable && isAnswered(socket, upgraded)) socket.write(goingAway);
+  }
+
+  #isAtWork(socket: Socket, upgraded: Upgraded, now: number): boolean {
+    const moved = movedOn(socket);
+    if (moved > upgraded.moved) upgraded.movedAt = now;
+    upgraded.moved = moved;
+    return this.#waitsForOthers && upgraded.movedAt > now - pause;
   }
 
   readonly #onUpgrade = (request: IncomingMessage, socket: Socket): void => {
     const isWebSocket = request.headers.upgrade?.toLowerCase() === "websocket";
     const closed = (): void => void this.#sockets.delete(socket);
-    this.#sockets.set(socket, { isWebSocket, sent: socket.bytesWritten, notifiedAt: Infinity, closed });
+    const sent = socket.bytesWritten;
+    const moved = movedOn(socket);
+    this.#sockets.set(socket, {
+      isWebSocket,
+      sent,
+      notifiedAt: Infinity,
+      moved,
+      movedAt: -Infinity,
+      closed,
+    });
     socket.once("close", closed);
     this.#seen(socket, request);
   };
 
   readonly #onNewListener = (event: string | symbol): void => {
-    if (event === "upgrade" && !this.#listens) this.#listen();
+    if (isExit(event) && !this.#listens.has(event)) this.#listen(event);
   };
 
   readonly #onRemoveListener = (event: string | symbol): void => {
-    if (event !== "upgrade" || !this.#listens || this.#server.listenerCount("upgrade") > 1) return;
-    this.#listens = false;
-    this.#server.removeListener("upgrade", this.#onUpgrade);
+    if (!isExit(event) || !this.#listens.has(event) || this.#server.listenerCount(event) > 1) return;
+    this.#listens.delete(event);
+    this.#server.removeListener(event, this.#onUpgrade);
   };
 
-  #listen(): void {
-    this.#listens = true;
-    this.#server.prependListener("upgrade", this.#onUpgrade);
+  #listen(event: (typeof exits)[number]): void {
+    this.#listens.add(event);
+    this.#server.prependListener(event, this.#onUpgrade);
   }
+}
+
+function isExit(event: string | symbol): event is (typeof exits)[number] {
+  return (exits as readonly (string | symbol)[]).includes(event);
+}
+
+function isAnswered(socket: Socket, { sent }: Upgraded): boolean {
+  return socket.bytesWritten > sent;
+}
+
+function movedOn(socket: Socket): number {
+  return socket.bytesRead + socket.bytesWritten;
 }

@@ -41,6 +41,8 @@ export class Handshakes implements ServerWatch {
 
   hint(): void {}
 
+  beforeHandlers(): void {}
+
   tick(): void {}
 
   stopListening(): void {

@@ -22,10 +22,22 @@ export interface WatchContext {
   readonly isProbe: IsProbe;
   readonly isStream: IsStream;
   readonly health: Health | undefined;
+  /** Whether the process waits for traffic to move away when it is terminated. */
+  readonly holds: boolean;
   /** Milliseconds on a clock that never runs backwards. */
   readonly now: () => number;
   /** 0 to 1; spreads what must not happen all at once. */
   readonly random: () => number;
+}
+
+/** How long streams are waited for that might end by themselves, once closing has begun. Milliseconds. */
+export interface Patience {
+  /** Those without an end are ended within this time, each at a random moment. */
+  readonly spread: number;
+  /** Before those are ended that may have an end. */
+  readonly doubtful: number;
+  /** Those that have an end are ended, too, after such a silence; undefined: never. */
+  readonly silence: number | undefined;
 }
 
 /** One server under watch, whatever its protocol. The methods are called in this order, each at most once, but for the last two. */
@@ -36,6 +48,8 @@ export interface ServerWatch {
   hint(share: number): void;
   /** Called often during hold and closing, for what cannot be seen by events. */
   tick(): void;
+  /** The hold is over: handlers of the application are about to get their signal. */
+  beforeHandlers(): void;
   /** No new connections from here on. */
   stopListening(): void;
   readonly listeners: readonly NetServer[];
@@ -49,8 +63,8 @@ export interface ServerWatch {
   restless(quiet: number): number;
   /** Ends idle connections: end of stream, not reset. */
   endIdle(): void;
-  /** Tells streams that never fall silent (server-sent events, WebSockets) that it is over, spread over `spread` milliseconds. */
-  endStreams(spread: number): void;
+  /** Tells streams that never fall silent (server-sent events, WebSockets) that it is over. */
+  endStreams(patience: Patience): void;
   /** Cuts what is left. @returns how many requests and connections that were. */
   cut(): { requests: number; connections: number };
   /** Stops watching and leaves the server as it was found. */

@@ -1,0 +1,95 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { remoteEnd } from "../internals.ts";
+import { loopbackPeer, type LoopbackPeer } from "../servers/loopback-peer.ts";
+
+/** The kubelet's shortest period is 1 s. What comes more often is traffic, and costs no further look. */
+const shortestPeriodMs = 900;
+/** How far a probe may be from its place, at least, and as a share of the period: a process is started for each, and processor time is short in pods. */
+const jitterMs = 300;
+const jitterShare = 0.1;
+/** Startup, readiness and liveness probe may ask the same. */
+const mostPerPeriod = 3;
+/** Kept of each kind of request. */
+const mostTimes = 12;
+/** Kinds of request that are followed; whatever else is asked over loopback is traffic. */
+const mostKinds = 4;
+
+/** What such tools send of themselves. A proxy adds to it, or has it from a client that knows another host. */
+const plain = /^(host|user-agent|accept|accept-encoding|accept-language|sec-fetch-mode|connection)$/;
+const ownHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+const tools = /^(curl|wget)\b/i;
+
+interface Kind {
+  times: number[];
+  sender: string;
+}
+
+/**
+ * Recognises exec probes, which ask over loopback without saying that they are probes: counted as traffic, they would hold every pod to its cap. What a sidecar proxy
+ * passes on comes over loopback, too, and is traffic. So a request is a probe only if its process was put into this container from outside, or if
+ * it is of a tool in a process without any other connection, and comes at regular intervals.
+ */
+export class LoopbackProbes {
+  readonly #now: () => number;
+  readonly #peerOf: (socket: Socket) => LoopbackPeer;
+  readonly #kinds = new Map<string, Kind>();
+  #lookedAt = -Infinity;
+
+  constructor(now: () => number, peerOf: (socket: Socket) => LoopbackPeer = loopbackPeer) {
+    this.#now = now;
+    this.#peerOf = peerOf;
+  }
+
+  /** Whether a connection, by its first request, is a probe's; or may be one's, which undecided() tells. */
+  takes(socket: Socket, request: IncomingMessage): boolean {
+    const sender = remoteEnd(socket)?.address?.replace(/^::ffff:/, "");
+    if ((sender !== "127.0.0.1" && sender !== "::1") || !isPlain(request)) return false;
+    const now = this.#now();
+    const { method, url, headers } = request;
+    const name = `${method} ${url} ${headers["user-agent"]}`;
+    const isFrequent = now - this.#lookedAt < shortestPeriodMs;
+    this.#lookedAt = now;
+    const peer = isFrequent ? "unknown" : this.#peerOf(socket);
+    if (peer === "executed") return true;
+    if (peer === "unknown" || !tools.test(headers["user-agent"] ?? "")) {
+      this.#kinds.delete(name);
+      return false;
+    }
+    return this.#isInTime(name, sender, now);
+  }
+
+  /** Forgets those of which it is not known whether they are probes. @returns their senders: what is unknown is traffic. */
+  undecided(): string[] {
+    const all = [...this.#kinds].filter(([, { times }]) => !isRegular(times));
+    for (const [name] of all) this.#kinds.delete(name);
+    return all.map(([, { sender }]) => sender);
+  }
+
+  #isInTime(name: string, sender: string, now: number): boolean {
+    const known = this.#kinds.get(name);
+    if (!known && this.#kinds.size >= mostKinds) return false;
+    const times = [...(known?.times ?? []), now].slice(-mostTimes);
+    const mayBe = times.length < mostPerPeriod + 2 || isRegular(times);
+    this.#kinds.set(name, { sender, times: mayBe ? times : [now] });
+    return mayBe;
+  }
+}
+
+function isPlain({ method, headers, rawHeaders }: IncomingMessage): boolean {
+  if (method !== "GET" && method !== "HEAD") return false;
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (!plain.test(rawHeaders[index]!.toLowerCase())) return false;
+  return ownHost.test(headers.host ?? "");
+}
+
+/** Whether each but the first few came one period after another: one probe, or up to three of one period. */
+export function isRegular(times: readonly number[]): boolean {
+  for (let apart = 1; apart <= mostPerPeriod && times.length >= apart + 2; apart++) {
+    const periods = times.slice(apart).map((at, index) => at - times[index]!);
+    const least = Math.min(...periods);
+    if (least >= shortestPeriodMs && Math.max(...periods) - least <= Math.max(jitterMs, least * jitterShare))
+      return true;
+  }
+  return false;
+}
