@@ -91,6 +91,8 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
     await restart();
     assert.deepEqual(await injected(), [true, true, true]);
     await helm(cluster, "uninstall", "lameduck", "-n", namespace, "--wait");
+    const definitions = await cluster.kubectl(["get", "crds", "-o", "name"]);
+    assert.match(definitions, /drainpolicies\.lameduck\.dev/, "Helm leaves them");
     const first = await lameduckDoes(cluster, "uninstall", "--yes");
     assert.match(first.err, /lameduck-init: kept for \d+ running pods/);
     await restart();
@@ -137,6 +139,7 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
       "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
       "/apis/rbac.authorization.k8s.io/v1/roles",
       "/apis/coordination.k8s.io/v1/leases",
+      "/apis/scheduling.k8s.io/v1/priorityclasses",
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
       "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
       "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",

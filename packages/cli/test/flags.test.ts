@@ -132,6 +132,7 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     kubeconfig: "text",
     "consumer-account": "name",
     "metrics-from": "text",
+    disable: "name",
     enable: "text",
     image: "text",
     timeout: "duration",

@@ -100,6 +100,8 @@ test("status -n looks at one namespace alone, with the rights of its tenants", a
   assert.match(out, /^namespace shop: 1 of 1 pods run with Lameduck \(0\.1\.0\)$/m);
   const missing = await cluster.lameduck("status", "-n", "shpo");
   assert.equal(missing.code, 4, missing.err);
+  const whole = await cluster.lameduck("status");
+  assert.match(whole.err, /status -n NAMESPACE looks at one namespace/);
 });
 
 describe("lameduck status looks into the ConfigMap with lameduck-init", () => {

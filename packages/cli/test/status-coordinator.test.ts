@@ -110,10 +110,10 @@ const sound = {
   consumers: [{ name: "kube-proxy/node1", behind: 0, isSilent: false }],
 };
 const deny = { metadata: { name: "deny", uid: "d" }, spec: { podSelector: {}, policyTypes: ["Ingress"] } };
-const open = {
+const opened = (...from: readonly object[]): object => ({
   metadata: { name: "open", uid: "o" },
-  spec: { podSelector: {}, ingress: [{ ports: [{ port: 9090 }] }] },
-};
+  spec: { podSelector: {}, ingress: [{ ports: [{ port: 9090 }], ...(from.length > 0 ? { from } : {}) }] },
+});
 const pulling = pod("coordinator-1");
 Object.assign(pulling, {
   status: {
@@ -145,7 +145,12 @@ for (const [what, around, words] of [
     { answer: refused, policies: [deny] },
     /could not be asked: no route\n {2}NetworkPolicy deny lets nobody in to port 9090[^]*fails$/,
   ],
-  ["another policy lets it in", { answer: refused, policies: [deny, open] }, /no route\nfails$/],
+  [
+    "another policy lets others in",
+    { answer: refused, policies: [deny, opened({ ipBlock: { cidr: "10.0.0.0/8" } })] },
+    /NetworkPolicy deny, open lets only some in to port 9090[^]*fails$/,
+  ],
+  ["another policy lets everybody in", { answer: refused, policies: [deny, opened()] }, /no route\nfails$/],
 ] as const)
   test(`${what}: told with its cause, and in the exit code`, async () =>
     assert.match(await shown(around), words));

@@ -247,6 +247,12 @@ describe("what an Event says", () => {
       { injected: { ...injected, what: "the kubelet's sleep" }, reported: {} },
       /the kubelet's sleep was injected, which reports nothing/,
     ],
+    [
+      "one that was not watched from the beginning",
+      { injected, reported: {} },
+      /was injected; whether it has reported is not known/,
+      { isWhole: false },
+    ],
     ["one that was not injected", { reported: {} }, /no Lameduck in it/],
     [
       "a probe of the kubelet",

@@ -1,8 +1,10 @@
 import { Command } from "commander";
 import { operatorNames } from "@lameduck/operator";
+import { ApiFailure } from "@lameduck/kube";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
+import { say } from "../output.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustBeIn } from "./place.ts";
 import { verdictOf } from "./trial/trial.ts";
@@ -37,7 +39,11 @@ async function status(options: Options): Promise<number> {
   return interruptible(client, async (signal) => {
     // Another name is that of a namespace to look at.
     if (options.namespace === operatorNames.namespace) await mustBeIn(client, options.namespace);
-    const read = await readStatus(client, options.namespace, options, signal);
+    const read = await readStatus(client, options.namespace, options, signal).catch((error: unknown) => {
+      if (error instanceof ApiFailure && error.status === 403)
+        say("note: lameduck status -n NAMESPACE looks at one namespace, with the rights of its tenants");
+      throw error;
+    });
     const names = read.namespaces.map(({ name }) => name);
     // The audit alone is a hundred files.
     const flags = options.flags ? await import("./status/flags.ts") : undefined;

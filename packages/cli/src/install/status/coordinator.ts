@@ -17,8 +17,8 @@ export interface AcknowledgementStatus {
   readonly coordinator: ComponentStatus | undefined;
   readonly watcher: ComponentStatus | undefined;
   readonly replicas: readonly ReplicaStatus[];
-  /** NetworkPolicies that let nobody in to ask a replica; read where one could not be asked. */
-  readonly closedBy: readonly string[];
+  /** NetworkPolicies that may keep the question out, and whether they let others in; read where a replica could not be asked. */
+  readonly closedBy: { readonly policies: readonly string[]; readonly letsSomeIn: boolean };
 }
 
 const { coordinator: names, watcher } = operatorNames;
@@ -48,7 +48,9 @@ export async function readAcknowledgements(
   ]);
   if (!isTold && coordinator === undefined && replicas.length === 0) return undefined;
   const isClosed = ({ problem }: ReplicaStatus): boolean => problem !== undefined && problem !== notRunning;
-  const closedBy = replicas.some(isClosed) ? await closing(client, namespace, signal) : [];
+  const closedBy = replicas.some(isClosed)
+    ? await closing(client, namespace, signal)
+    : { policies: [], letsSomeIn: false };
   return { coordinator, watcher: watchers, replicas, closedBy };
 }
 
@@ -109,28 +111,34 @@ interface NetworkPolicy extends KubernetesObject {
     readonly podSelector?: LabelSelector;
     readonly policyTypes?: readonly string[];
     readonly ingress?: readonly {
-      readonly ports?: readonly { readonly port?: number | string; readonly endPort?: number }[];
+      readonly ports?: readonly { readonly port?: number | string }[];
+      readonly from?: readonly unknown[];
     }[];
   };
 }
 
 const ofCoordinator = { "app.kubernetes.io/name": "lameduck", "app.kubernetes.io/component": "coordinator" };
 
-/** The policies of the namespace that hold for a coordinator, unless one of them opens the port of its metrics to somebody. */
-async function closing(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<string[]> {
+/** The policies of the namespace that hold for a coordinator, unless one of them opens the port of its metrics to everybody. */
+async function closing(
+  client: KubernetesClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<AcknowledgementStatus["closedBy"]> {
   const path = `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`;
   const all = (await ifReadable(client.list<NetworkPolicy>(path, signal))) ?? [];
   const own = all.filter(
     ({ spec }) =>
       spec?.policyTypes?.includes("Ingress") !== false && selects(spec?.podSelector ?? {}, ofCoordinator),
   );
-  const isOpen = own.some(({ spec }) =>
-    (spec?.ingress ?? []).some(
+  const opening = own
+    .flatMap(({ spec }) => spec?.ingress ?? [])
+    .filter(
       ({ ports }) =>
         ports === undefined || ports.some(({ port }) => port === "metrics" || port === names.ports.metrics),
-    ),
-  );
-  return isOpen ? [] : own.map(({ metadata }) => metadata.name);
+    );
+  const isOpen = opening.some(({ from = [] }) => from.length === 0);
+  return { policies: isOpen ? [] : own.map(({ metadata }) => metadata.name), letsSomeIn: opening.length > 0 };
 }
 
 /** Whether pods are told when senders have let go. What could not be asked is not known to work. */
@@ -168,8 +176,9 @@ export function* acknowledgementLines(
   ] as const)
     for (const trouble of one?.trouble ?? []) yield `  ${what}: ${printable(trouble)}`;
   for (const replica of replicas) yield* replicaLines(replica);
-  if (closedBy.length > 0)
-    yield `  NetworkPolicy ${closedBy.join(", ")} lets nobody in to port ${names.ports.metrics}, where status asks: lameduck install --metrics-from CIDR, with the API servers' addresses`;
+  const { policies, letsSomeIn } = closedBy;
+  if (policies.length > 0)
+    yield `  NetworkPolicy ${policies.join(", ")} lets ${letsSomeIn ? "only some" : "nobody"} in to port ${names.ports.metrics}, where status asks: lameduck install --metrics-from CIDR, with the API servers' addresses`;
 }
 
 const countText = (what: string, one: ComponentStatus | undefined): string =>

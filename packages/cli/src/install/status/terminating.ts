@@ -43,7 +43,7 @@ function waitsOf(pod: Pod, known: TerminatingPod | undefined): string {
   }
   if (known && known.phase !== undefined && known.phase !== "lame-duck")
     return `its hold is over (${printable(known.phase)}); its program is still there`;
-  if (known?.state === "released") return "all senders have let go; it waits for what is in flight";
+  if (known?.state === "released") return "all senders have let go; its hook or its program is not done";
   if (known && known.waitsFor.length > 0) {
     const more = known.waitsForMore > 0 ? ` and ${known.waitsForMore} more` : "";
     return `waits for ${known.waitsFor.map((one) => printable(one)).join(", ")}${more}`;

@@ -76,7 +76,12 @@ export function describeTermination(termination: Termination, followed: Followed
       namespace: termination.namespace,
       labels: { "app.kubernetes.io/managed-by": "lameduck" },
     },
-    summary: summaryOf(body, consumers, isAsked ? "no consumer is known" : notAsked, muteText(termination)),
+    summary: summaryOf(
+      body,
+      consumers,
+      isAsked ? "no consumer is known" : notAsked,
+      muteText(termination, followed),
+    ),
     ...body,
   };
 }
@@ -164,11 +169,12 @@ function unknownOf(
 }
 
 /** Why a pod that was injected has said nothing; undefined where it has, or was not injected. */
-function muteText({ injected, reported }: Termination): string | undefined {
+function muteText({ injected, reported }: Termination, { isWhole }: Followed): string | undefined {
   if (injected === undefined || Object.keys(reported).length > 0) return undefined;
   const { what, isTold } = injected;
   if (what === "the kubelet's sleep" || what === "nothing that holds")
     return `${what} was injected, which reports nothing`;
+  if (!isWhole) return `${what} was injected; whether it has reported is not known`;
   const why = isTold
     ? "could not report: let the pod reach port 8070 of the coordinator, and DNS"
     : "knew no coordinator: it was made before acknowledgements were on, restart its workload";
