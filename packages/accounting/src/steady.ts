@@ -57,6 +57,8 @@ function judge(span: Span, failed: Counts, of: Counts): Judged | undefined {
   });
   const before = share("before");
   if (before.failed < enough) return span === "calm" ? { steady: false, words: tooFew(before) } : undefined;
+  // A warm-up in which the program itself was still warming up is no measure.
+  if (exceeds(before, share("calm")) || exceeds(before, share("calm", "touched"))) return undefined;
   const isCalmSteady = !exceeds(share("calm"), before);
   const measure = isCalmSteady ? share("before", "calm") : before;
   const isSteady = span === "touched" ? !exceeds(share("touched"), measure) : isCalmSteady;
