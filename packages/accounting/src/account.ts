@@ -5,7 +5,7 @@ import { failedAt } from "./evidence/evidence.ts";
 import { withoutSteady } from "./steady.ts";
 import { summarise } from "./summary.ts";
 import { ascending, quantile } from "./statistics.ts";
-import { failedLate, symptomOf } from "./evidence/symptom.ts";
+import { symptomOf } from "./evidence/symptom.ts";
 import { chargedTo, tally, terminated, termination } from "./terminations.ts";
 import { untestedReasons } from "./untested.ts";
 
@@ -18,9 +18,6 @@ export interface AccountMeta {
   readonly timeline?: boolean;
 }
 
-/** Why a request was not sent in time, among the codes of errors. */
-const stalled = "STALLED";
-
 /** A caller with this time-out would have given up. */
 const callerTimeout = 1_000;
 
@@ -28,6 +25,7 @@ const callerTimeout = 1_000;
 export function account(recording: RunRecording, meta: AccountMeta): RemedyResult {
   const attribution = attribute(recording);
   const counted = recording.records.filter((record) => record.intended >= recording.countedFrom);
+  const { stalled } = attribution;
   const notSent = counted.filter((record) => symptomOf(record) === "not-sent");
   const missing = Math.max(0, recording.scheduled - counted.length);
   const lives = terminated(attribution.lives, recording.countedFrom);
@@ -45,10 +43,11 @@ export function account(recording: RunRecording, meta: AccountMeta): RemedyResul
     {
       remedy: recording.remedy,
       description: meta.description,
-      sent: counted.length - notSent.length,
-      notSent: notSent.length + missing,
+      sent: counted.length - notSent.length - stalled.length,
+      notSent: notSent.length + stalled.length + missing,
       notSentBecause: {
-        ...tally(notSent.map((record) => (failedLate(record) ? stalled : (record.error ?? "skipped")))),
+        ...tally(notSent.map((record) => record.error ?? "skipped")),
+        ...(stalled.length > 0 ? { STALLED: stalled.length } : {}),
         ...(missing > 0 ? { missing } : {}),
       },
       slow: slow(counted),

@@ -5,6 +5,7 @@ import { explain } from "./causes/index.ts";
 import { failedAt, type Evidence } from "./evidence/evidence.ts";
 import { podLives, type PodLife } from "./evidence/pod-life.ts";
 import { runFacts } from "./evidence/run-facts.ts";
+import { mayBeOfStall } from "./evidence/stall.ts";
 import { senderHistories, type SenderHistory } from "./evidence/sender-history.ts";
 import { symptomOf, type Symptom } from "./evidence/symptom.ts";
 import { lifeByTime, lifeFor } from "./evidence/whereabouts.ts";
@@ -23,6 +24,8 @@ export interface Attribution {
   readonly recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[]>;
   /** Lost requests after the warm-up, in the order in which they failed. */
   readonly lost: readonly Attributed[];
+  /** Requests after the warm-up that failed, and that a stall of the load generator sent late: nothing follows from them. */
+  readonly stalled: readonly RequestRecord[];
 }
 
 /** Joins every lost request of a recording with the timeline of its pod and its sender. */
@@ -40,6 +43,7 @@ export function attribute(recording: RunRecording): Attribution {
   }
   const run = runFacts(lives, recordsOf);
   const lost: Attributed[] = [];
+  const stalled: RequestRecord[] = [];
   for (const record of recording.records) {
     const symptom = symptomOf(record);
     if (record.intended < recording.countedFrom || symptom === undefined || symptom === "not-sent") continue;
@@ -51,9 +55,10 @@ export function attribute(recording: RunRecording): Attribution {
       run,
       ...whereabouts(record, symptom, lives, livesOf, sender),
     };
-    lost.push({ record, life: evidence.life, lost: lostRequest(evidence) });
+    if (mayBeOfStall(evidence)) stalled.push(record);
+    else lost.push({ record, life: evidence.life, lost: lostRequest(evidence) });
   }
-  return { lives, senders, recordsOf, lost: lost.sort((a, b) => a.lost.at - b.lost.at) };
+  return { lives, senders, recordsOf, stalled, lost: lost.sort((a, b) => a.lost.at - b.lost.at) };
 }
 
 function whereabouts(

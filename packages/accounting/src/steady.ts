@@ -1,5 +1,6 @@
 import type { RequestRecord } from "./model/request.ts";
 import type { RunRecording } from "./model/results.ts";
+import type { Cause } from "./causes/cause.ts";
 import type { Attributed, Attribution } from "./attribution.ts";
 import { failedAt, setOut } from "./evidence/evidence.ts";
 import type { PodLife } from "./evidence/pod-life.ts";
@@ -40,7 +41,7 @@ export function withoutSteady(recording: RunRecording, attribution: Attribution)
     const counts = failed.get(kindOfFailure(record));
     const of = all.get(record.kind);
     if (!counts || !of) return one;
-    const judged = judge(span, counts, of);
+    const judged = judge(span, one.lost.cause, counts, of);
     return judged === undefined ? one : { ...one, lost: { ...one.lost, ...judgedLoss(one, judged) } };
   });
 }
@@ -50,13 +51,19 @@ type Judged =
   /** What is to be added to the sentence. */
   | { readonly steady: false; readonly words: string };
 
-function judge(span: Span, failed: Counts, of: Counts): Judged | undefined {
+function judge(span: Span, cause: Cause, failed: Counts, of: Counts): Judged | undefined {
   const share = (...which: Span[]): Share => ({
     failed: which.reduce((sum, one) => sum + failed[one], 0),
     of: which.reduce((sum, one) => sum + of[one], 0),
   });
   const before = share("before");
-  if (before.failed < enough) return span === "calm" ? { steady: false, words: tooFew(before) } : undefined;
+  if (before.failed < enough) {
+    // Where something else explains it, a doubt needs a reason.
+    const isDoubtful = span === "calm" && (cause === "unknown" || before.failed > 0);
+    return isDoubtful ? { steady: false, words: tooFew(before) } : undefined;
+  }
+  // A warm-up in which the program itself was still warming up is no measure.
+  if (exceeds(before, share("calm")) || exceeds(before, share("calm", "touched"))) return undefined;
   const isCalmSteady = !exceeds(share("calm"), before);
   const measure = isCalmSteady ? share("before", "calm") : before;
   const isSteady = span === "touched" ? !exceeds(share("touched"), measure) : isCalmSteady;

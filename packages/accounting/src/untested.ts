@@ -5,7 +5,7 @@ import { failedAt, setOut } from "./evidence/evidence.ts";
 import { lastExit, stoppedAccepting, type PodLife } from "./evidence/pod-life.ts";
 import { choiceAt, type SenderHistory } from "./evidence/sender-history.ts";
 import { ascending, countBelow } from "./statistics.ts";
-import { failedLate, symptomOf } from "./evidence/symptom.ts";
+import { symptomOf } from "./evidence/symptom.ts";
 import { tolerance } from "./evidence/tolerance.ts";
 
 /** Load this long before the pod stopped, or after it was gone, still counts as load through its end. Milliseconds. */
@@ -17,12 +17,11 @@ const around = 1_000;
  */
 export function untestedReasons(
   { records }: RunRecording,
-  { senders, recordsOf }: Attribution,
+  { senders, recordsOf, stalled }: Attribution,
 ): (life: PodLife) => string | undefined {
   const own = records.filter(({ elsewhere }) => !elsewhere);
   const moments = momentsBySender(own);
   const naming = namingSenders(own);
-  const late = records.filter(failedLate);
   return (life) => {
     const deletedAt = life.deleted!.at;
     const stop = stoppedAccepting(life)?.at;
@@ -39,7 +38,7 @@ export function untestedReasons(
         ? "the answers name pods that are not the target's"
         : "no request was sent while it ended";
     const isHis = (pod: string | undefined): boolean => pod === undefined || pod === life.pod;
-    if (late.some((one) => isHis(one.pod) && failedAt(one) >= deletedAt && setOut(one) <= end + around))
+    if (stalled.some((one) => isHis(one.pod) && failedAt(one) >= deletedAt && setOut(one) <= end + around))
       return "the load generator stalled while it ended";
     const named = loading.every(([sender]) => naming.has(sender));
     return named && !recordsOf.has(life) ? "no request went to it" : undefined;

@@ -62,7 +62,9 @@ test("failures that come with the termination are never taken for steady ones", 
   const since: Fails = (at, _pod, chance) => at > 10_000 && chance < 0.02;
   const ending: Fails = (at, pod, chance) => pod === "web-1" && at > 10_000 && chance < 0.5;
   const overload: Fails = (at, pod, chance) => pod === "web-2" && at > 10_000 && at < 12_000 && chance < 0.3;
-  for (const [name, fails] of Object.entries({ since, ending, overload }))
+  // A program without a readiness probe answers so while it starts: in the warm-up, and in each new pod.
+  const starting: Fails = (at, pod) => at < 3_500 || (pod === "web-3" && at < 11_000);
+  for (const [name, fails] of Object.entries({ since, ending, overload, starting }))
     for (let seed = 0; seed < 10; seed++)
       for (const known of [true, false]) {
         const result = run(seed, fails, { known });

@@ -11,6 +11,7 @@ import {
   recording,
   refused,
   request,
+  reset,
   senderEvents,
   traffic,
 } from "./accounting-recording.ts";
@@ -160,7 +161,8 @@ test("a pod that never became ready was never in service: its end is untested, a
 });
 
 test("what the generator sent late by its own stall, and failed, is neither lost nor a pass", () => {
-  const late = refused(10_100, { late: 181 });
+  // Meant for a moment at which the pod still listened.
+  const late = refused(9_919, { late: 181, finished: 10_101 });
   const result = resultOf({ records: [...before, ...after, late] });
   assert.deepEqual([result.lost, result.notSent, result.notSentBecause], [0, 1, { STALLED: 1 }]);
   assert.match(result.each[0]?.untested ?? "", /the load generator stalled/);
@@ -173,6 +175,9 @@ test("what the generator sent late by its own stall, and failed, is neither lost
   const both = resultOf({ records: [...before, ...after, late, refused(10_200)] });
   assert.deepEqual([both.lost, both.lostByCause], [1, { C1: 1 }]);
   assert.equal(verdictOf(both), "loses");
+  // So is one that would have found the listener closed on time, or that was under way for longer than it was late.
+  const anyway = [refused(10_200, { late: 150 }), reset(9_500, { late: 150, finished: 10_021 })];
+  assert.equal(resultOf({ records: [...before, ...after, ...anyway] }).lost, 2);
   // Answered late is answered, and the delay is not the app's.
   const answered = resultOf({
     records: [...before, ...after, { ...late, outcome: "ok", late: 1_500, finished: 12_000 }],

@@ -197,6 +197,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     const { code, out, err } = await lab.ended;
     assert.equal(code, 130, err);
     assert.match(out, /nothing/);
+    assert.match(err, /ending: what was measured is kept; once more ends at once/);
     assert.match(err, /1 of 2 remedies measured/);
     assert.match(out, /close was not finished: interrupted; what came later is not counted/);
     const { remedies } = parseResults(readFileSync(file, "utf8"), file);

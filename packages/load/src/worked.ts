@@ -3,6 +3,7 @@ import { lastWords } from "./answer.ts";
 import { LoadError } from "./errors.ts";
 import type { Trial } from "./generator/trials.ts";
 import type { LoadPlan } from "./plan.ts";
+import { tokenPlace } from "./request-form.ts";
 
 /** A trial with its sender's name. */
 export type Tried = Omit<Trial, "sender"> & { readonly sender: string };
@@ -95,7 +96,8 @@ function remedyFor(words: string, { protocol, request: { message, answer } }: Se
   const meant = `--expect-status ${status} if that is meant`;
   if (protocol === "ws" && words === "no answer in time")
     return answer === undefined
-      ? `the server must answer "${message}" with a message that contains its token; --message and --answer say what it understands`
+      ? `the server must answer ${message === tokenPlace ? "each message with one that has its text, as an echo does" : `"${message}" with a message that has its ${tokenPlace}`}; ` +
+          "--message and --answer say what it understands"
       : `no message of the server contained "${answer}" (--answer)`;
   if (words.includes("instead of a WebSocket"))
     return "check the path, and --header, such as a cookie or a token";

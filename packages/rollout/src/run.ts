@@ -187,7 +187,12 @@ class Run {
   async #stopLoad({ pods }: Observation, from: number, to: number): Promise<LoadSeen> {
     if (!this.#load) return noLoad;
     const epoch = this.#clock.fromEpoch(0);
-    return this.#load.stop({ podAt: (address, at) => pods.podAt(address, at - epoch), from, to });
+    return this.#load.stop({
+      podAt: (address, at) => pods.podAt(address, at - epoch),
+      from,
+      to,
+      abandon: this.#hooks.signal.aborted,
+    });
   }
 
   async #roll(observation: Observation, completion: Completion): Promise<RolloutOutcome> {

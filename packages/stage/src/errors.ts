@@ -7,7 +7,8 @@ export const stageErrors = {
     "run as root, allow unprivileged user namespaces, or use `lameduck lab --network loopback`",
   LAMEDUCK_ALLOW_UNKNOWN_HOST: "give an address, or a name that this machine can look up",
   LAMEDUCK_NETWORK_FAILED: "run as root, or use `lameduck lab --network loopback`",
-  LAMEDUCK_POD_CRASHED: "run the command without the lab, and see why it ends",
+  LAMEDUCK_POD_CRASHED:
+    "run the command without the lab, and see why it ends; --env NAME=VALUE sets a variable that it needs",
   LAMEDUCK_POD_NEVER_READY: "check --port and the readiness probe",
   LAMEDUCK_LOOPBACK_ONLY:
     'listen on every address, such as listen(port, "0.0.0.0") or, in Fastify, listen({ port, host: "0.0.0.0" }): senders come from outside the pod',

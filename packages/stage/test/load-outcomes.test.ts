@@ -111,6 +111,21 @@ describe("outcomes", { concurrency: 2 }, () => {
     assert.deepEqual(outcomes(await load(t, port, { meantStatuses: [503] })), { ok: 30 });
   });
 
+  test(
+    "whoever has had enough does not wait for requests that nobody answers",
+    { timeout: 60_000 },
+    async (t) => {
+      const { port } = await serve(t, () => undefined);
+      const { fleet, clock, event } = await rig(t, { load: { rate: 200, timeout: "10m" } });
+      fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, clock.now());
+      await event((seen) => seen.type === "filled");
+      await fleet.begin();
+      await until(() => fleet.progress().inFlight > 20, "requests under way");
+      const { records } = await fleet.stop(true);
+      assert.deepEqual(records, []);
+    },
+  );
+
   test("a complete answer with another body is a wrong one", async (t) => {
     const { port } = await serve(t, answerOk);
     assert.deepEqual(outcomes(await load(t, port, { expect: { quick: { text: "ko\n" } } })), {

@@ -35,13 +35,8 @@ const unreachables = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Sent late by a stall of the generator, and failed: a sender on time might have chosen another pod, or another connection. */
-export function failedLate({ outcome, late }: RequestRecord): boolean {
-  return late !== undefined && outcome !== "ok" && outcome !== "not-sent";
-}
-
 export function symptomOf(record: RequestRecord): Symptom | undefined {
-  if (ownErrors.has(record.error ?? "") || failedLate(record)) return "not-sent";
+  if (ownErrors.has(record.error ?? "")) return "not-sent";
   switch (record.outcome) {
     case "ok":
       return undefined;

@@ -9,7 +9,7 @@ export function advice(remedies: readonly RemedyResult[]): string {
   if (!best) {
     if (remedies.every((one) => one.terminations === 0)) return "No pod was terminated: nothing is proved.";
     return remedies.every((one) => testedOf(one) === 0)
-      ? "No termination had load through it: nothing is proved."
+      ? "No termination was tested: nothing is proved."
       : `Each remedy lost requests, or did not stop within its grace period.${lostAtTheStartOnly(remedies)}`;
   }
   const bound = best.lostPerTermination.high;

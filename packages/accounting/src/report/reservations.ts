@@ -77,6 +77,6 @@ export function untestedBecause({ each }: RemedyResult): string {
 function reasons({ notSentBecause }: RemedyResult): string {
   return Object.entries(notSentBecause)
     .filter(([reason]) => reason !== "STALLED")
-    .map(([reason, times]) => `${whole(times)} ${reason}`)
+    .map(([reason, times]) => `${whole(times)} ${reason === "LATE" ? "too late" : reason}`)
     .join(", ");
 }

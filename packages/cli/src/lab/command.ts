@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { enterStage, insideStage, OtherPortError } from "@lameduck/stage";
 import { say } from "../output.ts";
-import { conduct } from "./conduct.ts";
+import { conduct, isRepeatable } from "./conduct.ts";
 import { addLabOptions, type LabOptions } from "./options.ts";
 import { labSettings } from "./settings.ts";
 
@@ -41,7 +41,7 @@ async function conductWherePodsListen(argv: readonly string[], options: LabOptio
     return await conduct(await labSettings(options, argv), options);
   } catch (error) {
     const [port] = error instanceof OtherPortError ? error.ports : [];
-    if (port === undefined || options.port !== undefined || options.file !== undefined) throw error;
+    if (port === undefined || !isRepeatable(options)) throw error;
     say(`the program listens on port ${port}: going there`);
     const found = { ...options, port };
     return conduct(await labSettings(found, argv), found);

@@ -1,5 +1,5 @@
 import { buildResults, count, skippedRemedy, type RemedyResult } from "@lameduck/accounting";
-import { runLab, type LabHooks, type LabProgress, type LabSettings } from "@lameduck/stage";
+import { OtherPortError, runLab, type LabHooks, type LabProgress, type LabSettings } from "@lameduck/stage";
 import { exitCodeOfResults } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
 import { isStdoutFree, publishResults } from "../outputs.ts";
@@ -26,6 +26,8 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     for await (const result of runLab(settings, hooks)) measured.push(result);
   } catch (error) {
     failure = error;
+    // Where it listens instead, the lab goes there: nothing has failed.
+    if (error instanceof OtherPortError && isRepeatable(options)) throw error;
     const how = interrupt.signal.aborted ? "interrupted" : "failed";
     const whole = measured.filter(({ interrupted: why }) => why === undefined).length;
     progress.say(`${how}; ${whole} of ${settings.remedies.length} remedies measured`);
@@ -56,6 +58,11 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
   if (interrupt.signal.aborted) return interrupt.exitCode;
   if (failure !== undefined) throw failure;
   return exitCodeOfResults(measured, options);
+}
+
+/** Nothing says on which port the program listens but the program itself. */
+export function isRepeatable({ port, file }: LabOptions): boolean {
+  return port === undefined && file === undefined;
 }
 
 function introduce({ workload, senders, load, propagation, remedies }: LabSettings, progress: Progress) {

@@ -24,6 +24,8 @@ export interface LoadEnd {
   /** What was watched, on the run's clock. */
   readonly from: number;
   readonly to: number;
+  /** Without waiting for requests that nobody has answered yet: somebody has had enough. */
+  readonly abandon?: boolean;
 }
 
 /** Anything that sends requests through routes during the rollout, or knows what others sent: generators here, a Job, a load tool's file. */

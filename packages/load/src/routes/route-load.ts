@@ -8,7 +8,7 @@ import { readRecords, type RecordChunk } from "../generator/records.ts";
 import type { RunClock, RequestRecord } from "@lameduck/accounting";
 import { messageOf } from "@lameduck/drain/common";
 import { Child, generatorProgram } from "../generator/child.ts";
-import type { LoadCounts, LoadSeen, LoadSource } from "./load-source.ts";
+import type { LoadCounts, LoadEnd, LoadSeen, LoadSource } from "./load-source.ts";
 import { judgeRoutes, routePlan, senderOf } from "./plan.ts";
 import type { OpenRoute } from "./route.ts";
 
@@ -81,12 +81,12 @@ export class RouteLoad implements LoadSource {
   }
 
   /** Requests that a generator had not reported when it died are missing; all others are kept. */
-  async stop(): Promise<LoadSeen> {
+  async stop({ abandon = false }: Pick<LoadEnd, "abandon"> = {}): Promise<LoadSeen> {
     const notes: string[] = [];
     let missing = 0;
     const seen = await Promise.all(
       this.#generators.map(async (generator) => {
-        const problem = await generator.stop();
+        const problem = await generator.stop(abandon);
         const { records, progress } = generator;
         if (problem === undefined) return records;
         missing += Math.max(0, progress.due - records.length);
@@ -162,9 +162,9 @@ class GeneratorProcess {
   }
 
   /** @returns why it did not come to its end in order. */
-  async stop(): Promise<string | undefined> {
+  async stop(abandon: boolean): Promise<string | undefined> {
     const late = delay(this.#timeout, `it did not end within ${this.#timeout / 1_000} s`, { ref: false });
-    this.#child.send({ type: "stop" });
+    this.#child.send({ type: "stop", abandon });
     const problem = await Promise.race([this.#done.promise, this.failed.catch(messageOf), late]);
     await this.close();
     return problem;
