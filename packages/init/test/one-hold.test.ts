@@ -177,6 +177,23 @@ describe("one of them holds", { skip, concurrency: 3 }, () => {
     });
 });
 
+test("programs side by side hold each for itself", { skip }, async () => {
+  const witness = (port: string): string => `${initProgram()} -- ${nativeProgram("witness")} deaf ${port} &`;
+  const script = `${witness("80")} one=$!; ${witness("81")} two=$!; echo $one $two; wait $one; wait $two`;
+  const container = new Container(...pod, "LAMEDUCK_DELAY=1s", "LAMEDUCK_LOG=json", "sh", "-c", script);
+  await container.main.until(() => container.main.lines.length === 3, "both run");
+  const [pids = ""] = container.main.lines.filter((line) => line !== "ready");
+  const ended = (): number =>
+    container.log.lines.filter((line) => line.includes('"event":"hold-ended"')).length;
+  const [one = "", two = ""] = pids.split(" ");
+  await container.exec("kill", "-TERM", one).ended;
+  await container.log.until(() => ended() === 1);
+  await container.exec("kill", "-TERM", two).ended;
+  await container.main.ended;
+  await container.log.until(() => container.log.lines.length >= 4, "both have said what they do");
+  assert.equal(ended(), 2, container.log.lines.join("\n"));
+});
+
 test(
   "an image's STOPSIGNAL that nobody named is passed on, and a line says what to set; others' signals are not spoken of",
   { skip },

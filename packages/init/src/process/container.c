@@ -46,6 +46,15 @@ bool is_alive(const struct main_process *process)
 	return read_stat(process->pid, FIELD_STARTED, &started) && started == process->started;
 }
 
+bool is_above_us(pid_t pid)
+{
+	uint64_t at = (uint64_t)getpid();
+	while (at > 0 && at != (uint64_t)pid)
+		if (!read_stat((pid_t)at, FIELD_PARENT, &at))
+			return false;
+	return at > 0;
+}
+
 static bool in_cgroup(pid_t pid, const char *cgroup)
 {
 	char text[4096];

@@ -18,6 +18,9 @@ struct main_process process_of(pid_t pid);
 /* And is no other that has its number now. */
 bool is_alive(const struct main_process *process);
 
+/* Whether it is this process, its parent, or one further up. */
+bool is_above_us(pid_t pid);
+
 /* PID 1, unless the pod shares one process namespace: then the oldest process in our cgroup that was started from outside. */
 struct main_process find_main_process(void);
 

@@ -139,7 +139,8 @@ bool held_before(struct holder *found, double grace, double now)
 	bool any = false;
 	for (size_t i = 0; i < count; i++) {
 		const struct holder *holder = &holders[i];
-		bool counts = holder->pid != getpid() && strcmp(holder->program, "library") != 0 && holder->began > 0 && holder->began <= now && now - holder->began < grace;
+		bool before_us = holder->pid != getpid() && strcmp(holder->program, "library") != 0 && is_above_us(holder->with.pid);
+		bool counts = before_us && holder->began > 0 && holder->began <= now && now - holder->began < grace;
 		if (!counts || (any && found->began >= holder->began))
 			continue;
 		*found = *holder;

@@ -29,7 +29,7 @@ size_t holders_read(struct holder holders[MOST_HOLDERS]);
 /* Whether the process holds by itself at that signal, and its longest hold is between these, ms. */
 bool holds_itself(pid_t pid, int signal, double least, double most);
 
-/* The hold of another init or hook that ended just before `now`, or is going on, or was killed, within `grace` ms. */
+/* The hold of an init above us, or of a hook for a process above us, that ended just before `now`, or is going on, or was killed, within `grace` ms. */
 bool held_before(struct holder *found, double grace, double now);
 /* It has only just ended: then whoever comes next does not hold again. */
 bool has_just_held(const struct holder *holder, double now);

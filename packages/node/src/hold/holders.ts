@@ -99,7 +99,8 @@ export class Holder {
     const time = now();
     const counting = filesOf(folder)
       .flatMap((name) => readHolder(name) ?? [])
-      .filter(({ program, began }) => program !== "library" && began > 0 && began <= time)
+      .filter(({ program, above }) => program !== "library" && isAboveUs(above))
+      .filter(({ began }) => began > 0 && began <= time)
       .filter(({ began }) => time - began < grace);
     const latest = counting.sort((one, other) => other.began - one.began)[0];
     if (!latest)
@@ -193,7 +194,9 @@ function isWritable(path: string): boolean {
   }
 }
 
-function readHolder(name: string): { program: string; began: number; ended: number } | undefined {
+function readHolder(
+  name: string,
+): { program: string; above: number; began: number; ended: number } | undefined {
   const path = join(folder, name);
   try {
     const file = lstatSync(path);
@@ -203,7 +206,7 @@ function readHolder(name: string): { program: string; began: number; ended: numb
       .split(" ");
     if (version !== "1" || !isTrusted(file, Number(pid)) || startedOf(Number(pid)) !== started)
       return undefined;
-    return { program, began: Number(began), ended: Number(ended) };
+    return { program, above: Number(pid), began: Number(began), ended: Number(ended) };
   } catch {
     return undefined;
   }
@@ -215,8 +218,19 @@ function isTrusted(file: Stats, pid: number): boolean {
   return file.isFile() && uids.includes(file.uid);
 }
 
+/** Whether it is this process, its parent, or one further up: the hold was before its signal, too. */
+function isAboveUs(pid: number): boolean {
+  for (let at = process.pid; at > 0; at = Number(statOf(at)[1])) if (at === pid) return true;
+  return false;
+}
+
 /** The ticks at which a process began, which distinguish it from a later one of its number. @throws where there is none. */
 function startedOf(pid: number): string | undefined {
+  return statOf(pid)[19];
+}
+
+/** The fields behind the name, which may contain anything. @throws where there is no such process. */
+function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
