@@ -55,6 +55,13 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
           message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at SIGTERM ${software.name} ${term}`,
           answers: ["--kubernetes 1.37", remedy],
         };
+      else if (container.hook?.runsFile)
+        yield {
+          ...base,
+          severity: "unknown",
+          message: `whether the script that the hook runs stops ${software.name} gracefully: at ${stop?.signal ?? "SIGTERM"} it ${term}`,
+          answers: ['annotation lameduck.dev/ignore-term-not-graceful: "it does"', remedy],
+        };
       else if (stop === undefined && software.graceful !== undefined)
         yield {
           ...base,
