@@ -113,8 +113,8 @@ function* lostSignals({ hook, isPidShared, name, field }: Container): Iterable<R
   };
 }
 
-function termOf({ term, asPidOne, programs }: Software, { argv }: Container): string {
-  const isPidOne = argv !== undefined && programs.includes(programOf(argv[0]));
+function termOf({ term, asPidOne, programs }: Software, { argv, isPidShared }: Container): string {
+  const isPidOne = argv !== undefined && !isPidShared && programs.includes(programOf(argv[0]));
   return asPidOne && isPidOne && !argv.some((word) => asPidOne.unless.test(word)) ? asPidOne.term : term;
 }
 
