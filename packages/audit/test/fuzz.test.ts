@@ -41,7 +41,7 @@ describe("whatever is given", () => {
   test("of any object: never an exception, and every format", () => {
     const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.double());
     const keys = fc.constantFrom(
-      ..."spec template metadata labels annotations name containers initContainers image command args env value ports containerPort lifecycle preStop exec sleep seconds httpGet livenessProbe readinessProbe startupProbe terminationGracePeriodSeconds replicas strategy rollingUpdate maxSurge maxUnavailable selector matchLabels matchExpressions scaleTargetRef rules backend nodeSelector tolerations affinity minAvailable items restartPolicy type clusterIP publishNotReadyAddresses externalTrafficPolicy periodSeconds failureThreshold lameduck.dev/drain".split(
+      ..."spec template metadata labels annotations name data envFrom configMapRef valueFrom configMapKeyRef secretKeyRef key prefix shareProcessNamespace proxy.istio.io/config containers initContainers image command args env value ports containerPort lifecycle preStop exec sleep seconds httpGet livenessProbe readinessProbe startupProbe terminationGracePeriodSeconds replicas strategy rollingUpdate maxSurge maxUnavailable selector matchLabels matchExpressions scaleTargetRef rules backend nodeSelector tolerations affinity minAvailable items restartPolicy type clusterIP publishNotReadyAddresses externalTrafficPolicy periodSeconds failureThreshold lameduck.dev/drain".split(
         " ",
       ),
     );
@@ -65,6 +65,7 @@ describe("whatever is given", () => {
       "HorizontalPodAutoscaler",
       "PodDisruptionBudget",
       "Namespace",
+      "ConfigMap",
       "ClusterPolicy",
       "HTTPRoute",
       "List",

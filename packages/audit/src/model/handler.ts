@@ -1,7 +1,7 @@
 import type { Field } from "@lameduck/manifests";
 import { fromField, type Amount } from "./amount.ts";
 import { everyCommand } from "./shell/every-command.ts";
-import { programOf } from "./shell/commands.ts";
+import { programOf, shellCommandOf } from "./shell/commands.ts";
 import { dereferenced, type Variables } from "./shell/scope.ts";
 import { signalSent, type Sent } from "./shell/signals.ts";
 import { timeTaken } from "./shell/time.ts";
@@ -30,6 +30,8 @@ export interface Hook extends Handler {
   readonly number?: Field;
   /** Signals that its commands send. */
   readonly signals: readonly Sent[];
+  /** It runs a script that is a file: what that does is not known here. */
+  readonly runsFile: boolean;
   /** Names of the variables that it reads. */
   readonly reads: ReadonlySet<string>;
 }
@@ -63,6 +65,9 @@ export function hookOf(lifecycle: Field, variables: Variables, isPidShared: bool
   const known = {
     ...handler,
     signals: commands.flatMap((one) => signalSent(one) ?? []),
+    runsFile: commands.some(
+      (words) => shellCommandOf(words) !== undefined || /\.(?:sh|bash)$/.test(words[0] ?? ""),
+    ),
     reads: new Set([...command.join(" ").matchAll(/\$[{(]?([A-Za-z_]\w*)/g)].map(([, name = ""]) => name)),
   };
   const named = (value: number, at: Field): Amount => fromField("preStop", value, at);

@@ -56,6 +56,13 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
           message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at SIGTERM ${software.name} ${term}`,
           answers: ["--kubernetes 1.37", remedy],
         };
+      else if (container.hook?.runsFile)
+        yield {
+          ...base,
+          severity: "unknown",
+          message: `whether the script that the hook runs stops ${software.name} gracefully: at ${stop?.signal ?? "SIGTERM"} it ${term}`,
+          answers: ['annotation lameduck.dev/ignore-term-not-graceful: "it does"', remedy],
+        };
       else if (stop === undefined && software.graceful !== undefined)
         yield {
           ...base,
@@ -107,8 +114,8 @@ function* lostSignals({ hook, isPidShared, name, field }: Container): Iterable<R
   };
 }
 
-function termOf({ term, asPidOne, programs }: Software, { argv }: Container): string {
-  const isPidOne = argv !== undefined && programs.includes(programOf(argv[0]));
+function termOf({ term, asPidOne, programs }: Software, { argv, isPidShared }: Container): string {
+  const isPidOne = argv !== undefined && !isPidShared && programs.includes(programOf(argv[0]));
   return asPidOne && isPidOne && !argv.some((word) => asPidOne.unless.test(word)) ? asPidOne.term : term;
 }
 

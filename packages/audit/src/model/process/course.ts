@@ -104,7 +104,7 @@ export class Course {
       case "simple":
         return this.#execsOfSimple(command);
       case "group":
-        return command.isSubshell ? noExec : this.#execs(command.body);
+        return command.isSubshell ? this.#inSubshell(command.body) : this.#execs(command.body);
       case "if":
       case "case": {
         if (command.kind === "if") for (const test of command.tests) this.#execs(test);
@@ -124,6 +124,14 @@ export class Course {
       case "test":
         return noExec;
     }
+  }
+
+  /** What `exec` starts there takes the place of a child only, and its traps are the child's. */
+  #inSubshell(body: List): Execs {
+    const [trap, exitTrap] = [this.#trap, this.#exitTrap];
+    this.#inBranch(() => this.#execs(body));
+    [this.#trap, this.#exitTrap] = [trap, exitTrap];
+    return noExec;
   }
 
   #execsOfSimple(command: Simple): Execs {
@@ -169,12 +177,11 @@ export class Course {
     if (pipeline.commands.length > 1) return this.#pipe(pipeline);
     const isLast = index === list.length - 1 && at === pipelines.length - 1;
     const [command] = pipeline.commands as readonly [Command];
-    const isBehindBackground = !chain.startsLine && list[index - 1]?.isBackground === true;
+    // bash looks at the last two commands of a line, whatever joins them, and at no others.
+    const isInLine = !chain.startsLine && index > 0;
+    const isNested = isInLine && (pipelines.length > 1 || list[index - 1]?.isBackground === true);
     const givesWay = (shell: Shell): boolean =>
-      !mustStay &&
-      isLast &&
-      !pipeline.isPrefixed &&
-      this.#givesWay(shell, command, isTop, isBehindBackground);
+      !mustStay && isLast && !pipeline.isPrefixed && this.#givesWay(shell, command, isTop, isNested);
     this.#wouldInBash = givesWay("bash");
     return this.#lastOf(command, !givesWay(this.#options.shell));
   }
@@ -204,7 +211,7 @@ export class Course {
   }
 
   /** Measured: bash 5.1 to 5.3, busybox 1.30 to 1.38, dash 0.5.11 and 0.5.12, zsh 5.9, mksh 59. */
-  #givesWay(shell: Shell, command: Command, isTop: boolean, isBehindBackground: boolean): boolean {
+  #givesWay(shell: Shell, command: Command, isTop: boolean, isNested: boolean): boolean {
     const { trailing } = this.#script;
     if (this.#hasTrap) return false;
     switch (shell) {
@@ -213,7 +220,7 @@ export class Course {
           isTop &&
           command.kind === "simple" &&
           !command.isRedirected &&
-          !isBehindBackground &&
+          !isNested &&
           /^[ \t;]*(?:#[^\n]*)?\n?$/.test(trailing)
         );
       case "ash":
@@ -263,12 +270,8 @@ export class Course {
 
   #pipe({ commands }: Pipeline): Served {
     const first = commands.find((one) => !this.#isSmallCommand(one));
-    const argv =
-      first?.kind === "simple"
-        ? this.#options.served(programIn(argumentsOf(first, this.#scope), true)).argv
-        : [];
     return {
-      argv,
+      argv: first === undefined ? [] : this.#servedAsChild(first).argv,
       pidOne: this.#between(
         `the shell waits for its pipeline, and ${this.#hasNoHandler}`,
         "certain",
@@ -338,19 +341,31 @@ export class Course {
     return { argv: [], pidOne: this.#between("its script cannot be read here", "unknown") };
   }
 
-  #startsInBackground({ pipelines }: Chain): void {
-    const command = pipelines.at(-1)?.commands[0];
-    if (command === undefined || this.#isSmallCommand(command)) return;
-    this.#background =
-      command.kind === "simple" ? this.#options.served(argumentsOf(command, this.#scope)) : { argv: [] };
+  #startsInBackground(chain: Chain): void {
+    const command = this.#mainOf(chain);
+    if (command !== undefined) this.#background = this.#servedAsChild(command);
   }
 
   /** A program that has put itself into the background, before a command that only waits. */
   #daemonBefore(list: List): Served | undefined {
     const chain = list.findLast((one) => !this.#isSmall(one));
-    const command = chain?.pipelines.at(-1)?.commands[0];
-    if (command?.kind !== "simple") return undefined;
-    return this.#options.served(argumentsOf(command, this.#scope));
+    const command = chain && this.#mainOf(chain);
+    return command?.kind === "simple" ? this.#servedAsChild(command) : undefined;
+  }
+
+  /** The command of a chain that is no small one; of several the last, of a pipe the first. */
+  #mainOf({ pipelines }: Chain): Command | undefined {
+    return pipelines
+      .flatMap(({ commands }) => commands.find((one) => !this.#isSmallCommand(one)) ?? [])
+      .at(-1);
+  }
+
+  /** What a child of the shell serves. */
+  #servedAsChild(command: Command): Served {
+    this.#subshells += 1;
+    const served = this.#lastOf(command, true);
+    this.#subshells -= 1;
+    return { argv: served?.argv ?? [] };
   }
 
   #isSmall({ pipelines }: Chain): boolean {
@@ -371,7 +386,7 @@ export class Course {
   }
 
   #isIdle(chain: Chain): boolean {
-    const command = chain.pipelines.at(-1)?.commands[0];
+    const command = this.#mainOf(chain);
     if (command?.kind === "loop") return command.body.every((one) => this.#isSmall(one) || this.#isIdle(one));
     if (command?.kind !== "simple") return false;
     return idle.has(argumentsOf(command, this.#scope)[0] ?? "");

@@ -132,6 +132,7 @@ class Reader extends Words {
 
   loop(word: string): Command {
     let test: List = [];
+    const items: Word[] = [];
     if (word === "while" || word === "until") test = this.list();
     else {
       this.blanks();
@@ -140,15 +141,17 @@ class Reader extends Words {
       this.separators();
       if (this.peekWord() === "in") {
         this.at += 2;
-        for (this.blanks(); !this.isAtEnd && !/[\n;]/.test(this.char); this.blanks()) this.word();
+        for (this.blanks(); !this.isAtEnd && !/[\n;]/.test(this.char); this.blanks()) items.push(this.word());
       }
       if (this.next(";")) this.at += 1;
       this.separators();
     }
     this.expectWord("do");
+    const start = this.at;
     const body = this.list();
     this.expectWord("done");
-    return { kind: "loop", test, body };
+    const isWhole = !/\b(?:break|continue|exit|return)\b/.test(this.text.slice(start, this.at));
+    return { kind: "loop", test, body, times: isWhole && word === "for" ? countOf(items) : undefined };
   }
 
   cases(): Command {
@@ -276,6 +279,20 @@ const compounds: Readonly<
     "[[": "conditional",
   } as const,
 );
+
+/** How many words a `for` goes through; undefined where only the shell knows, as of `{1..9}`, which dash does not expand. */
+function countOf(items: readonly Word[]): number | undefined {
+  let count = 0;
+  for (const [piece, ...more] of items) {
+    if (piece === undefined || more.length > 0) return undefined;
+    const seq = piece.kind === "opaque" ? /^\s*seq\s+(?:(\d{1,6})\s+)?(\d{1,6})\s*$/.exec(piece.text) : null;
+    const [, from = "1", to] = seq ?? [];
+    if (to !== undefined) count += Math.max(0, Number(to) - Number(from) + 1);
+    else if (piece.kind === "text" && !/[*?[{]/.test(piece.text)) count += 1;
+    else return undefined;
+  }
+  return count > 0 ? count : undefined;
+}
 
 /** The value of an assignment: its name and `=` are plain text. */
 function withoutStart(word: Word, length: number): Word {

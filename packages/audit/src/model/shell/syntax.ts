@@ -30,7 +30,13 @@ export type Command =
       readonly isTotal: boolean;
     }
   | { readonly kind: "case"; readonly bodies: readonly List[]; readonly isTotal: boolean }
-  | { readonly kind: "loop"; readonly test: List; readonly body: List }
+  | {
+      readonly kind: "loop";
+      readonly test: List;
+      readonly body: List;
+      /** How often it runs, where a `for` says it and nothing breaks it off. */
+      readonly times?: number | undefined;
+    }
   | { readonly kind: "function"; readonly name: string; readonly body: Command }
   /** `[[ ... ]]` and `(( ... ))` */
   | { readonly kind: "test" };

@@ -109,8 +109,7 @@ class Clock {
         this.#oneOf(command.isTotal ? command.bodies : [...command.bodies, []]);
         break;
       case "loop":
-        this.#oneOf([command.body, []]);
-        this.isExact = false;
+        this.#loop(command.body, command.times);
         break;
       case "function":
       case "test":
@@ -128,6 +127,17 @@ class Clock {
     this.least += least;
     this.isExact &&= isExact;
     if (ending.has(argv[0]!) || (words[0] === "exec" && argv.length > 0)) this.#isOver = true;
+  }
+
+  #loop(body: List, times: number | undefined): void {
+    const before = this.least;
+    if (times === undefined) {
+      this.#oneOf([body, []]);
+      this.isExact = false;
+    } else {
+      this.#oneOf([body]);
+      this.least = before + (this.least - before) * times;
+    }
   }
 
   /** The shortest of the branches; a stop in one of them may be the one. */
