@@ -4,7 +4,7 @@
  */
 import { createServer } from "node:http";
 
-const { IDIOM_MODE: mode, IDIOM_PACKAGE: built, IDIOM_ORDER: order } = process.env;
+const { IDIOM_MODE: mode, IDIOM_PACKAGE: built, IDIOM_ORDER: order, IDIOM_HOOK: hook } = process.env;
 const ours = mode === "code" ? await import(`${built}/index.js`) : undefined;
 let duck;
 
@@ -22,7 +22,7 @@ export const ready = (port) => say(port === undefined ? "READY" : `PORT=${port}`
 export function attach(...servers) {
   if (!ours) return undefined;
   const own = ours.lameduck(servers);
-  own.hook("closed", "pool", () => say("HOOK closed"));
+  if (hook !== "none") own.hook("closed", "pool", () => say("HOOK closed"));
   duck ??= own;
   return own;
 }

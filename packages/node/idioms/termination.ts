@@ -133,7 +133,8 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
   const latest = performance.now() + longestStartMs;
   const hasEnded = (): boolean => ended !== undefined;
   while (!start.test(stdout) && !hasEnded() && performance.now() < latest) await sleep(10);
-  const isStarted = start.test(stdout);
+  // What ends by itself has nothing to say before.
+  const isStarted = start.test(stdout) || (idiom.client === "none" && idiom.signal === "none");
   const port = Number(start.exec(stdout)?.[1] ?? 0);
   const talk = isStarted
     ? clients[idiom.client]({
@@ -163,7 +164,7 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
   signalled.resolve();
   const sigkill = setTimeout(
     () => {
-      ended ??= { exit: isStarted ? "killed" : "no start", at: performance.now() };
+      ended ??= { exit: "killed", at: performance.now() };
       killAll(group);
     },
     isStarted ? (idiom.signal === "none" ? longestStartMs : graceMs) : 0,
@@ -187,7 +188,7 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
       .map((line) => line.trim())
       .filter((line) => line !== "" && !line.includes('{"lameduck"'));
   return {
-    exit,
+    exit: isStarted ? exit : "no start",
     afterMs: Math.round(at - signalledAt),
     lastAnswerMs: Math.round(lastAnswerAt - signalledAt),
     answers,

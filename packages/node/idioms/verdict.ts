@@ -12,7 +12,9 @@ const hookLine = "HOOK closed";
 const varying = /\d+(?:\.\d+)*/g;
 const comparable = (idiom: Idiom, lines: readonly string[]): string[] =>
   lines
-    .filter((line) => line !== hookLine && line !== idiom.gives && !(idiom.ignores?.test(line) ?? false))
+    .filter(
+      (line) => !line.includes(hookLine) && line !== idiom.gives && !(idiom.ignores?.test(line) ?? false),
+    )
     .map((line) => line.replaceAll(varying, "N"));
 
 /** What of `wanted` is not in `found`, each as often as it is missing. */
@@ -37,7 +39,7 @@ function isExitAsGood(idiom: Idiom, without: Outcome, withIt: Outcome): boolean 
 
 function hookWasNamed(outcome: Outcome): boolean {
   return (
-    outcome.lines.includes(hookLine) ||
+    outcome.lines.some((line) => line.includes(hookLine)) ||
     outcome.events.some((event) => JSON.stringify(event).includes('"pool"'))
   );
 }
@@ -51,7 +53,9 @@ function holdEnds({ events }: Outcome): number {
 /** @returns what was less, in words; nothing where all was as good. */
 export function worse(idiom: Idiom, mode: Mode, place: Place, without: Outcome, withIt: Outcome): string[] {
   const found: string[] = [];
-  if (withIt.exit === "no start") return ["did not start: " + quoted(withIt.errors.slice(-5))];
+  if (without.exit === "no start")
+    return [`did not start without Lameduck either: ${quoted(without.errors.slice(0, 5))}`];
+  if (withIt.exit === "no start") return [`did not start: ${quoted(withIt.errors.slice(0, 5))}`];
   if (!isExitAsGood(idiom, without, withIt)) found.push(`exit ${withIt.exit} instead of ${without.exit}`);
   // A program that was ended at once, or never ended, did less than it could.
   const isCut = /^(?:SIG|killed)/.test(without.exit);
@@ -91,6 +95,8 @@ export function worse(idiom: Idiom, mode: Mode, place: Place, without: Outcome, 
     found.push(`not printed: ${JSON.stringify(idiom.gives)}`);
   if (
     mode === "code" &&
+    // The signal reached it, which some parents keep to themselves.
+    !(withIt.leavesProcess && without.leavesProcess) &&
     idiom.signal !== "none" &&
     (idiom.holds || /SIG(?:TERM|INT)/.test(idiom.signal)) &&
     !hookWasNamed(withIt)

@@ -71,6 +71,12 @@ const verdicts: [what: string, without: Partial<Outcome>, withIt: Partial<Outcom
   ["a line", {}, { lines: ["closed"] }, /not printed: "cleaned up N"/],
   ["a line twice", {}, { lines: ["closed", "closed", "cleaned up 1"] }, /more often/],
   ["a warning", {}, { errors: ["Warning"] }, /standard error/],
+  [
+    "no start, which is none of the other verdicts",
+    { exit: "no start" },
+    { exit: "no start" },
+    /without Lameduck either/,
+  ],
   ["a process left", {}, { leavesProcess: true }, /left a process/],
 ];
 for (const [what, without, withIt, expected] of verdicts)

@@ -25,7 +25,7 @@ export default {
   "ts-node-dev": {
     what: "`ts-node-dev --respawn server.ts`",
     needs: ["ts-node-dev", "typescript"],
-    command: ["ts-node-dev", "--respawn", "--transpile-only", "fixtures/typed-common.cts"],
+    command: ["ts-node-dev", "--respawn", "--transpile-only", "fixtures/common/typed.ts"],
     ignores: /ts-node-dev|INFO/,
   },
   nodemon: {

@@ -3,6 +3,7 @@ const test = (command, more = {}) => ({
   client: "none",
   signal: "none",
   holds: false,
+  env: { IDIOM_HOOK: "none" },
   command,
   ignores: /duration|Duration|Start at|Time:|\bms\b|passing|^\d+$|[\d.]+s\b|^\s*at /,
   ...more,

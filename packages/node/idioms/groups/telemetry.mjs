@@ -8,7 +8,7 @@ const closed = (server) => new Promise((resolve) => server.close(resolve));
 export default {
   "OpenTelemetry, shut down in a handler": {
     what: "`sdk.shutdown().finally(() => process.exit(0))` at SIGTERM",
-    needs: ["@opentelemetry/sdk-node", "@opentelemetry/api"],
+    needs: ["@opentelemetry/sdk-node", "@opentelemetry/sdk-trace", "@opentelemetry/api"],
     gives: "exported termination",
     program: async () => {
       const { sdk, span } = telemetry();
@@ -25,7 +25,7 @@ export default {
   },
   "OpenTelemetry, no exit": {
     what: "`sdk.shutdown()` in one handler, `server.close()` in another",
-    needs: ["@opentelemetry/sdk-node", "@opentelemetry/api"],
+    needs: ["@opentelemetry/sdk-node", "@opentelemetry/sdk-trace", "@opentelemetry/api"],
     gives: "exported termination",
     program: async () => {
       const { sdk, span } = telemetry();
@@ -40,7 +40,7 @@ export default {
   },
   "OpenTelemetry, after the close": {
     what: "closes the server first, then flushes",
-    needs: ["@opentelemetry/sdk-node", "@opentelemetry/api"],
+    needs: ["@opentelemetry/sdk-node", "@opentelemetry/sdk-trace", "@opentelemetry/api"],
     gives: "exported termination",
     program: async () => {
       const { sdk, span } = telemetry();
@@ -103,7 +103,8 @@ export default {
 };
 
 function telemetry() {
-  const { NodeSDK, tracing } = require("@opentelemetry/sdk-node");
+  const { NodeSDK } = require("@opentelemetry/sdk-node");
+  const { BatchSpanProcessor } = require("@opentelemetry/sdk-trace");
   const { trace } = require("@opentelemetry/api");
   /** Says what reaches the collector: the program's last span, and Lameduck's. */
   const exporter = {
@@ -114,7 +115,7 @@ function telemetry() {
     shutdown: async () => {},
   };
   const sdk = new NodeSDK({
-    spanProcessors: [new tracing.BatchSpanProcessor(exporter)],
+    spanProcessors: [new BatchSpanProcessor(exporter)],
     instrumentations: [],
     resourceDetectors: [],
     metricReaders: [],
