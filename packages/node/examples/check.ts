@@ -68,14 +68,15 @@ async function check(example: string): Promise<boolean> {
   await new Promise((resolve) => setTimeout(resolve, 2_500));
   stop.abort();
   await Promise.all(running);
-  const { code } = await child.exited;
+  const { code, signal } = await child.exited;
   const closed = child.event("closed");
   const failures = [...total.failures].map(([what, count]) => `${count} x ${what}`).join(", ");
   process.stdout.write(
-    `${example.padEnd(10)} sent ${total.sent}, lost ${total.failed}${failures && ` (${failures})`}, hold ${child.event("closing")?.hold} ms, ${closed?.reason}, exit ${code}\n`,
+    `${example.padEnd(10)} sent ${total.sent}, lost ${total.failed}${failures && ` (${failures})`}, hold ${child.event("closing")?.hold} ms, ${closed?.reason}, exit ${code ?? signal}\n`,
   );
-  // 143 is what Next.js makes of a SIGTERM that it has handled.
-  const isGood = total.failed === 0 && (code === 0 || code === 143) && closed?.reason === "done";
+  // Next.js makes 143 of a SIGTERM that it has handled, and Nest sends it to itself.
+  const isGood =
+    total.failed === 0 && (code === 0 || code === 143 || signal === "SIGTERM") && closed?.reason === "done";
   if (!isGood) process.stderr.write(child.stdout + child.stderr);
   return isGood;
 }

@@ -99,7 +99,7 @@ export interface ClosedEvent extends Common {
   /** What was still going on when it was cut. */
   readonly cut: { readonly requests: number; readonly connections: number };
   readonly hooks: readonly HookOutcome[];
-  /** The exit code; null when the process goes on. */
+  /** The exit code; null when the process goes on, or until the program ends it in its own way. */
   readonly exitCode: number | null;
 }
 

@@ -30,6 +30,11 @@ const endings: Record<string, readonly [end: End, printed: RegExp, env?: Record<
   "close, clean-up, exit": [7, /closed undefined\ncleaned up/],
   "sleep, then close": [0, /closed undefined/],
   "sleep, then close, outside of a pod": [0, /closed undefined/, {}],
+  "sleep, then close, beyond the cap": [
+    0,
+    /closed undefined/,
+    { ...pod, LAMEDUCK_CAP: "400ms", LAMEDUCK_GRACE_PERIOD: "8s" },
+  ],
   "a flag": [0, /job done\ncleaned up/],
   "await once": [0, /cleaned up/],
   "await once, outside of a pod": [0, /cleaned up/, {}],
@@ -48,7 +53,7 @@ const endings: Record<string, readonly [end: End, printed: RegExp, env?: Record<
 describe("a program's own shutdown", { concurrency: 3 }, () => {
   for (const [handler, [end, printed, env]] of Object.entries(endings))
     test(`${handler}: ends as without us`, async () => {
-      await using child = await start(handler.replace(/, outside of a pod$/, ""), env);
+      await using child = await start(handler.replace(/, (outside of a pod|beyond the cap)$/, ""), env);
       child.kill();
       const { code, signal } = await child.exited;
       assert.equal(code ?? signal, end, child.stderr);

@@ -23,7 +23,12 @@ export async function emptyQueue(own: readonly NetServer[], accepted: () => numb
   }
 }
 
-/** The close() of net, because those of http and http2 also end connections at once, and a request may be on its way on them. */
-export function closeListener(server: NetServer): void {
-  if (server.listening && !isClosedBeneath(server)) NetServer.prototype.close.call(server);
+/**
+ * The close() of net, because those of http and http2 also end connections at once, and a request may be on its way on them.
+ * @returns false where the program has closed it, or is to find it open.
+ */
+export function closeListener(server: NetServer): boolean {
+  if (!server.listening || isClosedBeneath(server)) return false;
+  NetServer.prototype.close.call(server);
+  return true;
 }

@@ -138,7 +138,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     }
     const cut = { requests: this.#answers.unfinished + this.#late, connections };
     // Clears the timers of http, which outlive the close() of net.
-    this.server.close();
+    if (this.isClosedByUs) this.server.close();
     return cut;
   }
 

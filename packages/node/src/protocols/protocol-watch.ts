@@ -8,6 +8,7 @@ export abstract class ProtocolWatch<S extends NetServer> {
   protected readonly context: WatchContext;
   protected holding = false;
   protected stoppedAt = Infinity;
+  protected isClosedByUs = false;
   accepted = 0;
 
   constructor(server: S, context: WatchContext) {
@@ -31,6 +32,6 @@ export abstract class ProtocolWatch<S extends NetServer> {
 
   stopListening(): void {
     this.stoppedAt = this.context.now();
-    closeListener(this.server);
+    this.isClosedByUs = closeListener(this.server);
   }
 }
