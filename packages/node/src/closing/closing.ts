@@ -16,8 +16,11 @@ const longestSpread = 5_000;
 const lastMoment = 1_250;
 /** An event stream that might end by itself gets this long at most, before it is ended in order like those without an end. */
 const longPatience = 4_000;
+/** A WebSocket client has this long to answer that it is closed: several round trips of a slow one, or of one that is near. */
+const longAnswer = 1_000;
+const shortAnswer = 500;
 /** Where nobody expects a process to last after the signal, it gets this long, and one with an end may be silent for so long. */
-const shortPatience = 750;
+const shortPatience = 500;
 
 export interface Cut {
   requests: number;
@@ -76,8 +79,9 @@ export class Closing {
         Math.max(0, left - spread - lastMoment),
       );
       // Handlers that close servers would wait for such a stream; without any the process would be gone by now.
+      const answer = holds ? longAnswer : shortAnswer;
       const silence = holds || isHandled ? undefined : shortPatience;
-      for (const watch of this.#watches) watch.endStreams({ spread, doubtful, silence });
+      for (const watch of this.#watches) watch.endStreams({ spread, doubtful, silence, answer });
       streamsEnding = true;
     });
     await this.#until(() => streamsEnding && !busy() && this.#restless(quiet) === 0, until);

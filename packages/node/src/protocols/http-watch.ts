@@ -188,7 +188,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     if (!this.#open.has(socket) || this.#upgrades.has(socket) || this.#knows(response)) return;
     const first = this.#fresh.firstRequest(socket, request);
     if (socket.writableEnded) this.#late++;
-    if (this.context.isProbe(request)) {
+    if (this.context.isProbe(request) || this.#loopback.has(request)) {
       response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
       return;
     }

@@ -263,7 +263,9 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   #betweenStreams({ streams, idleSince, turn, takesTurns }: SessionState): number {
     const latest = this.stoppedAt + longestRoundTrip * (1 + turn);
     if (streams.size > 0) return latest;
-    return Math.min(latest, idleSince + (takesTurns ? longestRoundTrip : roundTrip));
+    // Where nobody expects the process to last, clients are near.
+    const isPatient = takesTurns && this.context.holds;
+    return Math.min(latest, idleSince + (isPatient ? longestRoundTrip : roundTrip));
   }
 }
 

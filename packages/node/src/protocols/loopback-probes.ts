@@ -34,6 +34,7 @@ export class LoopbackProbes {
   readonly #now: () => number;
   readonly #peerOf: (socket: Socket) => LoopbackPeer;
   readonly #kinds = new Map<string, Kind>();
+  readonly #known = new WeakSet<IncomingMessage>();
   #lookedAt = -Infinity;
 
   constructor(now: () => number, peerOf: (socket: Socket) => LoopbackPeer = loopbackPeer) {
@@ -51,12 +52,22 @@ export class LoopbackProbes {
     const isFrequent = now - this.#lookedAt < shortestPeriodMs;
     this.#lookedAt = now;
     const peer = isFrequent ? "unknown" : this.#peerOf(socket);
-    if (peer === "executed") return true;
+    if (peer === "executed") {
+      this.#known.add(request);
+      return true;
+    }
     if (peer === "unknown" || !tools.test(headers["user-agent"] ?? "")) {
       this.#kinds.delete(name);
       return false;
     }
-    return this.#isInTime(name, sender, now);
+    const mayBe = this.#isInTime(name, sender, now);
+    if (isRegular(this.#kinds.get(name)?.times ?? [])) this.#known.add(request);
+    return mayBe;
+  }
+
+  /** Whether a request that takes() has seen is known to be a probe. */
+  has(request: IncomingMessage): boolean {
+    return this.#known.has(request);
   }
 
   /** Forgets those of which it is not known whether they are probes. @returns their senders: what is unknown is traffic. */

@@ -3,8 +3,6 @@ import type { Socket } from "node:net";
 import type { Patience } from "../servers/traffic.ts";
 import { goingAway, nameCloseFrames } from "./close-frames.ts";
 
-/** How long a client has to answer the close frame. */
-const answerWithin = 1_000;
 /** What is no WebSocket, such as a tunnel, is at work while it has moved a byte within this time. */
 const pause = 1_000;
 /** Ways out of HTTP. Node leaves it only where somebody listens. */
@@ -32,6 +30,8 @@ export class Upgrades {
   readonly #sockets = new Map<Socket, Upgraded>();
   readonly #listens = new Set<string | symbol>();
   #waitsForOthers = true;
+  /** How long a client has to answer the close frame, milliseconds. */
+  #answerWithin = Infinity;
 
   constructor(server: Server, now: () => number, seen: (socket: Socket, request: IncomingMessage) => void) {
     this.#server = server;
@@ -53,7 +53,7 @@ export class Upgrades {
     for (const [socket, upgraded] of this.#sockets) {
       if (
         upgraded.isWebSocket
-          ? upgraded.notifiedAt > now - answerWithin
+          ? upgraded.notifiedAt > now - this.#answerWithin
           : this.#isAtWork(socket, upgraded, now)
       )
         count++;
@@ -72,7 +72,8 @@ export class Upgrades {
    * Sends 1001 to each WebSocket, at a random time within `spread`. A raw frame is right whatever library serves the socket:
    * each writes whole frames, and control frames may come between the fragments of a message.
    */
-  close({ spread, silence }: Patience, random: () => number): void {
+  close({ spread, silence, answer }: Patience, random: () => number): void {
+    this.#answerWithin = answer;
     this.#waitsForOthers = silence === undefined;
     for (const [socket, upgraded] of this.#sockets)
       if (upgraded.isWebSocket) setTimeout(() => this.#closeOne(socket, upgraded), random() * spread);

@@ -36,6 +36,8 @@ export interface Patience {
   readonly spread: number;
   /** Before those are ended that may have an end. */
   readonly doubtful: number;
+  /** How long a client has to answer that it has understood. */
+  readonly answer: number;
   /** Those that have an end are ended, too, after such a silence; undefined: never. */
   readonly silence: number | undefined;
 }
