@@ -35,7 +35,7 @@ const listed: Readonly<Record<string, Listed>> = {
   advise: {
     group: measuring,
     summary: "recommend settings, from a model or a recording",
-    load: async () => (await import("./simulate/advise.ts")).advise(),
+    load: async (exit) => (await import("./simulate/advise.ts")).advise(exit),
   },
   explain: {
     group: measuring,

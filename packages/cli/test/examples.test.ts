@@ -93,7 +93,7 @@ const readers: Readonly<Record<string, (words: readonly string[]) => Promise<voi
       rolloutRequest(target, { ...options, kubeconfig: join(folder, "config") });
     }),
   simulate: (words) => read(simulate(), words, ignore),
-  advise: (words) => read(advise(), words, ignore),
+  advise: (words) => read(advise(Number), words, ignore),
   audit: (words) => read(auditCommand(Number), words, ignore),
   "init-binary": (words) => read(initBinaryCommand(), words, ignore),
   completion: (words) => read(completion(), words, ignore),

@@ -147,7 +147,7 @@ test("every flag that takes a value stands in the table", () => {
     labCommand(() => {}),
     rolloutCommand(() => {}),
     simulate(),
-    advise(),
+    advise(Number),
     explain(),
     installCommand(() => {}),
     statusCommand(() => {}),

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileProblem } from "@lameduck/drain/common";
 import { advise, type Advice } from "./advise/advise.ts";
 import { advicePatch, renderAdvice } from "./advise/render.ts";
-import { sourceOfManifest } from "./advise/manifest.ts";
+import { sourceOfManifest, type Manifest } from "./advise/manifest.ts";
 import { sourceOfRecording } from "./advise/recording.ts";
 import type { Source } from "./advise/source.ts";
 import { SimulatorError } from "./errors.ts";
@@ -38,7 +38,7 @@ export async function simulateCommand(options: SimulateCommandOptions): Promise<
 export interface AdviseCommandOptions extends ScenarioFlags {
   readonly scenario?: string | undefined;
   /** A manifest: replicas, strategy, grace period and preStop hook are taken from its workload. */
-  readonly manifest?: string | undefined;
+  readonly manifest?: Manifest | undefined;
   /** Output of `lameduck lab --json` or `lameduck rollout --json`: convergence and rate are taken from it. */
   readonly recording?: string | undefined;
   /** Container to which the patch adds settings. Default: the manifest's that serves, else "app". */
@@ -58,7 +58,7 @@ export async function adviseCommand(options: AdviseCommandOptions): Promise<Advi
   const { manifest, recording } = options;
   const sources: Source[] = [
     ...(recording === undefined ? [] : [sourceOfRecording(read(recording), recording)]),
-    ...(manifest === undefined ? [] : [sourceOfManifest(read(manifest), manifest)]),
+    ...(manifest === undefined ? [] : [sourceOfManifest(manifest)]),
   ];
   const { scenario } =
     sources.length === 0 ? readScenario(options.scenario, options) : scenarioFrom(merged(sources, options));
@@ -80,7 +80,7 @@ function merged(sources: readonly Source[], flags: AdviseCommandOptions): Scenar
   if (file.rollout?.kind === "daemon-set" && file.replicas === undefined)
     throw new SimulatorError(
       "LAMEDUCK_SCENARIO_INVALID",
-      flags.manifest ?? "scenario",
+      flags.manifest?.place ?? "scenario",
       "a DaemonSet has a pod on each of its nodes, and does not say how many: give --replicas",
     );
   return file;

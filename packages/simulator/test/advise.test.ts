@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { adviseCommand } from "../src/commands.ts";
 import { meanOf } from "@lameduck/load/propagation";
 import { file } from "./samples.ts";
+
+/** As the workload of a manifest is given. */
+function manifestOf(text: string): { readonly object: unknown; readonly place: string } {
+  return { object: parseAllDocuments(text).at(-1)?.toJS(), place: "d.yaml:1:1" };
+}
 
 const small = { senders: "idle-kube-proxy:3", replicas: 6, rate: 120, terminations: 12 };
 
@@ -40,10 +45,8 @@ test("the advice gives no more grace than the environment needs, and says what a
   assert.ok(capped.lostPerTermination.mean < 0.05);
 });
 
-test("a grace period that somebody has set is never shortened", async (context) => {
-  const manifest = file(
-    context,
-    "long.yaml",
+test("a grace period that somebody has set is never shortened", async () => {
+  const manifest = manifestOf(
     "kind: Deployment\nmetadata: { name: uploads }\nspec: { replicas: 4, template: { spec: { terminationGracePeriodSeconds: 300 } } }\n",
   );
   const { json, patch } = await adviseCommand({ ...small, manifest, replicas: undefined });
@@ -53,9 +56,7 @@ test("a grace period that somebody has set is never shortened", async (context) 
 });
 
 test("advise takes the rollout from a manifest and convergence from a recording", async (context) => {
-  const manifest = file(
-    context,
-    "d.yaml",
+  const manifest = manifestOf(
     "kind: Service\n---\nkind: Deployment\nmetadata: { name: shop }\nspec: { replicas: 8, template: { spec: { terminationGracePeriodSeconds: 45 } } }\n",
   );
   const recording = file(
@@ -74,7 +75,7 @@ test("advise takes the rollout from a manifest and convergence from a recording"
   assert.equal(json.scenario.traffic.perPod, 50);
   assert.ok(json.recommended.convergence <= 2_500);
   assert.match(json.unknown.join("\n"), /--senders/, "only the last sender is known");
-  const nothing = file(context, "n.yaml", "kind: Service\n");
+  const nothing = manifestOf("kind: Service\n");
   await assert.rejects(adviseCommand({ manifest: nothing }), { code: "LAMEDUCK_SCENARIO_INVALID" });
   const empty = file(context, "e.json", "{}");
   await assert.rejects(adviseCommand({ recording: empty }), { code: "LAMEDUCK_SCENARIO_INVALID" });
@@ -92,7 +93,7 @@ const workload = (kind: string, container: string, spec = ""): string =>
   `kind: ${kind}\nmetadata: { name: shop }\nspec: { ${spec} template: { spec: { terminationGracePeriodSeconds: 60, containers: [
     { name: proxy }, ${container} ] } } }\n`;
 
-test("the time of a preStop hook is read, planned for and told to the pod", async (context) => {
+test("the time of a preStop hook is read, planned for and told to the pod", async () => {
   const hooks: Record<string, number | undefined> = {
     "{ sleep: { seconds: 12 } }": 12_000,
     '{ exec: { command: [sleep, "12"] } }': 12_000,
@@ -102,7 +103,7 @@ test("the time of a preStop hook is read, planned for and told to the pod", asyn
   };
   for (const [hook, prestop] of Object.entries(hooks)) {
     const container = `{ name: web, ports: [ { containerPort: 80 } ], lifecycle: { preStop: ${hook} } }`;
-    const manifest = file(context, "d.yaml", workload("Deployment", container));
+    const manifest = manifestOf(workload("Deployment", container));
     const { json, patch } = await adviseCommand({ ...small, manifest });
     assert.equal(json.scenario.pod.prestop, prestop ?? 0, hook);
     assert.match(patch, /name: "web"/, "the container that serves");
@@ -118,8 +119,8 @@ test("the time of a preStop hook is read, planned for and told to the pod", asyn
   }
 });
 
-test("what replaces its pods in place gets no surge, and a DaemonSet no made-up number of pods", async (context) => {
-  const daemons = file(context, "ds.yaml", workload("DaemonSet", "{ name: agent }"));
+test("what replaces its pods in place gets no surge, and a DaemonSet no made-up number of pods", async () => {
+  const daemons = manifestOf(workload("DaemonSet", "{ name: agent }"));
   await assert.rejects(adviseCommand({ senders: "idle-kube-proxy:3", manifest: daemons }), {
     code: "LAMEDUCK_SCENARIO_INVALID",
     message: /--replicas/,
@@ -133,13 +134,13 @@ test("what replaces its pods in place gets no surge, and a DaemonSet no made-up 
     `${json.expected.rolloutTime}`,
   );
   const many = "updateStrategy: { rollingUpdate: { maxUnavailable: 3 } },";
-  const wide = file(context, "wide.yaml", workload("DaemonSet", "{ name: agent }", many));
+  const wide = manifestOf(workload("DaemonSet", "{ name: agent }", many));
   const faster = await adviseCommand({ ...small, manifest: wide });
   assert.ok(faster.json.expected.rolloutTime < json.expected.rolloutTime / 2);
   const surging = "updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },";
-  const surge = file(context, "surge.yaml", workload("DaemonSet", "{ name: agent }", surging));
+  const surge = manifestOf(workload("DaemonSet", "{ name: agent }", surging));
   assert.match((await adviseCommand({ ...small, manifest: surge })).patch, /updateStrategy/);
-  const sets = file(context, "sts.yaml", workload("StatefulSet", "{ name: db }"));
+  const sets = manifestOf(workload("StatefulSet", "{ name: db }"));
   assert.ok(!(await adviseCommand({ ...small, manifest: sets })).patch.includes("trategy"));
 });
 

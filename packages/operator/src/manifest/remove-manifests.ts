@@ -9,7 +9,7 @@ import {
   type Field,
 } from "@lameduck/manifests";
 import { OperatorError } from "../errors.ts";
-import { removalOf, type ContainerRemoval, type Removal } from "../inject/removal.ts";
+import { removalOf, type ContainerRemoval, type Removal } from "./removal.ts";
 import type { InjectedManifests } from "./inject-manifests.ts";
 import { readManifests } from "./reading.ts";
 

@@ -1,4 +1,3 @@
-import { parseAllDocuments } from "yaml";
 import { SimulatorError } from "../errors.ts";
 import type { ScenarioFile } from "../scenario/schema.ts";
 import { field, list, positive, type Source } from "./source.ts";
@@ -7,28 +6,30 @@ const rolloutKinds = {
   Deployment: "deployment",
   StatefulSet: "stateful-set",
   DaemonSet: "daemon-set",
+  Rollout: "deployment",
 } as const;
+
+/** Kinds whose pods are replaced by a rollout. */
+export const rolledKinds: readonly string[] = Object.keys(rolloutKinds);
+
 type Kind = keyof typeof rolloutKinds;
 
-/** Reads the first workload of a manifest. @throws {SimulatorError} where it has none. */
-export function sourceOfManifest(text: string, file: string): Source {
-  for (const document of parseAllDocuments(text)) {
-    const [problem] = document.errors;
-    if (problem)
-      throw new SimulatorError(
-        "LAMEDUCK_SCENARIO_SYNTAX",
-        `${file}:${problem.linePos?.[0].line ?? 1}:${problem.linePos?.[0].col ?? 1}`,
-        problem.message.split("\n")[0] ?? "not YAML",
-      );
-    const workload: unknown = document.toJS();
-    const kind = field(workload, "kind");
-    if (typeof kind === "string" && Object.hasOwn(rolloutKinds, kind))
-      return sourceOfWorkload(workload, kind as Kind);
-  }
+/** An object of a manifest, as it is written, and where it stands. */
+export interface Manifest {
+  readonly object: unknown;
+  /** file:line:column */
+  readonly place: string;
+}
+
+/** @throws {SimulatorError} where nobody rolls pods of its kind. */
+export function sourceOfManifest({ object, place }: Manifest): Source {
+  const kind = field(object, "kind");
+  if (typeof kind === "string" && Object.hasOwn(rolloutKinds, kind))
+    return sourceOfWorkload(object, kind as Kind);
   throw new SimulatorError(
     "LAMEDUCK_SCENARIO_INVALID",
-    file,
-    "neither a Deployment nor a StatefulSet nor a DaemonSet",
+    place,
+    `${String(kind)} is neither a Deployment nor a StatefulSet nor a DaemonSet nor a Rollout`,
   );
 }
 
@@ -65,9 +66,14 @@ function sourceOfWorkload(workload: unknown, kind: Kind): Source {
 }
 
 function rolloutOf(workload: unknown, kind: Kind): NonNullable<ScenarioFile["rollout"]> {
-  const strategy = kind === "Deployment" ? "strategy" : "updateStrategy";
-  const maxSurge = shareOf(field(workload, "spec", strategy, "rollingUpdate", "maxSurge"));
-  const maxUnavailable = shareOf(field(workload, "spec", strategy, "rollingUpdate", "maxUnavailable"));
+  const rolling = {
+    Deployment: ["strategy", "rollingUpdate"],
+    StatefulSet: ["updateStrategy", "rollingUpdate"],
+    DaemonSet: ["updateStrategy", "rollingUpdate"],
+    Rollout: ["strategy", "canary"],
+  }[kind];
+  const maxSurge = shareOf(field(workload, "spec", ...rolling, "maxSurge"));
+  const maxUnavailable = shareOf(field(workload, "spec", ...rolling, "maxUnavailable"));
   return {
     kind: rolloutKinds[kind],
     ...(maxSurge === undefined ? {} : { maxSurge }),

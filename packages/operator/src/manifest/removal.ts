@@ -1,9 +1,9 @@
 import { isMap } from "../policy/validate.ts";
-import { carrierContainer, carrierPath, initFile, reservedNames, reservedPaths } from "./carrier.ts";
-import { preStopOf } from "./action.ts";
-import { loader } from "./node-options.ts";
-import { injectedAnnotation, listIn, mapsIn, podOf, textOf, undoAnnotation, type PodView } from "./pod.ts";
-import { longestSeconds } from "./times.ts";
+import { carrierContainer, carrierPath, initFile, reservedNames, reservedPaths } from "../inject/carrier.ts";
+import { preStopOf } from "../inject/action.ts";
+import { loader } from "../inject/node-options.ts";
+import { injectedAnnotation, listIn, mapsIn, podOf, textOf, undoAnnotation, type PodView } from "../inject/pod.ts";
+import { longestSeconds } from "../inject/times.ts";
 
 type Raw = Readonly<Record<string, unknown>>;
 
