@@ -21,6 +21,7 @@ export { whyWindows } from "./model/windows.ts";
 export { imagesOf, type ImageFile } from "./model/images.ts";
 export { inOneGo, readInSteps, type InputFile } from "./reading.ts";
 export { githubReport } from "./report/github.ts";
+export { htmlReport } from "./report/html.ts";
 export { jsonReport } from "./report/json.ts";
 export { junitReport } from "./report/junit.ts";
 export { markdownReport } from "./report/markdown.ts";

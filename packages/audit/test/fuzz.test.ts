@@ -7,6 +7,7 @@ import {
   audit,
   fixesOf,
   githubReport,
+  htmlReport,
   imagesOf,
   jsonReport,
   junitReport,
@@ -24,6 +25,7 @@ function mustSurvive(text: string): void {
   const result = audit([{ name: "any.yaml", text }], options);
   for (const format of [textReport, jsonReport, junitReport, markdownReport, githubReport])
     assert.ok(format(result));
+  assert.ok(htmlReport(result, (id) => id));
   assert.ok(sarifReport(result, "1.2.3", (id) => `https://lameduck.example/${id}`));
   const { audit: after, files } = fixesOf(result, options);
   assert.ok(after.failures.length <= result.failures.length);

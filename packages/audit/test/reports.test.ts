@@ -7,6 +7,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 import {
   audit,
   githubReport,
+  htmlReport,
   imagesOf,
   jsonReport,
   junitReport,
@@ -86,6 +87,32 @@ describe("reports", () => {
     assert.equal(carets.length, whole.findings.length);
   });
 
+  test("of many findings the text begins with namespaces and rules; on a screen the worst are whole and the others a line each", () => {
+    const text = textReport(whole);
+    assert.match(
+      text,
+      /^\d+ errors, .* workloads\.[^\n]*\n\nnamespace +workloads +error +warning +note +unknown\n/,
+    );
+    assert.match(text, /\nrule +workloads +error +warning +note +unknown\n[a-z-]+ +\d+ /);
+    const screen = textReport(whole, process.stdout).split("\n");
+    const heads = screen.filter((line) =>
+      /^[^ ].*: (?:error|warning|note|unknown): .* \[[a-z-]+\]$/.test(line),
+    );
+    assert.equal(heads.length, whole.findings.length, "each is named");
+    assert.equal(screen.filter((line) => /^ +\| *\^~*$/.test(line)).length, 20);
+    const few = { ...whole, findings: whole.findings.slice(0, 30) };
+    assert.doesNotMatch(textReport(few), /^namespace/m);
+  });
+
+  test("HTML is one file without a script, and holds every finding under its rule", () => {
+    const html = htmlReport(whole, (id) => `https://lameduck.example/${id}`);
+    assert.doesNotMatch(html, /<script|<link|src=/);
+    assert.equal(html.match(/<h3>/g)?.length, whole.findings.length);
+    for (const rule of new Set(whole.findings.map((one) => one.rule)))
+      assert.ok(html.includes(`<section id="${rule}">`) && html.includes(`href="#${rule}"`), rule);
+    assert.match(html, /LAMEDUCK_MANIFEST_TEMPLATE/, "what was not read");
+  });
+
   test("names from manifests are no markup, no workflow command and no XML", () => {
     const hostile = 'x"]]><b>::error::|`*\n@all';
     const text = JSON.stringify({
@@ -97,6 +124,7 @@ describe("reports", () => {
     const result = auditOf(text);
     assert.ok(result.findings.length > 0);
     assert.ok(!/<b>/.test(junitReport(result)));
+    assert.ok(!/<b>/.test(htmlReport(result, (id) => id)));
     for (const line of githubReport(result).trimEnd().split("\n").slice(0, -1))
       assert.match(line, /^::(?:error|warning|notice) /);
     assert.ok(!/[^\\]<b>|[^\\]@all/.test(markdownReport(result)));

@@ -13,7 +13,7 @@ export {
   scalar,
   type Written,
 } from "./splice.ts";
-export { removeEntries } from "./removing.ts";
+export { removeEntries, removeValue } from "./removing.ts";
 export { runsPods } from "./runs-pods.ts";
 export { readStream, type Stream } from "./stream.ts";
 export type {

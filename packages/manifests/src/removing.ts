@@ -46,6 +46,17 @@ export function removeEntries(
   });
 }
 
+/** Takes away the value of a key in lines whose value stands in brackets: a key that was there without one gets them from insertField. */
+export function removeValue(text: string, parent: Field, key: string): Edit | undefined {
+  const field = parent.at(key);
+  const value = field.mapping ?? field.sequence;
+  if (parent.mapping?.flow === true || value?.flow !== true || !value.range || field.isShared)
+    return undefined;
+  const { base, file } = field.source;
+  const start = text.slice(0, base + value.range[0]).trimEnd().length;
+  return { file, span: [start, base + value.range[1]], text: "" };
+}
+
 function entriesOf(parent: Field): (Entry & { readonly key: string | number })[] {
   const { base } = parent.source;
   const end = (field: Field): number => base + (field.contentEnd ?? field.valueSpan?.[1] ?? Number.NaN);

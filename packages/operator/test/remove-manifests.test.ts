@@ -85,6 +85,14 @@ spec:
       # the end
 `;
 
+test("a key that had no value has none again", () => {
+  const text = web
+    .replace("annotations: { a: b }", "annotations: # none yet")
+    .replace(/env:\n(?: +(?:-|value|#).*\n)+/, "env:\n");
+  assert.match(text, /env:\n {10}ports/);
+  for (const spec of Object.values(settings)) assert.equal(removed(injected(text, spec)).text, text);
+});
+
 test("of a manifest that was changed by hand only what is injected goes, and the rest is named", () => {
   for (const spec of Object.values(settings)) assert.equal(removed(injected(web, spec)).text, web);
   const after = injected(web, { carrier: "none" })

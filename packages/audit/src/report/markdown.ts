@@ -2,7 +2,7 @@ import { printable } from "@lameduck/drain/common";
 import type { Audit } from "../audit.ts";
 import type { Finding } from "../finding.ts";
 import { nextStepOf, whoseOf, placeOf } from "./sentence.ts";
-import { totals } from "./totals.ts";
+import { labelOf, totals } from "./totals.ts";
 
 /** For a pipeline's page or a comment on a change. */
 export function markdownReport(audit: Audit): string {
@@ -18,8 +18,7 @@ export function markdownReport(audit: Audit): string {
 function itemOf(finding: Finding): string {
   const { severity, rule, message, arithmetic } = finding;
   const sum = arithmetic ? `  \n  ${code(arithmetic.sum)}` : "";
-  const label = severity === "info" ? "note" : severity;
-  return `- **${label}** ${code(placeOf(finding))} ${plain(whoseOf(finding))}: ${plain(message)} (${rule})${sum}  \n  ${plain(nextStepOf(finding))}\n`;
+  return `- **${labelOf(severity)}** ${code(placeOf(finding))} ${plain(whoseOf(finding))}: ${plain(message)} (${rule})${sum}  \n  ${plain(nextStepOf(finding))}\n`;
 }
 
 /** Names come from manifests that are not trusted: markup in them is escaped. */

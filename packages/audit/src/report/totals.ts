@@ -11,15 +11,18 @@ export function countBySeverity({ findings }: Pick<Audit, "findings">): Readonly
   return counts;
 }
 
+/** As people call it. */
+export function labelOf(severity: Severity): string {
+  return severity === "info" ? "note" : severity;
+}
+
 /** "1 error, 2 unknown in 3 workloads. Not looked into: 4 ConfigMap." */
 export function totals(audit: Audit): string {
   const { findings, suppressed, failures, inventory } = audit;
   const counts = countBySeverity(audit);
   const found = severities
     .filter((severity) => counts[severity] > 0)
-    .map((severity) =>
-      plural(counts[severity], severity === "info" ? "note" : severity, severity !== "unknown"),
-    );
+    .map((severity) => plural(counts[severity], labelOf(severity), severity !== "unknown"));
   const workloads = inventory.workloads.length;
   const what = findings.length === 0 ? "no findings" : found.join(", ");
   return [

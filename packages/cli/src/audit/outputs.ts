@@ -1,5 +1,6 @@
 import {
   githubReport,
+  htmlReport,
   jsonReport,
   junitReport,
   markdownReport,
@@ -26,9 +27,13 @@ const formats = {
   markdown: (audit: Audit, proofs: Proofs) =>
     [markdownReport(audit), ...proofTexts(proofs).map((one) => `\`\`\`text\n${one}\`\`\`\n`)].join("\n"),
   github: (audit: Audit) => githubReport(audit),
-  sarif: (audit: Audit) =>
-    sarifReport(audit, version(), (id) => withAddresses(id === "" ? "docs/audit.md" : `docs/audit/${id}.md`)),
+  html: (audit: Audit) => htmlReport(audit, rulePage),
+  sarif: (audit: Audit) => sarifReport(audit, version(), rulePage),
 } as const;
+
+function rulePage(id: string): string {
+  return withAddresses(id === "" ? "docs/audit.md" : `docs/audit/${id}.md`);
+}
 
 function proofTexts(proofs: Proofs): string[] {
   if (proofs?.length === 0) return ["proof: there is no finding that a rollout could show\n"];

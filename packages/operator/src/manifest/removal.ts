@@ -2,7 +2,15 @@ import { isMap } from "../policy/validate.ts";
 import { carrierContainer, carrierPath, initFile, reservedNames, reservedPaths } from "../inject/carrier.ts";
 import { preStopOf } from "../inject/action.ts";
 import { loader } from "../inject/node-options.ts";
-import { injectedAnnotation, listIn, mapsIn, podOf, textOf, undoAnnotation, type PodView } from "../inject/pod.ts";
+import {
+  injectedAnnotation,
+  listIn,
+  mapsIn,
+  podOf,
+  textOf,
+  undoAnnotation,
+  type PodView,
+} from "../inject/pod.ts";
 import { longestSeconds } from "../inject/times.ts";
 
 type Raw = Readonly<Record<string, unknown>>;

@@ -3,6 +3,7 @@ import {
   applyEdits,
   ManifestError,
   removeEntries,
+  removeValue,
   replaceScalar,
   scalar,
   type Edit,
@@ -120,6 +121,8 @@ function takeItems(
   if (gone.size === 0) return [];
   const list = parent.at(key);
   if (list.items().length > gone.size) return removeEntries(text, list, gone);
+  const value = removeValue(text, parent, key);
+  if (value) return [value];
   fields.add(key);
   return [];
 }
@@ -128,6 +131,8 @@ function ofAnnotations(text: string, template: Field, gone: ReadonlySet<string>)
   const metadata = template.at("metadata");
   const all = metadata.at("annotations");
   if (all.entries().length > gone.size) return take(text, all, gone);
+  const value = removeValue(text, metadata, "annotations");
+  if (value) return [value];
   return metadata.entries().length > 1
     ? take(text, metadata, new Set(["annotations"]))
     : take(text, template, new Set(["metadata"]));
