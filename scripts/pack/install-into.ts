@@ -50,7 +50,9 @@ function installInto(folder: string): void {
 /** @throws {Error} with what npm said. */
 function npm(args: readonly string[], cwd: string): void {
   // What npm was told of this clone is not meant for the other folder.
-  const inherited = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^npm_(lifecycle|package|config_local)_/i.test(name),
+  );
   const env = { ...Object.fromEntries(inherited), LAMEDUCK_PACK_WITHOUT_BINARIES: "1" };
   const { status, stdout, stderr, error } = spawnSync("npm", args, { cwd, env, encoding: "utf8" });
   if (status !== 0)
