@@ -55,9 +55,15 @@ describe("how long a hook takes, and how long the server serves meanwhile, secon
       assert.deepEqual([taken.least, taken.serving], [least, serving]);
     });
 
+  test("a command that stops the server may take long: the time before it is known", () => {
+    const { isExact, isServingExact } = timeTaken(["sh", "-c", "sleep 5; curl localhost/shutdown"]);
+    assert.deepEqual([isExact, isServingExact], [false, true]);
+  });
+
   test("a command that fails at once takes no time", () => {
-    assert.deepEqual(timeTaken(["sleep 15"]), { least: 0, isExact: true, serving: 0 });
-    assert.deepEqual(timeTaken(["sh", "-c", "sleep", "15"]), { least: 0, isExact: true, serving: 0 });
+    const none = { least: 0, isExact: true, serving: 0, isServingExact: true };
+    assert.deepEqual(timeTaken(["sleep 15"]), none);
+    assert.deepEqual(timeTaken(["sh", "-c", "sleep", "15"]), none);
   });
 });
 

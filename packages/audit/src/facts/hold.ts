@@ -31,5 +31,5 @@ export function holdOf(workload: Workload, container: Container, facts: Facts): 
   const least = parts.reduce((sum, { value }) => sum + value, 0);
   if (ownStopOf(container) || proxy?.untilIdle) return { parts, least, kind: "evidence" };
   if (given) return { parts, least, kind: "fixed" };
-  return { parts, least, kind: (hook && !hook.isExact) || setting?.isGuess ? "unknown" : "fixed" };
+  return { parts, least, kind: (hook && !hook.isServingExact) || setting?.isGuess ? "unknown" : "fixed" };
 }

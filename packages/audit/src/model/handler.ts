@@ -24,8 +24,10 @@ export interface Hook extends Handler {
   readonly least: Amount;
   /** How long of it the server still serves: until a command of it stops the server. */
   readonly serving: Amount;
-  /** Whether that is all of it. */
+  /** Whether `least` is all of it. */
   readonly isExact: boolean;
+  /** Whether `serving` is all of that: a command that stops the server may itself take long. */
+  readonly isServingExact: boolean;
   /** The number that a fix would change, if it stands alone. */
   readonly number?: Field;
   /** Signals that its commands send. */
@@ -74,10 +76,17 @@ export function hookOf(lifecycle: Field, variables: Variables, isPidShared: bool
   if (kind === "sleep") {
     const number = field.at("seconds");
     const least = named(number.whole(0, 0), number);
-    return { ...known, least, serving: least, isExact: true, number };
+    return { ...known, least, serving: least, isExact: true, isServingExact: true, number };
   }
-  if (kind !== "exec") return { ...known, least: named(0, field), serving: named(0, field), isExact: false };
-  const { least, isExact, serving } = timeTaken(argv, variables, isPidShared);
+  if (kind !== "exec")
+    return {
+      ...known,
+      least: named(0, field),
+      serving: named(0, field),
+      isExact: false,
+      isServingExact: false,
+    };
+  const { least, isExact, serving, isServingExact } = timeTaken(argv, variables, isPidShared);
   const words = field.at("command").items();
   const at = words.find((word) => /\bsleep\b/.test(word.text() ?? "")) ?? words[0] ?? field;
   const alone = programOf(command[0]) === "sleep" && command.length === 2 ? words[1] : undefined;
@@ -86,6 +95,7 @@ export function hookOf(lifecycle: Field, variables: Variables, isPidShared: bool
     least: named(least, alone ?? at),
     serving: named(serving, alone ?? at),
     isExact,
+    isServingExact,
     ...(alone ? { number: alone } : {}),
   };
 }

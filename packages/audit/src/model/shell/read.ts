@@ -1,5 +1,5 @@
 import type { Chain, Command, List, Pipeline, Script, Simple, Word } from "./syntax.ts";
-import { deepest, Unreadable, Words } from "./words.ts";
+import { countOf, deepest, Unreadable, Words } from "./words.ts";
 
 /** Reads the script of `sh -c`, as POSIX and bash know it. It never throws, and takes time in proportion to the length. */
 export function readScript(text: string): Script {
@@ -279,20 +279,6 @@ const compounds: Readonly<
     "[[": "conditional",
   } as const,
 );
-
-/** How many words a `for` goes through; undefined where only the shell knows, as of `{1..9}`, which dash does not expand. */
-function countOf(items: readonly Word[]): number | undefined {
-  let count = 0;
-  for (const [piece, ...more] of items) {
-    if (piece === undefined || more.length > 0) return undefined;
-    const seq = piece.kind === "opaque" ? /^\s*seq\s+(?:(\d{1,6})\s+)?(\d{1,6})\s*$/.exec(piece.text) : null;
-    const [, from = "1", to] = seq ?? [];
-    if (to !== undefined) count += Math.max(0, Number(to) - Number(from) + 1);
-    else if (piece.kind === "text" && !/[*?[{]/.test(piece.text)) count += 1;
-    else return undefined;
-  }
-  return count > 0 ? count : undefined;
-}
 
 /** The value of an assignment: its name and `=` are plain text. */
 function withoutStart(word: Word, length: number): Word {

@@ -10,6 +10,8 @@ export interface Taken {
   readonly isExact: boolean;
   /** How much of it is over before a command of the script stops the server. */
   readonly serving: number;
+  /** Whether that is all of `serving`. */
+  readonly isServingExact: boolean;
 }
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
@@ -39,17 +41,19 @@ export function timeTaken(
   isPidShared = false,
 ): Taken {
   // No such program, or `sleep` without its time: the hook has failed before it began.
-  if (whyFails(argv) !== undefined) return { least: 0, isExact: true, serving: 0 };
+  if (whyFails(argv) !== undefined) return { least: 0, isExact: true, serving: 0, isServingExact: true };
   const { script, rest } = shellCommandOf(argv) ?? {};
   if (script === undefined) {
     const { least, isExact } = ofProgram(argv);
-    return { least, isExact, serving: least };
+    return { least, isExact, serving: least, isServingExact: isExact };
   }
   const { list, isWhole } = readScript(script);
   const clock = new Clock(scopeOf(variables, rest), isPidShared);
   clock.run(list);
   if (!isWhole) clock.isExact = false;
-  return { least: clock.least, isExact: clock.isExact, serving: clock.stopped ?? clock.least };
+  const { least, isExact, stopped } = clock;
+  const serving = stopped ?? { least, isExact };
+  return { least, isExact, serving: serving.least, isServingExact: serving.isExact };
 }
 
 class Clock {
@@ -58,7 +62,7 @@ class Clock {
   least = 0;
   isExact = true;
   /** When a command stopped the server. */
-  stopped: number | undefined;
+  stopped: { readonly least: number; readonly isExact: boolean } | undefined;
   #isOver = false;
 
   constructor(scope: Scope, isPidShared: boolean) {
@@ -122,7 +126,7 @@ class Clock {
     const words = argumentsOf(command, this.#scope);
     const argv = programOf(words[0]) === "exec" || words[0] === "command" ? words.slice(1) : words;
     if (argv.length === 0) return;
-    if (stops(argv, this.#isPidShared)) this.stopped ??= this.least;
+    if (stops(argv, this.#isPidShared)) this.stopped ??= { least: this.least, isExact: this.isExact };
     const { least, isExact } = ofProgram(argv);
     this.least += least;
     this.isExact &&= isExact;
@@ -164,7 +168,11 @@ class Clock {
     });
     const times = clocks.map((one) => one.least);
     const stops = clocks.flatMap(({ stopped }) => stopped ?? []);
-    if (stops.length > 0) this.stopped ??= this.least + Math.min(...stops);
+    if (stops.length > 0)
+      this.stopped ??= {
+        least: this.least + Math.min(...stops.map((one) => one.least)),
+        isExact: this.isExact && stops.length === branches.length && stops.every((one) => one.isExact),
+      };
     this.least += least(...times);
     this.isExact &&= clocks.every((one) => one.isExact && !one.#isOver) && isExact(times);
   }

@@ -229,3 +229,17 @@ function add(pieces: Piece[], text: string): void {
   if (last?.kind === "text") pieces[pieces.length - 1] = { kind: "text", text: last.text + text };
   else pieces.push({ kind: "text", text });
 }
+
+/** How many words a `for` goes through; undefined where only the shell knows, as of `{1..9}`, which dash does not expand. */
+export function countOf(items: readonly Word[]): number | undefined {
+  let count = 0;
+  for (const [piece, ...more] of items) {
+    if (piece === undefined || more.length > 0) return undefined;
+    const seq = piece.kind === "opaque" ? /^\s*seq\s+(?:(\d{1,6})\s+)?(\d{1,6})\s*$/.exec(piece.text) : null;
+    const [, from = "1", to] = seq ?? [];
+    if (to !== undefined) count += Math.max(0, Number(to) - Number(from) + 1);
+    else if (piece.kind === "text" && !/[*?[{]/.test(piece.text)) count += 1;
+    else return undefined;
+  }
+  return count > 0 ? count : undefined;
+}
