@@ -132,13 +132,11 @@ test("the problem matcher of the page reads every finding", async () => {
   };
   assert.ok(findings.length > 100);
   assert.deepEqual(
-    found.map(([file, line, column, , message, rule]) => ({
-      file,
-      line: Number(line),
-      column: Number(column),
-      message,
-      rule,
-    })),
-    findings.map(({ at: { file, line, column }, message, rule }) => ({ file, line, column, message, rule })),
+    found
+      .map(([file, line, column, , message, rule]) => [file, line, column, message, rule].join(" "))
+      .sort(),
+    findings
+      .map(({ at: { file, line, column }, message, rule }) => [file, line, column, message, rule].join(" "))
+      .sort(),
   );
 });

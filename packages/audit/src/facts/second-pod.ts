@@ -105,13 +105,21 @@ function isWritten(pod: Field, volume: string | undefined): boolean {
 const stores =
   /^(?:mysql|mysql-server|mariadb|mariadb-server|percona|percona-server|percona-xtradb-cluster|postgres|postgresql|postgis|pgvector|timescaledb|timescaledb-ha|mongo|mongodb|mongod|mongodb-community-server|redis|redis-stack|redis-stack-server|redis-server|valkey|valkey-server|keydb|dragonfly|etcd|zookeeper|kafka|cp-kafka|cp-zookeeper|rabbitmq|rabbitmq-server|elasticsearch|opensearch|cassandra|scylla|clickhouse|clickhouse-server|influxdb|influxd|prometheus|victoria-metrics|loki|tempo|minio|neo4j|couchdb|couchbase|mssql|sqlservr|oracle|cockroach|consul|vault|jenkins|sonarqube|nexus3|qdrant|weaviate|milvus|chroma|meilisearch|typesense|rethinkdb|arangodb|solr|nats-streaming|eventstore|surrealdb|questdb)$/;
 
+/** "postgresql-16", "redis-cache" */
+const variant = /-(?:v?\d[\w.]*|cache|store|alpine|community|single|standalone)$/;
+
 /** By its program or its image; only where there is one, for many are no store. */
 function* ofSoftware({ object, replicas, containers }: Workload): Iterable<Obstacle> {
   if (object.kind === "DaemonSet" || replicas.value !== 1) return;
   for (const { served, image, field } of containers) {
     const path = image === undefined ? [] : repositoryOf(image).split("/");
+<<<<<<< HEAD
     const name = [programOf(served?.argv[0]), path.at(-1) ?? "", path.at(-2) ?? ""].find(
       (one, index) => stores.test(one) && (index < 2 || path.at(-1) === "server"),
+=======
+    const name = [programOf(servingProgram(argv ?? [])), path.at(-1) ?? "", path.at(-2) ?? ""].find(
+      (one, index) => stores.test(one.replace(variant, "")) && (index < 2 || path.at(-1) === "server"),
+>>>>>>> workloads
     );
     if (name !== undefined)
       yield {

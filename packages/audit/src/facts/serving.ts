@@ -1,7 +1,7 @@
 import type { Container } from "../model/container.ts";
 import { endsByItself } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
-import { observedPort, targetsOf } from "../model/ports.ts";
+import { isObserved, targetsOf } from "../model/ports.ts";
 import { annotation } from "./facts.ts";
 
 /** Whether requests come to the pods. */
@@ -20,10 +20,9 @@ export function exposureOf(workload: Workload): Exposure {
   if (serves === "true") return "ports";
   if (endsByItself(workload.object.kind)) return "none";
   const scraped = workload.scraped.flatMap(({ field }) => targetsOf(field));
-  const ports = workload.containers.flatMap((container) => container.ports);
-  return ports.some(
-    ({ name, number }) => !scraped.includes(number) && (name === undefined || !observedPort.test(name)),
-  )
+  const { containers } = workload;
+  const ports = containers.flatMap((container) => container.ports);
+  return ports.some(({ name, number }) => !scraped.includes(number) && !isObserved(name, containers))
     ? "ports"
     : "none";
 }
