@@ -89,15 +89,17 @@ export default {
     ],
   },
   "pm2-runtime": {
-    what: "`pm2-runtime server.js`, with a `kill_timeout`",
+    what: "`pm2-runtime server.js`, with `PM2_KILL_TIMEOUT`",
     needs: ["pm2"],
-    command: ["sh", "fixtures/pm2.sh", "pm2-runtime", "--kill-timeout", "10000", server],
+    env: { PM2_KILL_TIMEOUT: "10000" },
+    command: ["sh", "fixtures/pm2.sh", "pm2-runtime", server],
     ignores: /PM2|^\d{4}-|App \[|Spawning|┌|│|└|├/,
   },
   "pm2-runtime, cluster": {
     what: "`pm2-runtime -i 2 server.js`",
     needs: ["pm2"],
-    command: ["sh", "fixtures/pm2.sh", "pm2-runtime", "-i", "2", "--kill-timeout", "10000", server],
+    env: { PM2_KILL_TIMEOUT: "10000" },
+    command: ["sh", "fixtures/pm2.sh", "pm2-runtime", "-i", "2", server],
     // It ends before it has passed on all that its workers say.
     ignores: /cleaned up|PM2|^\d{4}-|App \[|Spawning|┌|│|└|├/,
   },

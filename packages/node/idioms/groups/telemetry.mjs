@@ -115,7 +115,7 @@ function telemetry() {
     shutdown: async () => {},
   };
   const sdk = new NodeSDK({
-    spanProcessors: [new BatchSpanProcessor(exporter)],
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
     instrumentations: [],
     resourceDetectors: [],
     metricReaders: [],
