@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { isRegular, LoopbackProbes } from "../src/protocols/loopback-probes.ts";
+import { isRegular, LoopbackProbes } from "../src/servers/loopback-probes.ts";
 import { loopbackPeer, type LoopbackPeer } from "../src/servers/loopback-peer.ts";
 import { Child, cleanEnvironment, fixture, inPod, startScript } from "./child.ts";
 

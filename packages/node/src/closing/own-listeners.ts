@@ -40,8 +40,12 @@ function relatives(): number[] {
   for (const id of list("/proc")) if (/^\d+$/.test(id)) parents.set(Number(id), parentIfThere(Number(id)));
   const family = new Set([process.pid, ...(process.ppid > 1 ? [process.ppid] : [])]);
   const isRelated = (id: number): boolean => {
-    for (let each: number | undefined = id; each !== undefined && each > 0; each = parents.get(each))
+    let each: number | undefined = id;
+    // Numbers that are given again meanwhile could make a circle.
+    for (let steps = 0; each !== undefined && each > 0 && steps < parents.size; steps++) {
       if (family.has(each)) return true;
+      each = parents.get(each);
+    }
     return false;
   };
   return [...parents.keys()].filter((id) => id !== process.pid && isRelated(id));

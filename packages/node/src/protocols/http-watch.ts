@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Answers } from "./answers.ts";
 import { FreshConnections } from "./fresh.ts";
-import { LoopbackProbes } from "./loopback-probes.ts";
+import { LoopbackProbes } from "../servers/loopback-probes.ts";
 import { closeAfter, httpAnswers } from "./http-responses.ts";
 import { currentResponse, onRequests, setKeepAlive, trackResponses } from "../internals.ts";
 import { OpenSockets } from "../servers/open-sockets.ts";

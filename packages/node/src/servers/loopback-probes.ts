@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { remoteEnd } from "../internals.ts";
-import { loopbackPeer, type LoopbackPeer } from "../servers/loopback-peer.ts";
+import { loopbackPeer, type LoopbackPeer } from "./loopback-peer.ts";
 
 /** The kubelet's shortest period is 1 s. What comes more often is traffic, and costs no further look. */
 const shortestPeriodMs = 900;
