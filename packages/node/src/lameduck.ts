@@ -14,7 +14,7 @@ import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
 import { readinessIn, type Readiness } from "./hold/health.ts";
 import { Recording } from "./reports/recording.ts";
 import { heldFor } from "./reports/report.ts";
-import { otherRuntime } from "./runtime.ts";
+import { otherRuntime } from "./options/environment.ts";
 import { watchServer, type WatchedServer } from "./servers/servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
 import { ProcessSignals, type Manner, type Terminated } from "./signals/process-signals.ts";

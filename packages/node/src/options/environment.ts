@@ -83,3 +83,10 @@ const ofPods = ["KUBERNETES_SERVICE_HOST", "LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PR
 export function isInKubernetes(environment: Environment): boolean {
   return ofPods.some((name) => environment[name]?.trim());
 }
+
+/** What runs programs for Node and is none: its servers and signals are others. Undefined in Node. */
+export function otherRuntime(): string | undefined {
+  const { bun, deno } = process.versions;
+  if (bun !== undefined) return `Bun ${bun}`;
+  return deno === undefined ? undefined : `Deno ${deno}`;
+}

@@ -28,6 +28,8 @@ export class Announcer extends EventEmitter<LameduckEvents> {
 
   constructor(log: Log) {
     super();
+    // As many as the application likes.
+    this.setMaxListeners(0);
     this.#log = log;
   }
 

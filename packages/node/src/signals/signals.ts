@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { constants } from "node:os";
 import { replaceEmit } from "../internals.ts";
-import { LateExit } from "./late-exit.ts";
+import { LateExit, watchKill } from "./late-exit.ts";
 
 /** A subscriber to signals: one for each lameduck() call of the process. */
 export interface SignalMember {
@@ -36,9 +36,9 @@ export class SignalGate {
   #ofNode: readonly (readonly [string, unknown])[] = [];
   #passed: NodeJS.Signals | undefined;
   #fatal: NodeJS.Signals | undefined;
-  /** Takes back what watches process.kill(). */
-  #kill: (() => void) | undefined;
-  #isRaised = false;
+  #unwatchKill: (() => void) | undefined;
+  /** Whether the program itself has sent a signal that it had got. */
+  isRaised = false;
   #whenEmpty: (() => void) | undefined;
   /** Of the signal that is emitted now. */
   #reachesOthers: boolean | undefined;
@@ -53,11 +53,6 @@ export class SignalGate {
   /** The signal that the program ends by: it came again, and nobody listens to it any more. */
   get fatal(): NodeJS.Signals | undefined {
     return this.#fatal;
-  }
-
-  /** Whether the program itself has sent it. */
-  get isRaised(): boolean {
-    return this.#isRaised;
   }
 
   join(member: SignalMember): void {
@@ -75,8 +70,8 @@ export class SignalGate {
       }
     if (this.#handlers.size > 0 || !this.#isListening) return;
     this.#isListening = false;
-    this.#kill?.();
-    this.#kill = undefined;
+    this.#unwatchKill?.();
+    this.#unwatchKill = undefined;
     process.removeListener("newListener", this.#makeRoom);
     process.removeListener("removeListener", this.#stay);
     // Code that wrapped process.emit after us still calls our function.
@@ -107,7 +102,13 @@ export class SignalGate {
     const ours = this.#handlers.get(name);
     this.#handlers.delete(name);
     if (ours) process.removeListener(name, ours);
-    this.#watchKill(name);
+    this.#unwatchKill ??= watchKill(name, () => {
+      this.isRaised = true;
+      // Our handler is removed just now: the signal would kill the process at once.
+      const isLast = !this.#handlers.has(name) && this.others(name).length === 0;
+      if (isLast) this.#fatal ??= name;
+      return isLast;
+    });
     for (const other of others) callHandler(other, name);
     if (!ours || this.#listeners(name).length === 0) return;
     this.#handlers.set(name, ours);
@@ -196,26 +197,6 @@ export class SignalGate {
     }
     process.on(name, handler);
     for (const listener of earlier) process.on(name, listener);
-  }
-
-  /** Programs that have done their work send the signal to themselves. */
-  #watchKill(name: NodeJS.Signals): void {
-    if (this.#kill) return;
-    // oxlint-disable-next-line typescript/unbound-method -- it is called with the process, and put back as it was
-    const original = process.kill;
-    const watched = (pid: number, signal: string | number = "SIGTERM"): true => {
-      const isOwn = pid === process.pid && (signal === name || signal === constants.signals[name]);
-      if (isOwn) this.#isRaised = true;
-      const isLast = isOwn && !this.#handlers.has(name) && this.others(name).length === 0;
-      if (!isLast) return original.call(process, pid, signal);
-      // Our handler is removed just now: it would kill the process at once.
-      this.#fatal ??= name;
-      return true;
-    };
-    process.kill = watched;
-    this.#kill = () => {
-      if (process.kill === watched) process.kill = original;
-    };
   }
 
   /** The program's own handlers get it, too; or it has none left: then the signal ends it, as it would without us. */

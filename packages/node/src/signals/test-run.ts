@@ -6,7 +6,9 @@ const runners =
 /** Global names that tests find. */
 const globals = ["__vitest_worker__", "UVU_QUEUE"];
 
-/** Whether a test runner runs this very process. */
+/**
+ * Whether a test runner runs this very process. It would take an exit with 0 for a success, and leave out what it had still to run.
+ */
 export function isTestRun(): boolean {
   const { describe, it } = globalThis as Record<string, unknown>;
   return (
