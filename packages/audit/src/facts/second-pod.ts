@@ -113,13 +113,8 @@ function* ofSoftware({ object, replicas, containers }: Workload): Iterable<Obsta
   if (object.kind === "DaemonSet" || replicas.value !== 1) return;
   for (const { served, image, field } of containers) {
     const path = image === undefined ? [] : repositoryOf(image).split("/");
-<<<<<<< HEAD
     const name = [programOf(served?.argv[0]), path.at(-1) ?? "", path.at(-2) ?? ""].find(
-      (one, index) => stores.test(one) && (index < 2 || path.at(-1) === "server"),
-=======
-    const name = [programOf(servingProgram(argv ?? [])), path.at(-1) ?? "", path.at(-2) ?? ""].find(
       (one, index) => stores.test(one.replace(variant, "")) && (index < 2 || path.at(-1) === "server"),
->>>>>>> workloads
     );
     if (name !== undefined)
       yield {

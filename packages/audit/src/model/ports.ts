@@ -1,7 +1,7 @@
 import type { Field } from "@lameduck/manifests";
 import type { Container } from "./container.ts";
-import { repositoryOf } from "./images.ts";
-import { programOf } from "./shell.ts";
+import { repositoryOf } from "./image-name.ts";
+import { programOf } from "./shell/commands.ts";
 
 /** Names of ports that only probes and scrapers ask. */
 export const observedPort =
