@@ -115,44 +115,6 @@ test("docs/architecture.md names every package and its folders, and no path that
   );
 });
 
-/** Fixtures, one rule a file, and the idioms of one kind are as long as they need to be. */
-const unlimited = /\/(?:fixtures|rules|idioms\/groups)\//;
-
-/** Lines of each file of code, or of whichever is longer of a .c and its .h. */
-function lengths(): ReadonlyMap<string, number> {
-  const files = globSync(["packages/**/*.{ts,mjs,c,h}", "e2e/**/*.{ts,mjs}", "scripts/**/*.{ts,mjs}"], {
-    cwd: root,
-    exclude: (path) => /(?:^|\/)(?:node_modules|dist)$|\.d\.ts$/.test(path),
-  });
-  const units = new Map<string, number>();
-  for (const file of files.filter((path) => !unlimited.test(path))) {
-    const unit = file.replace(/\.[ch]$/, "");
-    const lines = readFileSync(join(root, file), "utf8").split("\n").length - 1;
-    units.set(unit, Math.max(units.get(unit) ?? 0, lines));
-  }
-  return units;
-}
-
-test("at most one file in twenty-five has fewer than 20 or more than 300 lines", () => {
-  const units = [...lengths()];
-  const odd = units.filter(([, lines]) => lines < 20 || lines > 300);
-  assert.ok(
-    odd.length <= units.length / 25,
-    `${odd.length} of ${units.length}:\n${odd.map(([file, lines]) => `${lines} ${file}`).join("\n")}`,
-  );
-});
-
-test("no folder has more than 15 files", () => {
-  const counts = new Map<string, number>();
-  const isCode = (file: string): boolean => /^packages\/[^/]+\/src\/|^e2e\/|^scripts\//.test(file);
-  for (const file of [...lengths().keys()].filter((one) => isCode(one) && !one.includes("/test/")))
-    counts.set(posix.dirname(file), (counts.get(posix.dirname(file)) ?? 0) + 1);
-  assert.deepEqual(
-    [...counts].filter(([, count]) => count > 15),
-    [],
-  );
-});
-
 test("a circle, an import against the order and one past a face are found", () => {
   const files: Imports = new Map(
     Object.entries({

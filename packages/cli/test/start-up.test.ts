@@ -9,7 +9,11 @@ registerHooks({ load(url, context, next) { process.stderr.write("loaded " + url 
 
 // Loading them takes longer than the audit of a file: 95 modules of zod, and the lab's hundreds.
 test("the audit of a file loads neither schemas nor the other commands", () => {
-  const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n";
+  const manifest = `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: a }
+spec: { template: { spec: { containers: [{ name: a, image: a }] } } }
+`;
   const args = ["--import", loaded.replaceAll("\n", ""), command, "audit", "-"];
   const { stderr, status } = spawnSync(process.execPath, args, { input: manifest, encoding: "utf8" });
   assert.equal(status, 0, stderr);
