@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cause, RemedyResult } from "@lameduck/accounting";
+import { without } from "../../../scripts/programs.ts";
 import { play } from "./causes-scenario.ts";
 import { stageNetwork } from "./local-stage.ts";
 
@@ -237,21 +238,25 @@ if (network) {
     onlyCause(result, "C9", 20, /^503 .*: sender-1 had no endpoint left/);
   });
 
-  test("C10: the generator runs out of file descriptors", scenario, async (context) => {
-    const result = await play(context, network, {
-      app: server("", 1_000),
-      descriptors: 20,
-      propagation: "instant",
-      load: { ...single, rate: 200, slowShare: 1, paths: { slow: "/slow" } },
-      act: async ({ begin, losses }) => {
-        await begin();
-        await losses(20);
-      },
-    });
-    assert.equal(result.lost, 0);
-    assert.ok(result.notSent >= 20);
-    assert.deepEqual(Object.keys(result.notSentBecause), ["EMFILE"]);
-  });
+  test(
+    "C10: the generator runs out of file descriptors",
+    { ...scenario, skip: without("prlimit") },
+    async (context) => {
+      const result = await play(context, network, {
+        app: server("", 1_000),
+        descriptors: 20,
+        propagation: "instant",
+        load: { ...single, rate: 200, slowShare: 1, paths: { slow: "/slow" } },
+        act: async ({ begin, losses }) => {
+          await begin();
+          await losses(20);
+        },
+      });
+      assert.equal(result.lost, 0);
+      assert.ok(result.notSent >= 20);
+      assert.deepEqual(Object.keys(result.notSentBecause), ["EMFILE"]);
+    },
+  );
 
   test("proxy: a sender cuts established connections when it converges", scenario, async (context) => {
     const result = await play(context, network, {

@@ -10,6 +10,7 @@ import type { RequestRecord } from "@lameduck/accounting";
 import type { LoadOptions, SenderSpec } from "@lameduck/load";
 import { childrenOf } from "../../load/test/processes.ts";
 import { outcomes, rig } from "./load-helpers.ts";
+import { without } from "../../../scripts/programs.ts";
 import { answerOk, serve, until } from "../../load/test/servers.ts";
 
 /** Sends `count` requests or more to one port and returns what became of them. */
@@ -236,7 +237,7 @@ test(
   },
 );
 
-test("without a free file descriptor: not sent", { skip: !linux && "needs Linux' prlimit" }, async (t) => {
+test("without a free file descriptor: not sent", { skip: without("prlimit") }, async (t) => {
   const { port } = await serve(t, () => undefined);
   const { fleet, clock, event } = await rig(t, { load: { rate: 200, timeout: "1s", pooledShare: 0 } });
   const generator = generatorPid();

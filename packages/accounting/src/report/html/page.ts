@@ -6,9 +6,8 @@ import { reservations } from "../reservations.ts";
 import { heldAgainstPods } from "../verdict.ts";
 import type { Wording } from "../explanations.ts";
 import { lossAgainstHold } from "./loss-against-hold.ts";
-import { element, escape, paragraph } from "./markup.ts";
+import { element, escape, htmlPage, paragraph } from "./markup.ts";
 import { remedySection } from "./remedy-section.ts";
-import { style } from "./style.ts";
 import { summaryTable } from "./summary.ts";
 
 /** The report as one file: no script, no network, nothing beside it. */
@@ -38,19 +37,6 @@ export function htmlReport(results: Results, instead?: Wording): string {
     element("h2", {}, "Settings"),
     settings(results.settings),
   ]);
-}
-
-/** A page in the reports' style, of parts that are markup already. */
-export function htmlPage(heading: string, parts: readonly string[]): string {
-  return [
-    "<!doctype html>",
-    '<html lang="en">',
-    '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>Lameduck: ${escape(heading)}</title><style>${style}</style></head>`,
-    "<body><main>",
-    ...parts,
-    "</main></body></html>\n",
-  ].join("\n");
 }
 
 export const legend = element(
