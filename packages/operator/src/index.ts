@@ -30,6 +30,8 @@ export {
   consumerAccount,
   declining,
   heldMark,
+  endAnnotation,
+  endAnnotationValue,
   holdLabel,
   injectLabel,
   oldestKubernetes,
