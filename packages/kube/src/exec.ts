@@ -13,9 +13,9 @@ export interface Command {
 export interface CommandEnd {
   readonly stdout: string;
   readonly stderr: string;
-  /** Undefined where it did not start, or where nobody knows. */
+  /** Undefined where it did not start, or where the connection has ended before it. */
   readonly exitCode: number | undefined;
-  /** What the kubelet says where it did not end by itself. */
+  /** Why it did not start; undefined where it ran, and where the connection has ended before it. */
   readonly problem: string | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Status {
 }
 
 /** Channels: the first byte of each message. */
-const [stdoutChannel, stderrChannel, statusChannel] = [1, 2, 3];
+const [stdoutChannel, stderrChannel, statusChannel] = [1, 2, 3] as const;
 /** Bytes of all output: the commands of Lameduck write lines. */
 const mostOutput = 1_000_000;
 
@@ -64,12 +64,12 @@ export async function runInContainer(
   } finally {
     socket.destroy();
   }
-  const ended = endOf(textOf(statusChannel!));
-  return { stdout: textOf(stdoutChannel!), stderr: textOf(stderrChannel!), ...ended };
+  const ended = endOf(textOf(statusChannel));
+  return { stdout: textOf(stdoutChannel), stderr: textOf(stderrChannel), ...ended };
 }
 
 function endOf(text: string): Pick<CommandEnd, "exitCode" | "problem"> {
-  if (text === "") return { exitCode: undefined, problem: "the connection ended before the command" };
+  if (text === "") return { exitCode: undefined, problem: undefined };
   let found: Status;
   try {
     found = JSON.parse(text) as Status;

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "@lameduck/drain/common";
+import { ApiFailure, type KubernetesClient } from "@lameduck/kube";
+import { askCoordinator, endedByCoordinator } from "./by-coordinator.ts";
+import { endInContainer, type Told, type ToldHold } from "./in-container.ts";
+import {
+  mustBeTerminating,
+  readPod,
+  runningContainers,
+  stillRuns,
+  type PodName,
+  type RunningContainer,
+} from "./pod.ts";
+
+/** What has become of one container. */
+export interface ContainerEnd {
+  readonly container: string;
+  readonly outcome: "ended" | "not-ended" | "nothing-held" | "unknown";
+  /** Whose answer it is; undefined where nobody could be asked. */
+  readonly by?: "coordinator" | "binary" | "shell";
+  readonly holds?: readonly ToldHold[];
+  readonly problem?: string;
+}
+
+export interface PodEnd {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly uid: string;
+  readonly containers: readonly ContainerEnd[];
+}
+
+/** Milliseconds for the end of a container whose processes were killed meanwhile: the kubelet has to see it. */
+const seenMs = 5_000;
+const pauseMs = 250;
+
+/** Ends the holds of a terminating pod: by the coordinator, else by what is in its containers. */
+export async function endHolds(
+  client: KubernetesClient,
+  pod: PodName,
+  onStage: (text: string) => void,
+  signal: AbortSignal,
+): Promise<PodEnd> {
+  const read = await readPod(client, pod, signal);
+  mustBeTerminating(read);
+  const { uid } = read.metadata;
+  const containers = runningContainers(read);
+  const ends = new Map<RunningContainer, ContainerEnd>();
+  const told = containers.filter(({ coordinator }) => coordinator !== undefined);
+  let isAsked = false;
+  if (told.length > 0) {
+    onStage("asking the coordinator");
+    isAsked = await askCoordinator(client, pod, uid, signal);
+    if (!isAsked) onStage("you may not annotate the pod, so the coordinator is not asked");
+  }
+  if (isAsked)
+    for (const one of await endedByCoordinator(client, pod, uid, told, signal))
+      ends.set(one, { container: one.name, outcome: "ended", by: "coordinator" });
+  for (const one of containers)
+    if (!ends.has(one)) {
+      onStage(`asking container ${one.name}`);
+      const found = await inContainer(client, pod, uid, one, signal);
+      const isItsDoing = isAsked && one.coordinator !== undefined && found.outcome === "nothing-held";
+      ends.set(one, isItsDoing ? { ...found, by: "coordinator" } : found);
+    }
+  return { namespace: pod.namespace, pod: pod.name, uid, containers: [...ends.values()] };
+}
+
+async function inContainer(
+  client: KubernetesClient,
+  pod: PodName,
+  uid: string,
+  one: RunningContainer,
+  signal: AbortSignal,
+): Promise<ContainerEnd> {
+  const { name: container } = one;
+  let told: Told | string;
+  try {
+    told = await endInContainer(client, pod, one, signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    told = error instanceof ApiFailure && error.status === 403 ? "you may not exec in it" : messageOf(error);
+  }
+  if (typeof told !== "string") {
+    const { by, holds, isCutOff } = told;
+    const events = new Set(holds.map(({ event }) => event));
+    const outcome = (["not-ended", "ended", "nothing-held"] as const).find((event) => events.has(event));
+    if (outcome !== undefined && !(isCutOff && outcome === "nothing-held"))
+      return { container, outcome, by, holds };
+  }
+  const isOver = await hasEnded(client, pod, uid, container, signal);
+  if (isOver) return { container, outcome: "ended", ...(typeof told === "string" ? {} : { by: told.by }) };
+  const problem = typeof told === "string" ? told : "the command was killed before it could tell";
+  return { container, outcome: "unknown", problem };
+}
+
+async function hasEnded(
+  client: KubernetesClient,
+  pod: PodName,
+  uid: string,
+  container: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const until = performance.now() + seenMs;
+  while (await stillRuns(client, pod, { uid, container }, signal)) {
+    if (performance.now() > until) return false;
+    await sleep(pauseMs, undefined, { signal });
+  }
+  return true;
+}
