@@ -164,7 +164,7 @@ export class KubernetesClient {
 
   /** A connection that becomes another protocol, as for a command in a container. @throws {ApiFailure} where the server refuses. */
   upgrade(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Socket> {
-    const sending: Sending = { method: "GET", path, signal, once: true, headers };
+    const sending: Sending = { method: "GET", path, signal, accept: "*/*", once: true, headers };
     return this.#exchange(sending, (response) => {
       if (response.statusCode === 101) return Promise.resolve(response.socket);
       response.destroy();

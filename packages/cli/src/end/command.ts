@@ -69,15 +69,20 @@ function exitCodeOf({ containers }: PodEnd): number {
   return containers.some(({ outcome }) => outcome === "unknown") ? exitCodes.untested : exitCodes.clean;
 }
 
-function textOf({ namespace, pod, containers }: PodEnd, code: number): string {
+function textOf(result: PodEnd, code: number): string {
+  const { pod, containers } = result;
   const lines = containers.map((one) => `${one.container}: ${words(one)}`);
   if (containers.length === 0) lines.push(`pod/${pod}: none of its containers runs any more`);
-  else if (code !== exitCodes.clean)
-    lines.push(
-      `This ends what still runs, whatever it does: kubectl delete pod ${pod} -n ${namespace} --grace-period=0 --force`,
-      "The pod's object and its address go at once, its processes within seconds: requests in flight are lost, and so are those that still come.",
-    );
+  else if (code !== exitCodes.clean) lines.push(...otherwise(result));
   return `${lines.map(printable).join("\n")}\n`;
+}
+
+/** What is left where nobody in the pod can be told. The kubelet goes on with a termination as it has begun it: docs/kubelet.md. */
+function* otherwise({ namespace, pod, node, graceEnds, containers }: PodEnd): Generator<string> {
+  yield `It ends at ${graceEnds ?? "the end of its grace period"} at the latest: no deletion shortens a termination that has begun.`;
+  yield `kubectl delete pod ${pod} -n ${namespace} --grace-period=0 --force removes its object at once; its containers run on until then, unseen.`;
+  const ids = containers.filter((one) => !isOver(one)).map(({ id }) => id);
+  yield `On node ${node ?? "(unknown)"}, crictl stop --timeout 0 ${ids.join(" ")} ends them: requests in flight are lost, and so are those that still come.`;
 }
 
 function words({ outcome, by, holds = [], problem = "" }: ContainerEnd): string {
@@ -101,8 +106,8 @@ Examples:
   $ lameduck end web-7d9c-x2x4q -n shop
 
 It needs the right to get the pod, and either to patch it, for the coordinator,
-or to create pods/exec. A second \`kubectl delete\` with a shorter grace period
-does not end a hold.`,
+or to create pods/exec. A second \`kubectl delete\`, with a shorter grace period
+or with --force, does not end a hold.`,
   "0 ended, 1 nothing was held or not ended, 2 usage, 3 internal, 4 cluster or environment, 5 not known of a container",
   "docs/init.md",
 );

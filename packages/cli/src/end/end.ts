@@ -15,6 +15,8 @@ import {
 /** What has become of one container. */
 export interface ContainerEnd {
   readonly container: string;
+  /** As the runtime of its node knows it. */
+  readonly id: string;
   readonly outcome: "ended" | "not-ended" | "nothing-held" | "unknown";
   /** Whose answer it is; undefined where nobody could be asked. */
   readonly by?: "coordinator" | "binary" | "shell";
@@ -26,11 +28,14 @@ export interface PodEnd {
   readonly namespace: string;
   readonly pod: string;
   readonly uid: string;
+  readonly node: string | undefined;
+  /** When the kubelet ends it in any case: ISO 8601, by the API server's clock. */
+  readonly graceEnds: string | undefined;
   readonly containers: readonly ContainerEnd[];
 }
 
 /** Milliseconds for the end of a container whose processes were killed meanwhile: the kubelet has to see it. */
-const seenMs = 5_000;
+const seenMs = 3_000;
 const pauseMs = 250;
 
 /** Ends the holds of a terminating pod: by the coordinator, else by what is in its containers. */
@@ -54,7 +59,7 @@ export async function endHolds(
   }
   if (isAsked)
     for (const one of await endedByCoordinator(client, pod, uid, told, signal))
-      ends.set(one, { container: one.name, outcome: "ended", by: "coordinator" });
+      ends.set(one, { container: one.name, id: one.id, outcome: "ended", by: "coordinator" });
   for (const one of containers)
     if (!ends.has(one)) {
       onStage(`asking container ${one.name}`);
@@ -62,7 +67,9 @@ export async function endHolds(
       const isItsDoing = isAsked && one.coordinator !== undefined && found.outcome === "nothing-held";
       ends.set(one, isItsDoing ? { ...found, by: "coordinator" } : found);
     }
-  return { namespace: pod.namespace, pod: pod.name, uid, containers: [...ends.values()] };
+  const { nodeName: node } = read.spec;
+  const { deletionTimestamp: graceEnds } = read.metadata;
+  return { namespace: pod.namespace, pod: pod.name, uid, node, graceEnds, containers: [...ends.values()] };
 }
 
 async function inContainer(
@@ -72,7 +79,7 @@ async function inContainer(
   one: RunningContainer,
   signal: AbortSignal,
 ): Promise<ContainerEnd> {
-  const { name: container } = one;
+  const { name: container, id } = one;
   let told: Told | string;
   try {
     told = await endInContainer(client, pod, one, signal);
@@ -85,23 +92,30 @@ async function inContainer(
     const events = new Set(holds.map(({ event }) => event));
     const outcome = (["not-ended", "ended", "nothing-held"] as const).find((event) => events.has(event));
     if (outcome !== undefined && !(isCutOff && outcome === "nothing-held"))
-      return { container, outcome, by, holds };
+      return { container, id, outcome, by, holds };
   }
-  const isOver = await hasEnded(client, pod, uid, container, signal);
-  if (isOver) return { container, outcome: "ended", ...(typeof told === "string" ? {} : { by: told.by }) };
+  const isOver = await hasEnded(
+    client,
+    pod,
+    { uid, container },
+    typeof told === "string" ? 0 : seenMs,
+    signal,
+  );
+  if (isOver)
+    return { container, id, outcome: "ended", ...(typeof told === "string" ? {} : { by: told.by }) };
   const problem = typeof told === "string" ? told : "the command was killed before it could tell";
-  return { container, outcome: "unknown", problem };
+  return { container, id, outcome: "unknown", problem };
 }
 
 async function hasEnded(
   client: KubernetesClient,
   pod: PodName,
-  uid: string,
-  container: string,
+  at: { readonly uid: string; readonly container: string },
+  withinMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const until = performance.now() + seenMs;
-  while (await stillRuns(client, pod, { uid, container }, signal)) {
+  const until = performance.now() + withinMs;
+  while (await stillRuns(client, pod, at, signal)) {
     if (performance.now() > until) return false;
     await sleep(pauseMs, undefined, { signal });
   }

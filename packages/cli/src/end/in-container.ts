@@ -81,10 +81,20 @@ function holdsIn(text: string): readonly ToldHold[] {
       const found = JSON.parse(line) as Partial<ToldHold> | null;
       const { event } = found ?? {};
       return event === "ended" || event === "not-ended" || event === "nothing-held"
-        ? [found as ToldHold]
+        ? [holdOf(event, found ?? {})]
         : [];
     } catch {
       return [];
     }
   });
+}
+
+/** Without what a log line has besides. */
+function holdOf(event: ToldHold["event"], { program, pid, hold_ms }: Partial<ToldHold>): ToldHold {
+  return {
+    event,
+    ...(program === undefined ? {} : { program }),
+    ...(pid === undefined ? {} : { pid }),
+    ...(hold_ms === undefined ? {} : { hold_ms }),
+  };
 }

@@ -21,6 +21,7 @@ export type ReadPod = Omit<Pod, "spec"> & {
   readonly spec: {
     readonly containers: readonly ContainerSpec[];
     readonly initContainers?: readonly ContainerSpec[];
+    readonly nodeName?: string;
   };
 };
 
@@ -28,6 +29,8 @@ export interface RunningContainer {
   readonly name: string;
   /** The address of the coordinator that it asks; undefined where it asks none. */
   readonly coordinator: string | undefined;
+  /** As the runtime of its node knows it, shortened as crictl does. */
+  readonly id: string;
   /** Where its manifest names a lameduck-init. */
   readonly binaries: readonly string[];
 }
@@ -63,7 +66,11 @@ export function mustBeTerminating({ metadata }: ReadPod): void {
 /** Those that run, and so may hold; sidecars among the init containers, too. */
 export function runningContainers({ spec, status = {} }: ReadPod): readonly RunningContainer[] {
   const states = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
-  const running = new Set(states.flatMap(({ name, state }) => (state?.running === undefined ? [] : [name])));
+  const running = new Map(
+    states.flatMap(({ name, state, containerID = "" }) =>
+      state?.running === undefined ? [] : [[name, containerID.replace(/^.*:\/\//, "").slice(0, 13)] as const],
+    ),
+  );
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
   return [...spec.containers, ...sidecars]
     .filter(({ name }) => running.has(name))
@@ -71,6 +78,7 @@ export function runningContainers({ spec, status = {} }: ReadPod): readonly Runn
       const words = [command[0] ?? "", lifecycle?.preStop?.exec?.command?.[0] ?? ""];
       return {
         name,
+        id: running.get(name) ?? "",
         coordinator: env.find((one) => one.name === coordinatorVariable)?.value || undefined,
         binaries: words.filter((word) => word.split("/").at(-1) === "lameduck-init"),
       };
