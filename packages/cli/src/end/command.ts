@@ -102,8 +102,8 @@ function words({ outcome, by, holds = [], problem = "" }: ContainerEnd): string 
 const examples = ending(
   `
 Examples:
-  $ kubectl delete pod web-7d9c-x2x4q --wait=false
   $ lameduck end web-7d9c-x2x4q -n shop
+  $ lameduck end web-7d9c-x2x4q -n shop --json -
 
 It needs the right to get the pod, and either to patch it, for the coordinator,
 or to create pods/exec. A second \`kubectl delete\`, with a shorter grace period
