@@ -37,6 +37,8 @@ export interface PodEnd {
 /** Milliseconds for the end of a container whose processes were killed meanwhile: the kubelet has to see it. */
 const seenMs = 3_000;
 const pauseMs = 250;
+/** Milliseconds in which the kubelet signals a pod that has just been deleted: before, nothing is held. */
+const signalledMs = 3_000;
 
 /** Ends the holds of a terminating pod: by the coordinator, else by what is in its containers. */
 export async function endHolds(
@@ -49,6 +51,7 @@ export async function endHolds(
   mustBeTerminating(read);
   const { uid } = read.metadata;
   const containers = runningContainers(read);
+  const signalled = performance.now() + signalledMs;
   const ends = new Map<RunningContainer, ContainerEnd>();
   const told = containers.filter(({ coordinator }) => coordinator !== undefined);
   let isAsked = false;
@@ -63,8 +66,14 @@ export async function endHolds(
   for (const one of containers)
     if (!ends.has(one)) {
       onStage(`asking container ${one.name}`);
-      const found = await inContainer(client, pod, uid, one, signal);
-      const isItsDoing = isAsked && one.coordinator !== undefined && found.outcome === "nothing-held";
+      const wasAsked = isAsked && one.coordinator !== undefined;
+      let found = await inContainer(client, pod, uid, one, signal);
+      const until = wasAsked ? 0 : signalled;
+      while (found.outcome === "nothing-held" && performance.now() < until) {
+        await sleep(pauseMs, undefined, { signal });
+        found = await inContainer(client, pod, uid, one, signal);
+      }
+      const isItsDoing = wasAsked && found.outcome === "nothing-held";
       ends.set(one, isItsDoing ? { ...found, by: "coordinator" } : found);
     }
   const { nodeName: node } = read.spec;
