@@ -106,7 +106,7 @@ Examples:
   $ lameduck end web-7d9c-x2x4q -n shop --json -
 
 It needs the right to get the pod, and either to patch it, for the coordinator,
-or to create pods/exec. A second \`kubectl delete\`, with a shorter grace period
+or to get and create pods/exec. A second \`kubectl delete\`, with a shorter grace period
 or with --force, does not end a hold.`,
   "0 ended, 1 nothing was held or not ended, 2 usage, 3 internal, 4 cluster or environment, 5 not known of a container",
   "docs/init.md",

@@ -40,6 +40,9 @@ const pauseMs = 250;
 /** Milliseconds in which the kubelet signals a pod that has just been deleted: before, nothing is held. */
 const signalledMs = 3_000;
 
+/** The WebSocket begins as a GET. kubectl goes on to another protocol, for which the second right is enough. */
+const neededRights = "that takes the rights to get and to create pods/exec";
+
 /** Ends the holds of a terminating pod: by the coordinator, else by what is in its containers. */
 export async function endHolds(
   client: KubernetesClient,
@@ -94,7 +97,8 @@ async function inContainer(
     told = await endInContainer(client, pod, one, signal);
   } catch (error) {
     if (signal.aborted) throw error;
-    told = error instanceof ApiFailure && error.status === 403 ? "you may not exec in it" : messageOf(error);
+    const isForbidden = error instanceof ApiFailure && error.status === 403;
+    told = isForbidden ? `you may not exec in it: ${neededRights}` : messageOf(error);
   }
   if (typeof told !== "string") {
     const { by, holds, isCutOff } = told;
