@@ -11,7 +11,8 @@ import { learntPath, taught, told, toldIn } from "../acknowledged/learnt.ts";
 import { situations } from "../acknowledged/situations/situations.ts";
 import { remedyOf, ways } from "../acknowledged/ways.ts";
 import { runScenario, type RunResult } from "../matrix/run.ts";
-import { apply, quietCluster, rolledOut } from "./support.ts";
+import { lameduckDoes } from "../injected/installation.ts";
+import { apply, podNames, quietCluster, rolledOut } from "./support.ts";
 import { access } from "node:fs/promises";
 
 const { namespace } = operatorNames;
@@ -109,6 +110,28 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
           "kube-proxy/node3",
         ]);
     });
+
+  for (const way of ways.filter(({ isInjected }) => !isInjected))
+    for (const url of [coordinatorUrl, undefined])
+      it(`ends a hold at once: ${way.name}, ${url === undefined ? "alone" : "acknowledged"}`, async () => {
+        const app = `end-${way.name}`;
+        const { pod } = remedyOf(way, url);
+        const environment = { ...pod.environment, LAMEDUCK_FLOOR: "20s" };
+        await apply(cluster, service(app), deployment({ ...pod, name: app, replicas: 1, environment }));
+        await rolledOut(cluster, app);
+        const [name = ""] = await podNames(cluster, app);
+        await cluster.kubectl(["delete", "deployment", app, "--wait=false"]);
+        const path = `/api/v1/namespaces/default/pods/${name}`;
+        const isDeleted = async (): Promise<boolean> =>
+          (await cluster.api.get<Pod>(path)).metadata.deletionTimestamp !== undefined;
+        await until(isDeleted, { what: "the deletion" });
+        const { out } = await lameduckDoes(cluster, "end", name, "--json", "-");
+        const { containers } = JSON.parse(out) as { containers: readonly { outcome: string; by: string }[] };
+        assert.deepEqual(
+          containers.map(({ outcome, by }) => [outcome, by]),
+          [["ended", url === undefined ? "binary" : "coordinator"]],
+        );
+      });
 
   /** A new pod of a Deployment, as the webhook has made it. */
   const newPod = async (name: string): Promise<Pod> => {

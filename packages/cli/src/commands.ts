@@ -62,6 +62,11 @@ const listed: Readonly<Record<string, Listed>> = {
     summary: "show how the pods of a namespace ended",
     load: async (exit) => (await import("./report/command.ts")).reportCommand(exit),
   },
+  end: {
+    group: operating,
+    summary: "end the hold of a terminating pod now",
+    load: async (exit) => (await import("./end/command.ts")).endCommand(exit),
+  },
   uninstall: {
     group: operating,
     summary: "remove Lameduck",

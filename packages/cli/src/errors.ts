@@ -14,6 +14,7 @@ export const cliErrors = {
   LAMEDUCK_NO_REPORTS: "install the coordinator, which writes them: lameduck install --acknowledgements",
   LAMEDUCK_REPORTS_FORBIDDEN:
     "ask an administrator for the right to list drainreports.lameduck.dev in that namespace",
+  LAMEDUCK_NOT_TERMINATING: "delete it first: `kubectl delete pod NAME --wait=false`",
   LAMEDUCK_CANNOT_WRITE: "name a file in a folder that exists and that you may write to",
 } as const;
 

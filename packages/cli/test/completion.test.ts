@@ -39,6 +39,7 @@ test("bash completes commands, options and values", { skip: missing("bash") }, a
     "install",
     "status",
     "report",
+    "end",
     "uninstall",
     "inject",
     "init-binary",

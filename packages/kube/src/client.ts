@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { orAborted } from "@lameduck/drain/common";
 import { KubernetesError } from "./errors.ts";
@@ -34,6 +35,7 @@ interface Sending {
   readonly accept?: string;
   /** On a connection that nothing else uses. */
   readonly once?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -160,6 +162,17 @@ export class KubernetesClient {
     return this.#exchange({ method: "GET", path, signal }, (response) => Promise.resolve(response));
   }
 
+  /** A connection that becomes another protocol, as for a command in a container. @throws {ApiFailure} where the server refuses. */
+  upgrade(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Socket> {
+    const sending: Sending = { method: "GET", path, signal, accept: "*/*", once: true, headers };
+    return this.#exchange(sending, (response) => {
+      if (response.statusCode === 101) return Promise.resolve(response.socket);
+      response.destroy();
+      const place = placeOf(sending);
+      throw new KubernetesError("LAMEDUCK_API_REFUSED", place, `status ${response.statusCode}, no upgrade`);
+    });
+  }
+
   /** Ends everything that is under way. */
   close(): void {
     this.#closed.abort(new Error("closed"));
@@ -247,6 +260,7 @@ export class KubernetesClient {
       headers: {
         accept: sending.accept ?? "application/json",
         "user-agent": "lameduck",
+        ...sending.headers,
         ...impersonationHeaders(this.connection),
         ...(credentials.authorization === undefined ? {} : { authorization: credentials.authorization }),
         ...(text === undefined
@@ -265,6 +279,10 @@ export class KubernetesClient {
       const request = send(url, options, (response) => {
         const time = Date.parse(response.headers.date ?? "");
         if (!Number.isNaN(time)) this.#serverTime?.({ server: time, sent, received: Date.now() });
+        resolve(response);
+      });
+      request.on("upgrade", (response, socket, head) => {
+        socket.unshift(head);
         resolve(response);
       });
       request.on("error", reject);

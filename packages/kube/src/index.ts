@@ -4,6 +4,7 @@ export type { ClusterConnection } from "./connection/connection.ts";
 export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
 export { type Change, type FollowCounts, Follower } from "./following/follower.ts";
 export { type ConnectionOptions, clusterConnection } from "./connection/kubeconfig.ts";
+export { type Command, type CommandEnd, runInContainer } from "./exec.ts";
 export { Lease } from "./lease.ts";
 export {
   type Condition,

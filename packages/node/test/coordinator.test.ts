@@ -61,6 +61,14 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     assert.equal(coordination.last("reason"), "forced");
   });
 
+  test("also one that knows nothing else of the pod", async () => {
+    await using coordination = await Coordination.start("lameduck 1\nstate: unknown\nend: now\n");
+    const child = await asked({ ...coordination.environment, LAMEDUCK_FLOOR: "20s" });
+    child.kill();
+    await child.exited;
+    assert.equal(child.event("closing")?.reason, "forced");
+  });
+
   test("it tells how the termination goes, until its end", async () => {
     await using coordination = await Coordination.start(released);
     const child = await terminated(coordination.environment);

@@ -8,7 +8,8 @@ export { restoreAll } from "./deletions/restorer.ts";
 export type { CoordinatorStatus } from "./coordinator/status.ts";
 export type { TerminatingPod, TerminatingPods } from "./coordinator/terminating.ts";
 export { OperatorError, operatorErrors } from "./errors.ts";
-export { carrierKeys, initFile, registerFile } from "./inject/carrier.ts";
+export { coordinatorVariable } from "./inject/coordinator.ts";
+export { carrierKeys, carrierPath, initFile, registerFile } from "./inject/carrier.ts";
 export { inject } from "./inject/inject.ts";
 export { applyPatch } from "./inject/apply-patch.ts";
 export {
@@ -30,6 +31,8 @@ export {
   consumerAccount,
   declining,
   heldMark,
+  endAnnotation,
+  endAnnotationValue,
   holdLabel,
   injectLabel,
   oldestKubernetes,

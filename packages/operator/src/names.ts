@@ -10,6 +10,10 @@ export const probeAnnotation = "lameduck.dev/probe";
 /** Values of a pod's label that say no. Other injectors know "false", which must not inject whom it is to keep out. */
 export const declining: readonly string[] = ["disabled", "false"];
 
+/** An annotation of one terminating pod: "now" asks that its hold end at once. Who may patch the pod may ask. */
+export const endAnnotation = "lameduck.dev/end";
+export const endAnnotationValue = "now";
+
 /** The label of a namespace, or of a pod, that says whether deletions are held; as an annotation of a pod "false" says no. */
 export const holdLabel = "lameduck.dev/held-deletions";
 

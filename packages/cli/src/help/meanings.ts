@@ -105,6 +105,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_NO_SUCH_COMMAND: "The program to run does not exist on this machine.",
   LAMEDUCK_NO_SUCH_CONTEXT: "The kubeconfig has no context of that name.",
   LAMEDUCK_NO_SUCH_POD: "The lab has no pod of that name.",
+  LAMEDUCK_NOT_TERMINATING: "The pod is not being deleted. Only a pod that is holds a stop signal.",
   LAMEDUCK_NO_SUCH_TARGET: "The cluster has no such object in that namespace.",
   LAMEDUCK_NO_TIME_TO_HOLD: "The preStop hook and the reserve use up the whole grace period.",
   LAMEDUCK_OF_HELM:

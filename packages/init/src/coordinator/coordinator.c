@@ -174,7 +174,6 @@ static bool keeps_release(const struct status *before, const struct status *stat
 static void take(struct coordinator *coordinator, const struct status *status, double now)
 {
 	coordinator->seen = status->state;
-	coordinator->ends_hold = coordinator->ends_hold || status->end;
 	if (status->state == STATUS_RELEASED)
 		coordinator->ask_at = now + pause_once_released;
 	if (!keeps_release(&coordinator->status, status))
@@ -190,6 +189,8 @@ static void take_answer(struct coordinator *coordinator, double now)
 			not_understood(coordinator, now);
 			break;
 		}
+		/* Whoever says so has it from the pod itself, whatever else is known. */
+		coordinator->ends_hold = coordinator->ends_hold || status.end;
 		/* Another replica may know the pod. */
 		if (status.state == STATUS_UNKNOWN) {
 			unanswered(coordinator, status.behind[0] ? status.behind : "the state is unknown", now);

@@ -126,6 +126,8 @@ export class Coordinator {
       const query = `&wait=${wait}${seen === undefined ? "" : `&seen=${seen}`}`;
       try {
         const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowance));
+        // Whoever says so has it from the pod itself, whatever else is known.
+        if (answer.endsHold) this.onEnd();
         // Another replica may know the pod.
         if (answer.state === "unknown")
           throw new Error(`the state is unknown: ${answer.behind ?? "not said why"}`);
@@ -156,11 +158,10 @@ export class Coordinator {
   }
 
   #take(answer: Answer): void {
-    const { state, releasedFor, consumers, last, behind, mode, endsHold } = answer;
+    const { state, releasedFor, consumers, last, behind, mode } = answer;
     this.#seen = state;
     this.#isSilent = false;
     this.#mode = mode ?? this.#mode;
-    if (endsHold) this.onEnd();
     // A release stays valid: another replica may not know of it yet. Only a pod that is published again is no longer released.
     if (this.#answer?.state === "released" && state !== "released" && !answer.isPublished) return;
     this.#answer = answer;

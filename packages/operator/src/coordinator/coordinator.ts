@@ -89,6 +89,7 @@ export class Coordinator {
         began: (record) => this.#notify("began", record),
         changed: (record) => this.#notify("changed", record),
         stateChanged: (record) => this.#stateChanged(record),
+        toEnd: (record) => this.#podRequests.answer(record),
         lingers: (record) => this.#notify("ended", record),
         ended: (record) => this.#ended(record),
       },
@@ -279,12 +280,12 @@ export class Coordinator {
       const { releasedAt = 0, withdrawnAt = 0 } = record;
       this.metrics.releaseSeconds.observe((releasedAt - withdrawnAt) / 1_000);
     }
-    this.#podRequests.stateChanged(record);
+    this.#podRequests.answer(record);
   }
 
   #ended(record: TerminationRecord): void {
     this.metrics.ended.inc({ state: record.state });
-    this.#podRequests.stateChanged(record);
+    this.#podRequests.answer(record);
     if (!record.isLingering) this.#notify("ended", record);
   }
 

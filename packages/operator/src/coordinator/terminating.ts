@@ -18,6 +18,8 @@ export interface TerminatingPod {
   readonly state: ReleaseState;
   /** As the pod reported it: "lame-duck", "closing", "closed"; undefined where it has reported nothing. */
   readonly phase: string | undefined;
+  /** Why its hold has ended, as it reported. A coordinator of the release before does not say it. */
+  readonly reason?: string | undefined;
   /** Consumers that have not let go, the first of them. */
   readonly waitsFor: readonly string[];
   readonly waitsForMore: number;
@@ -72,6 +74,7 @@ function described(
     graceSeconds,
     state,
     phase: reported["phase"],
+    reason: reported["reason"],
     waitsFor: behind.slice(0, mostNamed),
     waitsForMore: Math.max(0, behind.length - mostNamed),
     isFinished,

@@ -63,6 +63,7 @@ export class Model {
       began: ({ uid }) => this.happened.push(["began", uid]),
       changed: ({ uid }) => this.happened.push(["changed", uid]),
       stateChanged: ({ uid, state }) => this.told.push([uid, state]),
+      toEnd: () => undefined,
       lingers: ({ uid }) => this.happened.push(["lingers", uid]),
       ended: ({ uid }) => this.happened.push(["ended", uid]),
     },

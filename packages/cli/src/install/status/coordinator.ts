@@ -55,7 +55,7 @@ export async function readAcknowledgements(
 }
 
 /** Asks each replica through the API server's proxy. */
-async function readReplicas(
+export async function readReplicas(
   client: KubernetesClient,
   namespace: string,
   signal: AbortSignal,

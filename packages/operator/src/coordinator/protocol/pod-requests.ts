@@ -51,6 +51,8 @@ interface ParkedPod extends LongPoll {
 
 /** Consumers that an answer names; it counts the others. */
 const mostBehind = 5;
+/** Milliseconds that an answer may take which repeats the end: it may have been lost, and a pod may not know it. */
+const repeatMs = 1_000;
 /** Long polls of one pod; it needs one. */
 const mostWaiting = 4;
 
@@ -58,6 +60,7 @@ const mostWaiting = 4;
 export class PodRequests {
   readonly #options: PodRequestsOptions;
   readonly #parked = new LongPolls<ParkedPod>();
+  readonly #toldToEnd = new WeakSet<TerminationRecord>();
   #isClosing = false;
 
   constructor(options: PodRequestsOptions) {
@@ -78,11 +81,15 @@ export class PodRequests {
       sendText(response, 200, writeLines({ state: "unknown" }), this.#isClosing);
       return;
     }
-    const isNews = record.state !== seen;
+    const isNews = record.state !== seen || (record.isToEnd && !this.#toldToEnd.has(record));
     if (isNews || wait === 0 || this.#parked.of(uid).size >= mostWaiting)
       sendText(response, 200, this.#text(record), this.#isClosing);
     else {
-      const until = at + (this.#isClosing ? Math.min(wait, longestAtEnd) : wait);
+      const longest = Math.min(
+        this.#isClosing ? longestAtEnd : Infinity,
+        record.isToEnd ? repeatMs : Infinity,
+      );
+      const until = at + Math.min(wait, longest);
       const one = { record, response, until };
       this.#parked.add(uid, one);
       response.once("close", () => this.#parked.take(uid, one));
@@ -104,8 +111,8 @@ export class PodRequests {
     if (isNew && record.releasedAt !== undefined && !record.mayBeProbe) onOverruled(record, overruled);
   }
 
-  /** Answers the pod's long polls, because its state has changed. */
-  stateChanged(record: TerminationRecord): void {
+  /** Answers the pod's long polls, because there is news for it. */
+  answer(record: TerminationRecord): void {
     for (const one of this.#parked.of(record.uid)) this.#release(one);
   }
 
@@ -129,9 +136,15 @@ export class PodRequests {
     const { releases, progress } = terminations;
     const at = now();
     const rules = settings.of(record.namespace);
-    const { state, withdrawnAt, releasedAt } = record;
+    const { state, withdrawnAt, releasedAt, isToEnd } = record;
+    if (isToEnd) this.#toldToEnd.add(record);
+    const end = isToEnd ? "now" : undefined;
     if (state === "unknown")
-      return writeLines({ state, behind: `endpointslices (not heard of for ${Math.round(unheard())} s)` });
+      return writeLines({
+        state,
+        behind: `endpointslices (not heard of for ${Math.round(unheard())} s)`,
+        end,
+      });
     const { relevant, applied } = releases.count(record, rules, at);
     const behind = state === "released" ? [] : progress.behind(record, rules, at);
     const named = behind
@@ -150,6 +163,7 @@ export class PodRequests {
       basis: progress.basis(record, rules),
       // Nobody will ever release it.
       mode: terminations.isUnlisted(record, at) ? "availability" : rules.mode,
+      end,
     });
   }
 }

@@ -8,6 +8,7 @@ import {
 import { carrierPath, initFile, registerFile } from "../../inject/carrier.ts";
 import { coordinatorVariable } from "../../inject/coordinator.ts";
 import { injectedAnnotation } from "../../inject/pod.ts";
+import { endAnnotation, endAnnotationValue } from "../../names.ts";
 import { canonicalAddress } from "../../watcher/rules/addresses.ts";
 import type { ContainerExit, Injected, WorkloadName } from "../termination.ts";
 
@@ -30,6 +31,8 @@ export interface KeptPod extends KubernetesObject {
   readonly finalizers: readonly string[];
   /** What injection has put into it; undefined where it was not injected. */
   readonly injected?: Injected;
+  /** Somebody asks for the end of its hold. */
+  readonly isToEnd?: true;
 }
 
 export interface KeptEndpoint {
@@ -87,6 +90,7 @@ export function keepPod(pod: PodObject): KeptPod {
     graceSeconds,
     exits,
     ...injectedIn(pod),
+    ...(metadata.annotations?.[endAnnotation] === endAnnotationValue ? { isToEnd: true } : {}),
     finalizers: (deletionTimestamp !== undefined && metadata.finalizers) || none,
     isFinished:
       status?.phase === "Succeeded" ||

@@ -38,6 +38,8 @@ export class TerminationRecord implements Termination {
   /** What holds the object. */
   finalizers: readonly string[] = [];
   state: ReleaseState = "waiting";
+  /** Somebody asks for the end of its hold. */
+  isToEnd: boolean;
   /** It has seen a connection from outside the cluster. Such a connection may come through any node. */
   seesOutside = false;
   /** Nodes from which it has seen connections; undefined while it has told of none, or sees outside. */
@@ -64,6 +66,7 @@ export class TerminationRecord implements Termination {
     this.addresses = addresses;
     this.injected = pod.injected;
     this.exits = exits;
+    this.isToEnd = pod.isToEnd === true;
     this.#consumersOf = consumersOf;
   }
 

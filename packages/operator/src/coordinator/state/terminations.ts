@@ -22,6 +22,8 @@ export interface TerminationEvents {
   changed(record: TerminationRecord): void;
   /** The state that its pod is answered has changed. */
   stateChanged(record: TerminationRecord): void;
+  /** Its pod is to end its hold at once. */
+  toEnd(record: TerminationRecord): void;
   /** Its containers have ended a while ago, and its object stays. */
   lingers(record: TerminationRecord): void;
   ended(record: TerminationRecord): void;
@@ -231,6 +233,10 @@ export class Terminations {
       this.#takeBack(record);
       record.addresses = pod.addresses;
       this.releases.forgetRoutes(record);
+    }
+    if (pod.isToEnd && !record.isToEnd) {
+      record.isToEnd = true;
+      this.#options.events.toEnd(record);
     }
     const hasNewExits = pod.exits.length !== record.exits.length;
     record.exits = pod.exits;

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { hasStatus, type KubernetesClient } from "@lameduck/kube";
+import { endAnnotation, endAnnotationValue } from "@lameduck/operator";
+import { readReplicas, readTerminating } from "../install/status/coordinator.ts";
+import { pathOf, stillRuns, type PodName, type RunningContainer } from "./pod.ts";
+
+/** Milliseconds from the annotation until its effect must be seen: the watch, one answer, and what the pod does at once. */
+const longestMs = 4_000;
+const pauseMs = 200;
+/** Milliseconds for the coordinator's own answer, which not everybody may ask for. */
+const longestQuestionMs = 1_000;
+
+/** Asks the coordinator, by an annotation that it reads. @returns false where the pod may not be annotated by whoever asks. */
+export async function askCoordinator(
+  client: KubernetesClient,
+  pod: PodName,
+  uid: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const metadata = { uid, annotations: { [endAnnotation]: endAnnotationValue } };
+  try {
+    await client.patch(pathOf(pod), { metadata }, "merge-patch", signal);
+    return true;
+  } catch (error) {
+    if (hasStatus(error, 403)) return false;
+    // It is gone, or another pod has its name.
+    if (hasStatus(error, 404) || hasStatus(error, 409)) return true;
+    throw error;
+  }
+}
+
+/** @returns those of the containers that have ended, or whose hold was forced, as the pod has reported. */
+export async function endedByCoordinator(
+  client: KubernetesClient,
+  pod: PodName,
+  uid: string,
+  containers: readonly RunningContainer[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<RunningContainer>> {
+  const ended = new Set<RunningContainer>();
+  const until = performance.now() + longestMs;
+  const [first, ...others] = containers;
+  while (ended.size < containers.length && performance.now() < until) {
+    for (const one of containers)
+      if (!(await stillRuns(client, pod, { uid, container: one.name }, signal))) ended.add(one);
+    // A report says nothing of which container it is from.
+    if (first && others.length === 0 && (await isForced(client, uid, first.coordinator, signal)))
+      ended.add(first);
+    if (ended.size < containers.length) await sleep(pauseMs, undefined, { signal });
+  }
+  return ended;
+}
+
+/** What the pod has reported to the coordinator; false also where that may not be asked. */
+async function isForced(
+  client: KubernetesClient,
+  uid: string,
+  address: string | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const namespace = /^https?:\/\/[^./]+\.([^./]+)\.svc/.exec(address ?? "")?.[1];
+  if (namespace === undefined) return false;
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(longestQuestionMs)]);
+  try {
+    const replicas = await readReplicas(client, namespace, limited);
+    const found = await readTerminating(client, namespace, replicas, limited);
+    const own = found?.pods.find((one) => one.uid === uid);
+    return own?.reason === "forced" && own.phase !== "lame-duck";
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return false;
+  }
+}
