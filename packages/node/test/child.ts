@@ -53,6 +53,8 @@ export class Child {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.process.exitCode === null && this.process.signalCode === null) this.process.kill("SIGKILL");
+    // Children that it leaves behind may have its output: nobody waits for their end.
+    for (const stream of [this.process.stdout, this.process.stderr]) stream?.destroy();
     await this.exited;
   }
 }

@@ -87,7 +87,8 @@ describe("attached without code", { concurrency: 3 }, () => {
 
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     test(`the primary of a cluster passes ${signal} on and waits for its workers`, async () => {
-      await using child = await start("workers.mjs");
+      // The workers must still serve when a busy machine comes to ask them.
+      await using child = await start("workers.mjs", { LAMEDUCK_FLOOR: "3s" });
       child.kill(signal);
       await child.until(() => child.events.filter((event) => event.lameduck === "phase").length >= 3);
       const seen = new Set<string>();
