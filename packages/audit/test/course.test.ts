@@ -130,6 +130,8 @@ describe("what stands between SIGTERM and the server", () => {
       [["sh", "-c", "exec $(which node) a"], undefined],
       [["sh", "-c", ". /env.sh"], "sh -c", "unknown"],
       [["sh", "-c", "node 'a"], "sh -c", "unknown"],
+      [["sh", "-c", `${"eval ".repeat(5_000)}node a`], "sh -c", "likely"],
+      [["sh", "-c", "A='eval $A'; eval $A"], "sh -c", "likely"],
       [["sh", "-c", `${"a && ".repeat(30_000)}node a`], "sh -c", "unknown"],
       [["sh", "-c", "CMD='npm start'; exec $CMD"], "npm", "likely"],
       [["sh", "-c", 'if [ -n "$A" ]; then exec npm start; else exec node a; fi'], "npm", "likely"],
