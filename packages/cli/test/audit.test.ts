@@ -168,6 +168,7 @@ describe("audit", () => {
       ["..", "links/a/up"],
       ["a/web.yaml", "links/again.yaml"],
       ["nowhere", "links/broken.yaml"],
+      ["self", "links/self"],
     ] as const)
       symlinkSync(to, join(folder, from));
     const { out, err } = await audit("links", "links/a/web.yaml");

@@ -8,12 +8,13 @@ export {
   applyEdits,
   type Edit,
   insertField,
+  insertFields,
   replaceField,
   replaceScalar,
   scalar,
   type Written,
 } from "./splice.ts";
-export { removeEntries, removeValue } from "./removing.ts";
+export { emptyValue, removeEntries, removeValue } from "./removing.ts";
 export { runsPods } from "./runs-pods.ts";
 export { readStream, type Stream } from "./stream.ts";
 export type {

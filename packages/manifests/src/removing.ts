@@ -1,4 +1,4 @@
-import { isPair, type Node } from "yaml";
+import { isMap, isPair, isScalar, isSeq, type Node } from "yaml";
 import { endOfLine } from "./comments.ts";
 import type { Field } from "./field.ts";
 import type { Edit } from "./splice.ts";
@@ -46,15 +46,33 @@ export function removeEntries(
   });
 }
 
-/** Takes away the value of a key in lines whose value stands in brackets: a key that was there without one gets them from insertField. */
-export function removeValue(text: string, parent: Field, key: string): Edit | undefined {
+/** An empty value as it stands in the file, such as `[]` or nothing: what insertField and appendItems may fill. @returns undefined for any other. */
+export function emptyValue(text: string, parent: Field, key: string): string | undefined {
+  const { base } = parent.source;
+  const pair = parent.mapping?.items.find((item) => isScalar(item.key) && item.key.value === key);
+  if (!pair || !isEmpty(pair.value)) return undefined;
+  const [start = 0, end = 0] = pair.value?.range ?? [];
+  return text.slice(base + start, base + end).trimEnd();
+}
+
+/**
+ * Takes away the value of a key in lines whose value stands in brackets: a key that was there without one gets them from insertField.
+ * @param was the empty value that is to stand there again, where it is known.
+ */
+export function removeValue(text: string, parent: Field, key: string, was = ""): Edit | undefined {
   const field = parent.at(key);
   const value = field.mapping ?? field.sequence;
-  if (parent.mapping?.flow === true || value?.flow !== true || !value.range || field.isShared)
-    return undefined;
+  if (!value?.range || field.isShared) return undefined;
+  if (was === "" && (parent.mapping?.flow === true || value.flow !== true)) return undefined;
   const { base, file } = field.source;
-  const start = text.slice(0, base + value.range[0]).trimEnd().length;
-  return { file, span: [start, base + value.range[1]], text: "" };
+  const [start, end] = [base + value.range[0], base + value.range[1]];
+  const from = was === "" ? text.slice(0, start).trimEnd().length : start;
+  return { file, span: [from, start + text.slice(start, end).trimEnd().length], text: was };
+}
+
+function isEmpty(node: Node | null): boolean {
+  if (isMap(node)) return node.items.every(({ value }) => isEmpty(value as Node | null));
+  return isSeq(node) ? node.items.length === 0 : node === null || (isScalar(node) && node.value === null);
 }
 
 function entriesOf(parent: Field): (Entry & { readonly key: string | number })[] {

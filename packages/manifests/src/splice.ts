@@ -25,22 +25,36 @@ export function replaceScalar(field: Field, text: string): Edit | undefined {
  * @returns undefined where there is no mapping, or it is shared by an alias.
  */
 export function insertField(text: string, parent: Field, key: string, value: Written): Edit | undefined {
-  const map = parent.mapping;
   const { base, file } = parent.source;
-  if (!map?.range || parent.isShared) return undefined;
-  const at = (offset: number, inserted: string, end = offset): Edit => ({
+  const known = parent.mapping?.items.find((item) => isScalar(item.key) && item.key.value === key);
+  if (!known || parent.isShared) return insertFields(text, parent, { [key]: value });
+  return fillEmpty(text, known, flow(value, quoteOf(text, base)), base, (offset, inserted, end = offset) => ({
     file,
     span: [base + offset, base + end],
     text: inserted,
+  }));
+}
+
+/** Adds fields that are not there yet, as insertField does. */
+export function insertFields(
+  text: string,
+  parent: Field,
+  fields: { readonly [key: string]: Written },
+): Edit | undefined {
+  const map = parent.mapping;
+  const { base, file } = parent.source;
+  if (!map?.range || parent.isShared) return undefined;
+  const at = (offset: number, inserted: string): Edit => ({
+    file,
+    span: [base + offset, base + offset],
+    text: inserted,
   });
-  const known = map.items.find((item) => isScalar(item.key) && item.key.value === key);
-  if (known) return fillEmpty(text, known, flow(value, quoteOf(text, base)), base, at);
   const [first] = map.items;
   // A new field would take its anchor or tag over.
   if (first && (first.key.anchor ?? first.key.tag) !== undefined) return undefined;
   if (map.flow) {
     const quote = quoteOf(text, base);
-    const written = flow({ [key]: value }, quote).slice(2, -2);
+    const written = flow(fields, quote).slice(2, -2);
     return at(map.range[0] + 1, first ? ` ${written},` : ` ${written} `);
   }
   const start = first?.key?.range?.[0];
@@ -48,7 +62,7 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
   const lineStart = text.lastIndexOf("\n", base + start - 1) + 1;
   const indent = " ".repeat(base + start - lineStart);
   const lineBreak = newline(text, base + start);
-  const lines = block({ [key]: value }).join(lineBreak + indent);
+  const lines = block(fields).join(lineBreak + indent);
   const end = first?.value?.range?.[1];
   // A value that ends on its own line is followed; before anything larger the new field comes first.
   const lineEnd = text.indexOf("\n", base + start);

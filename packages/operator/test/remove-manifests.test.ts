@@ -93,6 +93,24 @@ test("a key that had no value has none again", () => {
   for (const spec of Object.values(settings)) assert.equal(removed(injected(text, spec)).text, text);
 });
 
+test("an empty value is the same empty value again", () => {
+  const values = ["[]", "[   ] # none", "~", "null", "[ # none\n            ]", "\n            []"];
+  const maps = ["{}", "{ } # none", "null", "\n            {}", "", "{ # none\n            }"];
+  for (const [index, list] of values.entries())
+    for (const map of [maps[index] ?? "", "{ preStop: }", "\n            preStop:"]) {
+      const text = web
+        .replace(/env:\n(?: +(?:-|value|#).*\n)+/, `env: ${list}\n          volumeMounts: ${list}\n`)
+        .replace("{ postStart: { exec: { command: [a] } } }", map)
+        .replace("annotations: { a: b }", `annotations: ${maps[index]}`)
+        .replace("      # the only one", `      volumes: ${list}\n      initContainers: ${list}`);
+      for (const spec of Object.values(settings)) assert.equal(removed(injected(text, spec)).text, text);
+    }
+  for (const metadata of ["{}", "null", "{ annotations: {} }"]) {
+    const json = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"},"spec":{"template":{"metadata":${metadata},"spec":{"volumes":[],"containers":[{"env":[],"name":"web","image":"x","lifecycle":{},"volumeMounts":null,"ports":[{"containerPort":80}]}]}}}}`;
+    for (const spec of Object.values(settings)) assert.equal(removed(injected(json, spec)).text, json);
+  }
+});
+
 test("of a manifest that was changed by hand only what is injected goes, and the rest is named", () => {
   for (const spec of Object.values(settings)) assert.equal(removed(injected(web, spec)).text, web);
   const after = injected(web, { carrier: "none" })

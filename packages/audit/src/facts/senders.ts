@@ -74,7 +74,7 @@ function ofService(object: KubeObject): Sender[] {
   // Nodes are the targets: they leave the load balancer only where the last pod of a node counts.
   if (spec.at("externalTrafficPolicy").text() !== "Local") return senders;
   const { amount, sum } = detection(object.field);
-  add("cloud load balancer that checks the node's health", amount, sum);
+  add("a cloud load balancer that checks the node's health", amount, sum);
   return senders;
 }
 

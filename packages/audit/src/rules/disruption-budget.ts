@@ -80,7 +80,7 @@ function* unhealthy({ name, field }: KubeObject): Iterable<Report> {
     severity: "info",
     message: `${name} protects pods that are not ready as well: while too few are ready, drains wait`,
     at: policy.exists ? policy : field.at("metadata").at("name"),
-    remedy: "set unhealthyPodEvictionPolicy: AlwaysAllow (on by default since Kubernetes 1.27)",
+    remedy: "set unhealthyPodEvictionPolicy: AlwaysAllow (Kubernetes 1.27 and newer)",
   };
 }
 

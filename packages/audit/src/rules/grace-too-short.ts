@@ -77,7 +77,7 @@ function* killedAtOnce(workload: Workload, context: Context): Iterable<Report> {
   const needed = Math.ceil(longest + drain.value + reserve.value);
   yield {
     severity: "error",
-    message: `a grace period of 0 s kills the pod at once: ${hooks.length > 0 ? "its preStop hook never runs, and " : ""}no SIGTERM comes to it, and requests in flight are cut`,
+    message: `a grace period of 0 s kills the pod at once: ${hooks.length > 0 ? "its preStop hook" : "its shutdown"} gets no time${exposureOf(workload) === "none" ? "" : ", and requests in flight are cut"}`,
     at: pod.at("terminationGracePeriodSeconds"),
     ...(Number.isFinite(needed)
       ? {

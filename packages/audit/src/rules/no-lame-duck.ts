@@ -45,12 +45,13 @@ The audit sees hooks, arguments and variables. If the app's code delays the shut
       const needed = slowest?.amount;
       if (needed?.value === 0) continue;
       const hook = container.hook;
+      const stopsFirst = hook !== undefined && (hook.least.value > hook.serving.value || !hook.isExact);
       const longer = needed && Math.ceil(needed.value);
       const alone = whyAlone(workload);
       const mayFix = hook === undefined && alone === undefined && workload.grace.value > 0;
       yield {
         severity: alone === undefined ? "warning" : "info",
-        message: `${hook === undefined ? "there is no preStop hook" : hook.least.value > hook.serving.value ? "the preStop hook stops the server before it waits" : "the preStop hook takes no time"}, and nothing says that the app goes on serving after SIGTERM${alone === undefined ? "" : `; the pod is alone by design (${alone}), so that no other could take its requests meanwhile`}`,
+        message: `${hook === undefined ? "there is no preStop hook" : stopsFirst ? "the preStop hook stops the server before it waits" : "the preStop hook takes no time"}, and nothing says that the app goes on serving after SIGTERM${alone === undefined ? "" : `; the pod is alone by design (${alone}), so that no other could take its requests meanwhile`}`,
         at: hook?.field ?? container.field.at("name"),
         container: container.name,
         ...(needed ? { arithmetic: compare([], "<", needed) } : {}),

@@ -23,6 +23,7 @@ is bound to the node (\`Local\`), no pod serves on that node.`,
         severity: "warning",
         message: "a StatefulSet of one pod: from its end to the start of the next no pod serves",
         at: spec.at("replicas").exists ? spec.at("replicas") : name,
+        remedy: "run several replicas, if the program can share its work among them",
       };
     const local = services.find(({ field }) =>
       ["externalTrafficPolicy", "internalTrafficPolicy"].some(
@@ -35,9 +36,9 @@ is bound to the node (\`Local\`), no pod serves on that node.`,
         severity: "info",
         message: `${local ? `${local.name} keeps traffic on its node` : "its ports belong to the node"}: during an update no pod serves on the node`,
         at: host ?? name,
-        ...(host
-          ? { remedy: "let the load balancer leave the node out first; a pod with a host port cannot surge" }
-          : {}),
+        remedy: host
+          ? "let the load balancer leave the node out first; a pod with a host port cannot surge"
+          : "set updateStrategy.rollingUpdate.maxSurge to 1, and maxUnavailable to 0",
       };
     if (object.type !== "apps/Deployment" || spec.at("strategy").at("type").text() === "Recreate") return;
     const obstacle = obstacleOf(workload);

@@ -1,9 +1,9 @@
 import type { Edit } from "@lameduck/manifests";
-import { exposureOf } from "../facts/serving.ts";
+import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { fixOf } from "../fix/edits.ts";
 import type { Container } from "../model/container.ts";
 import { servedBy } from "../model/process/pid-one.ts";
-import { plainCommand, scriptOf } from "../model/shell/commands.ts";
+import { plainCommand, programOf, scriptOf } from "../model/shell/commands.ts";
 import type { Context, Rule } from "../rule.ts";
 
 export const shellSwallowsTerm: Rule = {
@@ -25,9 +25,12 @@ a script that is a file of the image.`,
   references: ["https://docs.docker.com/reference/dockerfile/#exec-form-entrypoint-example"],
   *check(workload, context) {
     if (exposureOf(workload) === "none") return;
+    const serving = servingContainers(workload);
     for (const container of workload.containers) {
-      const pidOne = container.served?.pidOne;
+      const { argv = [], pidOne } = container.served ?? {};
       if (pidOne === undefined) continue;
+      // A container beside the server that only waits, after it has prepared something.
+      if (!serving.includes(container) && /^(?:sleep|tail)$/.test(programOf(argv[0]))) continue;
       const { what, because, certainty, instead, behind } = pidOne;
       const base = { at: container.argvField, container: container.name };
       if (certainty === "unknown")

@@ -42,7 +42,7 @@ export async function readInput(
       continue;
     }
     try {
-      for (const name of manifestsAt(path, excluded, seen))
+      for (const name of manifestsAt(path, excluded, seen, fail))
         try {
           const text = decoded(readFileSync(name));
           const chart = name === path ? undefined : chartOf(name, text);
@@ -88,8 +88,13 @@ function decoded(bytes: Buffer): string {
   }
 }
 
-/** Links are followed, and each file and folder is read once, whatever leads there. */
-function manifestsAt(path: string, excluded: readonly string[], seen: Set<string>): string[] {
+/** Links are followed, and each file and folder is read once, whatever leads there. @param fail is told of folders in it that cannot be read. */
+function manifestsAt(
+  path: string,
+  excluded: readonly string[],
+  seen: Set<string>,
+  fail: (place: string, error: unknown) => void,
+): string[] {
   if (!statSync(path).isDirectory()) return isNew(path, seen) ? [path] : [];
   const skipped = excluded.map((one) => resolve(one));
   const isSkipped = (file: string): boolean =>
@@ -100,12 +105,17 @@ function manifestsAt(path: string, excluded: readonly string[], seen: Set<string
     if (!isNew(folder, seen)) return;
     for (const name of readdirSync(folder).sort()) {
       const file = join(folder, name);
-      const what = statSync(file, { throwIfNoEntry: false });
-      if (what === undefined || isSkipped(resolve(file)) || ["node_modules", ".git"].includes(name)) continue;
-      if (what.isDirectory()) walk(file);
-      else if (what.isFile() && manifests.test(name)) {
-        hasAny = true;
-        if (isNew(file, seen)) found.push(file);
+      if (isSkipped(resolve(file)) || ["node_modules", ".git"].includes(name)) continue;
+      try {
+        const what = statSync(file, { throwIfNoEntry: false });
+        if (what?.isDirectory() === true) walk(file);
+        else if (what?.isFile() === true && manifests.test(name)) {
+          hasAny = true;
+          if (isNew(file, seen)) found.push(file);
+        }
+      } catch (error) {
+        // A link that leads to itself is as good as none.
+        if ((error as NodeJS.ErrnoException).code !== "ELOOP") fail(file, error);
       }
     }
   };

@@ -1,6 +1,7 @@
 import {
   appendItems,
   insertField,
+  insertFields,
   replaceScalar,
   scalar,
   type Edit,
@@ -58,6 +59,7 @@ function ofAnnotations(text: string, template: Field, annotations: Plan["annotat
   if (!metadata.exists)
     return [insertField(text, template, "metadata", { annotations: written(annotations) })];
   if (!all.exists) return [insertField(text, metadata, "annotations", written(annotations))];
+  if (all.entries().length === 0) return [insertFields(text, all, fieldsOf(annotations))];
   return Object.entries(annotations).map(([key, value]) => put(text, all, key, JSON.stringify(value)));
 }
 
@@ -76,7 +78,10 @@ function added(text: string, parent: Field, key: string, values: readonly unknow
 
 function written(value: unknown): Written {
   if (Array.isArray(value)) return value.map((one) => written(one));
-  if (typeof value === "object" && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, written(one)]));
+  if (typeof value === "object" && value !== null) return fieldsOf(value);
   return scalar(value as string | number | boolean);
+}
+
+function fieldsOf(value: object): { readonly [key: string]: Written } {
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, written(one)]));
 }

@@ -15,6 +15,7 @@ import {
   misplacedSettings,
 } from "../policy/validate.ts";
 import { editsOf } from "./edits.ts";
+import { withEmpties } from "./empties.ts";
 import { outdatedWarnings } from "./outdated.ts";
 import {
   firstMisread,
@@ -75,11 +76,12 @@ export function injectManifests(files: readonly InputFile[], options: ManifestOp
       const planned =
         skipped(object.namespace, namespaces.get(object.namespace)) ??
         planWorkload(workload, policies, options, failures);
-      const own = planned.plan && editsOf(planned.plan, template, texts.get(template.source.file) ?? "");
-      if (planned.plan && (own === undefined || hasMergeKey(template.plain())))
-        failures.push(cannotEdit(workload));
+      const text = texts.get(template.source.file) ?? "";
+      const plan = planned.plan && withEmpties(planned.plan, template, text);
+      const own = plan && editsOf(plan, template, text);
+      if (plan && (own === undefined || hasMergeKey(template.plain()))) failures.push(cannotEdit(workload));
       else edits.push(...(own ?? []));
-      return [{ ...planned, workload, index }];
+      return [{ ...planned, plan, workload, index }];
     } catch (error) {
       if (!(error instanceof ManifestError)) throw error;
       failures.push(error);

@@ -12,6 +12,7 @@ import {
   type PodView,
 } from "../inject/pod.ts";
 import { longestSeconds } from "../inject/times.ts";
+import { emptiesIn, type Empties } from "./empties.ts";
 
 type Raw = Readonly<Record<string, unknown>>;
 
@@ -33,6 +34,7 @@ export interface Removal {
   /** A number: the value from before. "absent": there was none. undefined: it stays as it is. */
   readonly grace: number | "absent" | undefined;
   readonly annotations: ReadonlySet<string>;
+  readonly empties: Empties;
   /** What looks like an injection's and was changed since: it stays. */
   readonly kept: readonly string[];
 }
@@ -49,7 +51,8 @@ export function removalOf(template: unknown): Removal | undefined {
   const view = podOf(template);
   if ("code" in view || !view.isInjected) return undefined;
   const kept: string[] = [];
-  const undo = undoOf(textOf(view.annotations[undoAnnotation]));
+  const undone = textOf(view.annotations[undoAnnotation]);
+  const undo = undoOf(undone);
   const containers = view.containers.map((container, index) =>
     ofContainer(container, index, undo, view, kept),
   );
@@ -62,6 +65,7 @@ export function removalOf(template: unknown): Removal | undefined {
     initContainers: ours(mapsIn(view.spec["initContainers"]), ({ name }) => name === carrierContainer),
     grace: graceBefore(view, undo, kept),
     annotations: new Set([injectedAnnotation, undoAnnotation].filter((one) => one in view.annotations)),
+    empties: emptiesIn(undone),
     kept,
   };
 }
@@ -78,7 +82,7 @@ interface Undo {
 function undoOf(text: string): Undo {
   const [, set, before] = /^grace (\d{1,9}) was (-?\d{1,9}|absent)/.exec(text) ?? [];
   const [, counts = ""] = /(?:^|; )variables ([^;]+)/.exec(text) ?? [];
-  const [, names = ""] = /(?:^|; )hooks (.+)$/.exec(text) ?? [];
+  const [, names = ""] = /(?:^|; )hooks ([^;]+)/.exec(text) ?? [];
   return {
     set: set === undefined ? undefined : Number(set),
     before: before === undefined || before === "absent" ? before : Number(before),

@@ -10,6 +10,7 @@ import {
   type Field,
 } from "@lameduck/manifests";
 import { OperatorError } from "../errors.ts";
+import type { Empties } from "./empties.ts";
 import { removalOf, type ContainerRemoval, type Removal } from "./removal.ts";
 import type { InjectedManifests } from "./inject-manifests.ts";
 import { readManifests } from "./reading.ts";
@@ -77,14 +78,23 @@ function editsOf(removal: Removal, { template }: Workload, text: string): readon
   const pod = template.at("spec");
   const fields = new Set<string>();
   const edits = [
-    ...removal.containers.map((one) => ofContainer(one, pod.at("containers").items()[one.index]!, text)),
-    takeItems(text, pod, "volumes", removal.volumes, fields),
-    takeItems(text, pod, "initContainers", removal.initContainers, fields),
+    ...removal.containers.map((one) =>
+      ofContainer(one, pod.at("containers").items()[one.index]!, text, removal.empties),
+    ),
+    takeItems(text, pod, "volumes", removal.volumes, fields, removal.empties.get("/volumes")),
+    takeItems(
+      text,
+      pod,
+      "initContainers",
+      removal.initContainers,
+      fields,
+      removal.empties.get("/initContainers"),
+    ),
   ];
   const grace = pod.at("terminationGracePeriodSeconds");
   if (removal.grace === "absent") fields.add("terminationGracePeriodSeconds");
   else if (removal.grace !== undefined) edits.push(orNone(replaceScalar(grace, scalar(removal.grace))));
-  edits.push(take(text, pod, fields), ofAnnotations(text, template, removal.annotations));
+  edits.push(take(text, pod, fields), ofAnnotations(text, template, removal));
   return edits.every((one) => one !== undefined) ? edits.flat() : undefined;
 }
 
@@ -94,44 +104,60 @@ function ofContainer(
   { hook, env, mounts, changed }: ContainerRemoval,
   container: Field,
   text: string,
+  empties: Empties,
 ): Edits {
   const fields = new Set<string>();
+  const was = (key: string): string | undefined => empties.get(`${container.at("name").text() ?? ""}/${key}`);
   const lifecycle = container.at("lifecycle");
   const isAlone = lifecycle.entries().length === 1;
-  if (hook && isAlone) fields.add("lifecycle");
   const variable = changed && container.at("env").items()[changed.at]?.at("value");
   const edits: Edits[] = [
     hook && !isAlone ? take(text, lifecycle, new Set(["preStop"])) : [],
-    takeItems(text, container, "env", env, fields),
-    takeItems(text, container, "volumeMounts", mounts, fields),
+    hook && isAlone ? takeValue(text, container, "lifecycle", fields, was("lifecycle")) : [],
+    takeItems(text, container, "env", env, fields, was("env")),
+    takeItems(text, container, "volumeMounts", mounts, fields, was("volumeMounts")),
     changed && variable ? orNone(replaceScalar(variable, scalar(changed.value))) : [],
   ];
   edits.push(take(text, container, fields));
   return edits.every((one) => one !== undefined) ? edits.flat() : undefined;
 }
 
-/** Some items of a list; where none is left, the list goes with the other fields. */
+/** Some items of a list; where none is left, its value goes. */
 function takeItems(
   text: string,
   parent: Field,
   key: string,
   gone: ReadonlySet<number>,
   fields: Set<string>,
+  was: string | undefined,
 ): Edits {
   if (gone.size === 0) return [];
   const list = parent.at(key);
   if (list.items().length > gone.size) return removeEntries(text, list, gone);
-  const value = removeValue(text, parent, key);
+  return takeValue(text, parent, key, fields, was);
+}
+
+/** All of a value: what stood there before comes back, or the key goes with the other fields. */
+function takeValue(
+  text: string,
+  parent: Field,
+  key: string,
+  fields: Set<string>,
+  was: string | undefined,
+): Edits {
+  const value = removeValue(text, parent, key, was);
   if (value) return [value];
   fields.add(key);
   return [];
 }
 
-function ofAnnotations(text: string, template: Field, gone: ReadonlySet<string>): Edits {
+function ofAnnotations(text: string, template: Field, { annotations: gone, empties }: Removal): Edits {
   const metadata = template.at("metadata");
   const all = metadata.at("annotations");
   if (all.entries().length > gone.size) return take(text, all, gone);
-  const value = removeValue(text, metadata, "annotations");
+  const isWhole = metadata.entries().length === 1 && empties.has("/metadata");
+  const key = isWhole ? "metadata" : "annotations";
+  const value = removeValue(text, isWhole ? template : metadata, key, empties.get(`/${key}`));
   if (value) return [value];
   return metadata.entries().length > 1
     ? take(text, metadata, new Set(["annotations"]))

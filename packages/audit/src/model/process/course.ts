@@ -30,6 +30,8 @@ interface Execs {
   readonly isSure: boolean;
 }
 
+/** An `eval` that runs itself again, by a variable, never ends. */
+const mostEvals = 12;
 const noExec: Execs = { found: [], isSure: false };
 /** Over at once, or of the shell itself: no server. */
 const small = new Set(
@@ -54,6 +56,7 @@ export class Course {
   /** Started with `&`. */
   #background: Served | undefined;
   #branches = 0;
+  #evals = 0;
   #subshells = 0;
   /** Whether bash would be replaced here. */
   #wouldInBash = false;
@@ -149,9 +152,7 @@ export class Course {
         this.#setTrap(rest);
         return noExec;
       case "eval":
-        return rest.some((word) => word.includes(unknown))
-          ? noExec
-          : this.#execs(readScript(rest.join(" ")).list);
+        return this.#evaluating(rest, (list) => this.#execs(list)) ?? noExec;
       default: {
         const body = this.#functions.get(name);
         return body === undefined ? noExec : this.#calling(name, rest, noExec, () => this.#execsOf(body));
@@ -235,8 +236,8 @@ export class Course {
   #program(command: Simple, stays: boolean): Served | undefined {
     const [name = "", ...rest] = programIn(argumentsOf(command, this.#scope), this.#subshells > 0);
     if (name === "exec" || name === "") return undefined;
-    if (name === "eval" && !rest.some((word) => word.includes(unknown)))
-      return this.#last(readScript(rest.join(" ")).list, false, true);
+    if (name === "eval" && this.#canEvaluate(rest))
+      return this.#evaluating(rest, (list) => this.#last(list, false, true));
     const body = this.#functions.get(name);
     if (body !== undefined) return this.#calling(name, rest, undefined, () => this.#lastOf(body, true));
     const isSourced = name === "." || name === "source";
@@ -405,6 +406,18 @@ export class Course {
     if (this.#options.shell === "bash" && signals.some((one) => /^(?:EXIT|0)$/i.test(one)))
       this.#exitTrap = isSet ? action : undefined;
     if (signals.some((one) => /^(?:SIG)?TERM$|^15$/i.test(one))) this.#trap = isSet ? action : undefined;
+  }
+
+  #canEvaluate(words: readonly string[]): boolean {
+    return this.#evals < mostEvals && !words.some((word) => word.includes(unknown));
+  }
+
+  #evaluating<T>(words: readonly string[], run: (list: List) => T): T | undefined {
+    if (!this.#canEvaluate(words)) return undefined;
+    this.#evals += 1;
+    const result = run(readScript(words.join(" ")).list);
+    this.#evals -= 1;
+    return result;
   }
 
   #inBranch<T>(run: () => T): T {

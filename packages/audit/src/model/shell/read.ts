@@ -1,8 +1,12 @@
 import type { Chain, Command, List, Pipeline, Script, Simple, Word } from "./syntax.ts";
 import { countOf, deepest, Unreadable, Words } from "./words.ts";
 
+/** Linux starts no program that has a longer argument. */
+const longestBytes = 131_072;
+
 /** Reads the script of `sh -c`, as POSIX and bash know it. It never throws, and takes time in proportion to the length. */
 export function readScript(text: string): Script {
+  if (text.length >= longestBytes) return { list: [], isWhole: false, trailing: "" };
   const reader = new Reader(text);
   const list: Chain[] = [];
   try {
