@@ -40,6 +40,12 @@ export class OtherHandlers {
     return exit.code ?? (fatal && 128 + constants.signals[fatal]);
   }
 
+  /** An error that nobody catches ends a program. Without its end an interval or a pool would keep the process for ever. */
+  crashed(): void {
+    const { exit, passed } = signalGate();
+    if (passed !== undefined) exit.ask(1);
+  }
+
   /** Until when requests may last: less, once the program has asked for the end, where nobody waits for the process. */
   limit(latest: number, isPod: boolean): () => number {
     let asked: number | undefined;
