@@ -46,6 +46,16 @@ test("an application that exits in the hold is told as that", async () => {
   assert.deepEqual([reason, exitCode], ["exit", 9]);
 });
 
+for (const way of [
+  "hooks of both, an exit of the application",
+  "hooks of both, a later exit of the application",
+])
+  test(`${way}: the exit code is the application's`, async () => {
+    await using child = await startScript([fixture("several.ts")], { WAY: way });
+    child.kill();
+    assert.equal((await child.exited).code, 3, child.stderr);
+  });
+
 test("in a worker thread, which no signal reaches, it says so", async () => {
   await using child = await startScript([fixture("several.ts")], { WAY: "a worker thread" });
   await child.until(() => /worker thread/.test(child.stderr));
