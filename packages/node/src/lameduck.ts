@@ -314,6 +314,7 @@ export class Lameduck {
 
   #end(exitCode: number | null, until: number | undefined): void {
     this.detach();
+    this.#others.letExit();
     const goesOn = !this.#endsProcess();
     // A signal that ends the process lets nothing run at its exit.
     if (goesOn || this.#others.exitCode !== undefined) this.#stopFile?.end();

@@ -16,7 +16,7 @@ import type { Announcer } from "./reports/announce.ts";
 import type { Recording } from "./reports/recording.ts";
 import { Report } from "./reports/report.ts";
 import type { ServerWatch } from "./servers/traffic.ts";
-import { surviveCrashes } from "./signals/crashes.ts";
+import { surviveCrashes, tellCrash } from "./signals/crashes.ts";
 import type { OtherHandlers } from "./signals/other-handlers.ts";
 import { signalGate } from "./signals/signals.ts";
 
@@ -95,7 +95,10 @@ export class Termination {
     const cap = Math.min(settings.drain.cap, Math.max(1, by.cap - from));
     recording?.begin(reason, { ...settings.drain, cap });
     const leaveExit = this.#reportExit(report);
-    const noLongerSurvive = surviveCrashes((message) => announcer.notice("crash", message));
+    const noLongerSurvive = surviveCrashes((message) => {
+      tellCrash(message, announcer, settings.log);
+      if (this.#owner.exits()) others.crashed();
+    });
     try {
       const held = await this.#serveOn(report, reason, by.cap, heldBefore);
       await this.#close(held, others.exist && !settings.isKilled ? withoutKill(by) : by);

@@ -91,13 +91,21 @@ describe("uncaught errors", { concurrency: 3 }, () => {
     );
   });
 
-  test("with log: false the error is printed all the same", async () => {
-    await using child = await startServer({ options: { log: false } }, env);
-    using crashing = new RawClient(child.port).get("/crash");
-    await child.until(() => child.stderr.includes("as asked"));
-    crashing.socket.destroy();
-    assert.equal((await child.exited).code, 1);
-  });
+  for (const isSignalled of [false, true])
+    test(`with log: false the error is printed all the same, ${isSignalled ? "after" : "before"} the signal`, async () => {
+      const crashes = isSignalled ? "leave" : "close";
+      await using child = await startServer(
+        { options: { log: false } },
+        { ...env, LAMEDUCK_CRASHES: crashes, LAMEDUCK_SIGNALS: "SIGTERM" },
+      );
+      using crashing = new RawClient(child.port);
+      if (isSignalled) child.kill();
+      crashing.get("/crash");
+      await child.until(() => child.stderr.includes("as asked"));
+      crashing.socket.destroy();
+      if (isSignalled) child.kill("SIGINT");
+      assert.equal((await child.exited).code, 1);
+    });
 
   test("by default the process ends at once, as without us", async () => {
     await using child = await startServer({}, inPod);

@@ -114,6 +114,18 @@ describe("a program's own shutdown", { concurrency: 3 }, () => {
       assert.equal(child.event("closed")?.reason, "done");
     });
 
+  for (const [place, env] of Object.entries({ "outside of a pod": {}, "in a pod": pod }))
+    test(`a clean-up that fails beside an interval ends the process, ${place}`, async () => {
+      await using child = await start("rejects beside an interval", env);
+      const answer = ask(child.port, "/?wait=500");
+      await child.until(() => child.stdout.includes("request"));
+      child.kill();
+      assert.equal((await answer).status, 200);
+      assert.equal((await child.exited).code, 1);
+      assert.equal(child.event("closed")?.exitCode, 1);
+      assert.deepEqual(told(child), []);
+    });
+
   test("a handler that a tool hides from the program gets the signal at once", async () => {
     await using child = await start("hidden", { ...pod, LAMEDUCK_FLOOR: "1s" });
     child.kill();

@@ -22,7 +22,11 @@ for (const way of ["both at once", "one after the other", "one by the signal, th
     assert.deepEqual(cuts, [0, 0]);
   });
 
-for (const way of ["the first exits, the second does not", "the second exits, the first does not"])
+for (const way of [
+  "the first exits, the second does not",
+  "the second exits, the first does not",
+  "the second comes after the signal",
+])
   test(`${way}: the process ends, whichever is last`, async () => {
     await using child = await startScript([fixture("several.ts")], { WAY: way });
     child.kill();
@@ -45,6 +49,17 @@ test("an application that exits in the hold is told as that", async () => {
   const { reason, exitCode } = child.event("closed") ?? {};
   assert.deepEqual([reason, exitCode], ["exit", 9]);
 });
+
+for (const way of [
+  "hooks of both, an exit of the application",
+  "hooks of both, a later exit of the application",
+  "the second comes after the signal, an exit of the application",
+])
+  test(`${way}: the exit code is the application's`, async () => {
+    await using child = await startScript([fixture("several.ts")], { WAY: way });
+    child.kill();
+    assert.equal((await child.exited).code, 3, child.stderr);
+  });
 
 test("in a worker thread, which no signal reaches, it says so", async () => {
   await using child = await startScript([fixture("several.ts")], { WAY: "a worker thread" });

@@ -104,6 +104,19 @@ export const events: Client = async (conversation) => {
   await Promise.all([completion, feed, arrive(conversation)]);
 };
 
+/** An event stream that ends, by GET, whose client does not say that it takes one. */
+export const report: Client = async (conversation) => {
+  const { port, note, begun, signalled } = conversation;
+  const whole = ask(port, { path: "/completion" }).then((text) =>
+    note("report", text?.endsWith("[DONE]\n\n") === true),
+  );
+  await sleep(20);
+  await ask(port);
+  begun();
+  await signalled;
+  await Promise.all([whole, arrive(conversation)]);
+};
+
 /** Event streams that the program ends itself, by a last event. */
 export const feeds: Client = async (conversation) => {
   const { port, note, begun, signalled } = conversation;

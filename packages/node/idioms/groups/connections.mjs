@@ -85,6 +85,21 @@ export default {
       ready(port);
     },
   },
+  "two servers, each for itself": {
+    what: "the same with `lameduck()` for each of them, an interval, and `process.exit(3)`",
+    program: async () => {
+      const servers = [createServer(work), createServer((_request, response) => response.end("metrics"))];
+      for (const server of servers) attach(server);
+      const [port] = await Promise.all(servers.map((server) => listening(server)));
+      setInterval(() => {}, 100);
+      process.on("SIGTERM", async () => {
+        await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+        say("both closed");
+        process.exit(3);
+      });
+      ready(port);
+    },
+  },
   "one server after the other": {
     what: "closes the API, and later the admin server",
     program: async () => {

@@ -26,6 +26,12 @@ export default {
     client: "events",
     program: () => serve(undefined, completions(25)),
   },
+  "event stream that ends, by GET": {
+    what: "a GET without `Accept` answered by `text/event-stream`, which ends; `close()`",
+    client: "report",
+    program: () =>
+      serve((server) => process.on("SIGTERM", () => server.close(() => say("closed"))), completions(12)),
+  },
   "event streams, ended by the program": {
     what: "ends its own event streams in the handler, each with a last event",
     client: "feeds",

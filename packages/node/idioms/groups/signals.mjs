@@ -100,6 +100,18 @@ export default {
       ),
     ignores: /^at |node:|file:|^throw |^\^|^$/,
   },
+  "clean-up rejects, interval": {
+    what: "the promise of the clean-up is rejected while an interval keeps the process",
+    program: () =>
+      serve((server) => {
+        setInterval(() => {}, 100);
+        process.on("SIGTERM", async () => {
+          await new Promise((resolve) => server.close(resolve));
+          throw new Error("clean-up failed");
+        });
+      }),
+    ignores: /^at |node:|file:|^throw |^\^|^$/,
+  },
   "uncaughtException, exit": {
     what: "an error while it closes, and a handler that logs it and exits with 1",
     program: () =>

@@ -75,10 +75,10 @@ export class Closing {
       const left = Math.max(0, until() - this.#clock.now());
       const spread = Math.min(longestSpread, this.#open(), left / 2);
       const doubtful = Math.min(
-        holds ? longPatience : shortPatience,
+        // Handlers that close servers would wait for such a stream; without any the process would be gone by now.
+        holds || isHandled ? longPatience : shortPatience,
         Math.max(0, left - spread - lastMoment),
       );
-      // Handlers that close servers would wait for such a stream; without any the process would be gone by now.
       const answer = holds ? longAnswer : shortAnswer;
       const silence = holds || isHandled ? undefined : shortPatience;
       for (const watch of this.#watches) watch.endStreams({ spread, doubtful, silence, answer });

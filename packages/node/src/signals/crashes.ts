@@ -1,3 +1,6 @@
+import type { Settings } from "../options/settings.ts";
+import type { Announcer } from "../reports/announce.ts";
+
 type Crash = (message: string) => void;
 
 /**
@@ -30,4 +33,10 @@ export function surviveCrashes(report: Crash): () => void {
 
 function describe(error: unknown, origin: string): string {
   return `${origin}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}
+
+export function tellCrash(message: string, announcer: Announcer, log: Settings["log"]): void {
+  // Without a listener of ours Node would have printed it.
+  if (log === false) process.stderr.write(`${message}\n`);
+  announcer.notice("crash", message);
 }

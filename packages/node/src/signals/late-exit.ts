@@ -14,6 +14,11 @@ export class LateExit {
     return this.#code;
   }
 
+  /** The program has asked for its end in another way than by process.exit(). */
+  ask(code: number): void {
+    this.#code ??= code;
+  }
+
   wait(): void {
     this.#waiting++;
     if (this.#original) return;

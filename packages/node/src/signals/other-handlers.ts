@@ -40,6 +40,12 @@ export class OtherHandlers {
     return exit.code ?? (fatal && 128 + constants.signals[fatal]);
   }
 
+  /** An error that nobody catches ends a program. Without its end an interval or a pool would keep the process for ever. */
+  crashed(): void {
+    const { exit, passed } = signalGate();
+    if (passed !== undefined) exit.ask(1);
+  }
+
   /** Until when requests may last: less, once the program has asked for the end, where nobody waits for the process. */
   limit(latest: number, isPod: boolean): () => number {
     let asked: number | undefined;
@@ -75,6 +81,12 @@ export class OtherHandlers {
     }
   }
 
+  /** Our hooks have run, or never will: the program may exit. Another lameduck() may still wait. */
+  letExit(): void {
+    if (this.#waits) signalGate().exit.end();
+    this.#waits = false;
+  }
+
   /**
    * All that is ours is done: the process ends as the program has asked for, or else when the program has nothing left to do.
    * @param exitCode null where the program ends it.
@@ -82,7 +94,6 @@ export class OtherHandlers {
    */
   end(exitCode: number | null, until: number | undefined): void {
     const { exit, fatal, passed: name } = signalGate();
-    if (this.#waits) exit.end();
     if (fatal && exit.code === undefined) return die(fatal);
     if (exitCode !== null) return exitWith(exitCode);
     if (until === undefined) return;

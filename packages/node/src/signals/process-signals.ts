@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { Phase } from "../events.ts";
 import type { Settings } from "../options/settings.ts";
 import type { Announcer } from "../reports/announce.ts";
-import { closeOnCrash } from "./crashes.ts";
+import { closeOnCrash, tellCrash } from "./crashes.ts";
 import { doesParentHold, isHelper } from "./helpers.ts";
 import { LoopHeartbeat } from "./loop-heartbeat.ts";
 import { rememberSignal, type EarlySignal } from "./signal-list.ts";
@@ -161,9 +161,7 @@ export class ProcessSignals {
   }
 
   #crashed(message: string): void {
-    // Without a listener of ours Node would have printed it.
-    if (this.#settings.log === false) process.stderr.write(`${message}\n`);
-    this.#announcer.notice("crash", message);
+    tellCrash(message, this.#announcer, this.#settings.log);
     this.#isSignalled = true;
     this.#terminated.crash();
     signalGate().endAll();

@@ -35,6 +35,8 @@ export class SignalGate {
   /** By which Node listens to signals that somebody listens to. */
   #ofNode: readonly (readonly [string, unknown])[] = [];
   #passed: NodeJS.Signals | undefined;
+  /** Those that members have acted on. */
+  readonly #acted = new Set<NodeJS.Signals>();
   #fatal: NodeJS.Signals | undefined;
   #unwatchKill: (() => void) | undefined;
   /** Whether the program itself has sent a signal that it had got. */
@@ -143,15 +145,17 @@ export class SignalGate {
   endWhenLast(end: () => void, bySignal: boolean): void {
     if (this.#members.size === 0) return end();
     this.#owedEnd = end;
-    const hasNoSignals = (member: SignalMember): boolean => member.signals.length === 0;
-    if (bySignal && [...this.#members].every(hasNoSignals))
-      for (const member of this.#members) member.processEnds();
+    // One that came after the signal waits for another in vain.
+    const isLate = ({ signals }: SignalMember): boolean =>
+      signals.length === 0 || signals.some((name) => this.#acted.has(name));
+    if (bySignal && (this.exit.code !== undefined || [...this.#members].every(isLate))) this.endAll();
   }
 
   /** To be called by a member that leaves the process running: an earlier one may have wanted its end. */
   endIfOwed(): void {
     if (this.#members.size > 0) return;
     this.#passed = undefined;
+    this.#acted.clear();
     this.#owedEnd?.();
   }
 
@@ -176,7 +180,9 @@ export class SignalGate {
   #listen(name: NodeJS.Signals): void {
     const handler = (): void => {
       const acts = this.#listeners(name).map((member) => member.signal(name));
-      if (acts.includes(true) && !this.#isHeld(name)) this.#reached(name);
+      if (!acts.includes(true)) return;
+      this.#acted.add(name);
+      if (!this.#isHeld(name)) this.#reached(name);
     };
     this.#handlers.set(name, handler);
     // Node binds process.emit when a signal gets its first listener: whoever came before us is registered anew.
@@ -292,7 +298,7 @@ function callHandler(handler: SignalHandler, name: NodeJS.Signals): void {
 }
 
 /** Shared by all copies of this package in the process, hence a registered symbol with the version of the interface in it. */
-const place = Symbol.for("@lameduck/node:signals:4");
+const place = Symbol.for("@lameduck/node:signals:5");
 
 export function signalGate(): SignalGate {
   const holder = process as unknown as Record<symbol, SignalGate | undefined>;
