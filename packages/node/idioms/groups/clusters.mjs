@@ -16,7 +16,11 @@ export default {
     ...cluster("disconnect", { NODE_CLUSTER_SCHED_POLICY: "none" }),
   },
   "cluster, kill": { what: "`worker.kill()` for each worker", ...cluster("kill") },
-  "cluster, messages": { what: "a message tells each worker to close and exit", ...cluster("message") },
+  "cluster, messages": {
+    what: "a message tells each worker to close and exit",
+    known: "workers without a handler of the signal end when their hold does, before the primary's message",
+    ...cluster("message"),
+  },
   "cluster, the group": {
     what: "the signal reaches primary and workers",
     ...cluster("group"),

@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import { EventEmitter } from "node:events";
 import { constants } from "node:os";
 import { replaceEmit } from "../internals.ts";
@@ -205,10 +206,13 @@ export class SignalGate {
     for (const listener of earlier) process.on(name, listener);
   }
 
-  /** The program's own handlers get it, too; or it has none left: then the signal ends it, as it would without us. */
+  /**
+   * The program's own handlers get it, too; or it has none left: then the signal ends it, as it would without us. A worker of a cluster has got its first
+   * from us in the primary, and gets the program's as well.
+   */
   #reached(name: NodeJS.Signals): void {
     if (this.#reachesOthers ?? this.others(name).length > 0) this.#passed ??= name;
-    else if (this.#passed !== undefined) this.#fatal ??= name;
+    else if (this.#passed !== undefined && !cluster.isWorker) this.#fatal ??= name;
   }
 
   /** Our handler takes none of the places that Node allows without a warning; it looks once this listener is added. */
