@@ -139,7 +139,7 @@ describe("NetworkPolicies that are enforced", { skip: reason ?? false }, () => {
     const says = (words: RegExp): Promise<boolean> =>
       until(async () => words.test((await lameduck(cluster, "status")).out), { what: String(words) });
     await says(/lameduck-coordinator-\S+: unknown, it could not be asked/);
-    await says(/NetworkPolicy lameduck-coordinator lets only some in to port 9090, .*--metrics-from/);
+    await says(/NetworkPolicy .*lameduck-coordinator.* lets only some in to port 9090, .*--metrics-from/);
     await install("--metrics-from", "monitoring", "--metrics-from", `${fabricAddress}/32`);
     await says(/lameduck-coordinator-\S+: 2 consumers report/);
     await becomes((way) => way.isOpen || isMetricsOfApiServer(way));

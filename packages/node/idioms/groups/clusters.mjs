@@ -18,7 +18,7 @@ export default {
   "cluster, kill": { what: "`worker.kill()` for each worker", ...cluster("kill") },
   "cluster, messages": {
     what: "a message tells each worker to close and exit",
-    known: "workers without a handler of the signal end when their hold does, before the primary's message",
+    known: "workers end before the message",
     ...cluster("message"),
   },
   "cluster, the group": {
