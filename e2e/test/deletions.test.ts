@@ -174,13 +174,16 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     const { status, took, stderr } = await deleting;
     assert.equal(status, 0, stderr);
     assert.ok(took > convergence * 1_000 && took < longestCall, `${took} ms`);
-    const calls = operator
-      .log()
-      .split("\n")
-      .filter((line) => line.includes(metadata.name) && line.includes('"deletion"'));
-    assert.ok(calls.length >= 2, "the API server asks again after the change");
+    const calls = (): string[] =>
+      operator
+        .log()
+        .split("\n")
+        .filter((line) => line.includes(metadata.name) && line.includes('"deletion"'));
+    await until(() => Promise.resolve(calls().length >= 2), {
+      what: "the API server asks again after the change",
+    });
     assert.ok(
-      calls.some((line) => /"held":0(\.\d)?,/.test(line)),
+      calls().some((line) => /"held":0(\.\d)?,/.test(line)),
       "and is let through at once",
     );
   });

@@ -95,8 +95,8 @@ describe("a program's own shutdown", { concurrency: 3 }, () => {
   });
 
   test("a request in flight at the cap is answered before a handler exits", async () => {
-    await using child = await start("exit", { ...pod, LAMEDUCK_GRACE_PERIOD: "3s", LAMEDUCK_RESERVE: "2s" });
-    const answer = ask(child.port, "/?wait=1500");
+    await using child = await start("exit", { ...pod, LAMEDUCK_GRACE_PERIOD: "8s", LAMEDUCK_RESERVE: "6s" });
+    const answer = ask(child.port, "/?wait=3000");
     await child.until(() => child.stdout.includes("request"));
     child.kill();
     assert.equal((await answer).status, 200);
