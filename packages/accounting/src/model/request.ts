@@ -33,7 +33,10 @@ export type ConnectionMode = (typeof modes)[number];
 export type RequestKind = ScheduledKind | "session";
 export type ScheduledKind = "quick" | "slow" | "large";
 
-/** How a pod is known, surest first: the sender's own choice, the pod's own address that it was told to call, the app's header, the proxy's header or log, address and port, time alone. */
+/**
+ * How the pod of a request is known. The surest comes first: the sender chose the pod, the sender was told the pod's address, a header of the app
+ * names it, a header or log of the proxy names it, address and port match, only the time matches.
+ */
 export const podSources = ["choice", "address", "header", "proxy", "tuple", "time"] as const;
 
 /** One request of the load. Times are milliseconds on the run's clock (see clock.ts); every scheduled request has a record. */

@@ -2,6 +2,7 @@ import type { Field } from "@lameduck/manifests";
 import { selects } from "@lameduck/kube/objects";
 import { repositoryOf } from "../model/image-name.ts";
 import { programOf } from "../model/shell/commands.ts";
+import { selectorOf } from "../model/selector.ts";
 import type { Workload } from "../model/workload.ts";
 
 /** Why a second pod of a workload cannot run beside the first one, or cannot always. */
@@ -149,19 +150,7 @@ function* ofPlaces(workload: Workload): Iterable<Obstacle> {
     .at("requiredDuringSchedulingIgnoredDuringExecution")
     .items()) {
     const selector = term.at("labelSelector");
-    const matchExpressions = selector
-      .at("matchExpressions")
-      .items()
-      .map((one) => ({
-        key: one.at("key").mustText(),
-        operator: one.at("operator").mustText(),
-        values: one.at("values").texts(),
-      }));
-    if (
-      !selector.exists ||
-      !selects({ matchLabels: selector.at("matchLabels").textMap(), matchExpressions }, labels)
-    )
-      continue;
+    if (!selector.exists || !selects(selectorOf(selector), labels)) continue;
     const key = term.at("topologyKey").text() ?? "";
     const where = key.endsWith("hostname") ? "node" : key.endsWith("zone") ? "zone" : key;
     yield place(

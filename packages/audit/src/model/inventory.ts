@@ -10,6 +10,7 @@ import {
   workloadTypes,
   type KubeObject,
 } from "./object.ts";
+import { selectorOf } from "./selector.ts";
 import { templateOf, workloadOf, type Relations, type Workload } from "./workload.ts";
 
 /** Everything that was read, related as Kubernetes relates it. */
@@ -155,17 +156,9 @@ class Related {
     else if (kind === "PersistentVolumeClaim") put(this.#claims, `${namespace}/${object.name}`, object);
     else if (kind === "PodDisruptionBudget") {
       const selector = spec.at("selector");
-      const matchLabels = selector.at("matchLabels").textMap();
-      const matchExpressions = selector
-        .at("matchExpressions")
-        .items()
-        .map((one) => ({
-          key: one.at("key").mustText(),
-          operator: one.at("operator").mustText(),
-          values: one.at("values").texts(),
-        }));
+      const wanted = selectorOf(selector);
       const matches = (labels: Readonly<Record<string, string>>): boolean =>
-        selector.exists && selects({ matchLabels, matchExpressions }, labels);
+        selector.exists && selects(wanted, labels);
       put(this.#budgets, namespace, { object, matches });
     } else if (routeKinds.has(kind)) {
       for (const service of backendsOf(object)) put(this.#routes, service, object);

@@ -26,7 +26,7 @@ interface Kind {
 }
 
 /**
- * Recognises exec probes, which ask over loopback without saying that they are probes: counted as traffic, they would hold every pod to its cap. What a sidecar proxy
+ * Recognises exec probes, which ask over loopback and do not say what they are. Counted as traffic, they would hold every pod to its cap. What a sidecar proxy
  * passes on comes over loopback, too, and is traffic. So a request is a probe only if its process was put into this container from outside, or if
  * it is of a tool in a process without any other connection, and comes at regular intervals.
  */
