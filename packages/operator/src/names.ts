@@ -60,8 +60,6 @@ export const operatorNames = {
   ports: { service: 443, webhook: 8443, metrics: 9090 },
   /** In every namespace that is injected: what containers mount. */
   carrierConfigMap: "lameduck-init",
-  /** In namespaces where pods have ended: what their terminations have taught. */
-  learntConfigMap: "lameduck-learnt",
   fieldManager: "lameduck-operator",
   /** Who collects what senders report: packages/operator/src/coordinator. */
   coordinator: {

@@ -18,13 +18,6 @@ const recordRights: readonly RoleRule[] = [
     resources: ["deployments", "replicasets", "statefulsets", "daemonsets"],
     verbs: ["get"],
   },
-  { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
-  {
-    apiGroups: [""],
-    resources: ["configmaps"],
-    verbs: ["get", "update"],
-    resourceNames: [operatorNames.learntConfigMap],
-  },
 ];
 
 /** The least that the operator's process needs: in its own namespace, and everywhere. */
@@ -79,13 +72,6 @@ export const operatorRights: {
     },
     // Of carriers that were changed or are refused, and of workloads that lose requests.
     { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
-    // What the coordinator has written down of terminations, for the pods that are made.
-    {
-      apiGroups: [""],
-      resources: ["configmaps"],
-      verbs: ["list", "watch"],
-      resourceNames: [operatorNames.learntConfigMap],
-    },
   ],
 };
 

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Drain, lessonText, parseConfig } from "@lameduck/drain";
 import { Registry } from "@prometheus-io/client";
 import type { Answer, Item } from "../../kube/test/fake-api.ts";
-import { learntIn } from "../src/records/learning/lessons.ts";
 import { processMetrics } from "../src/process/gauges.ts";
 import { RecordMetrics } from "../src/records/metrics.ts";
 import { Records } from "../src/records/records.ts";
@@ -47,7 +45,6 @@ async function recording(): Promise<Recording> {
     records: new Records(client, {
       isLeader: () => true,
       name: "coordinator-1",
-      namespace: "lameduck-system",
       registry,
       onProblem: (part, error) => problems.push(`${part}: ${String(error)}`),
       now: () => all.now,
@@ -210,49 +207,6 @@ describe("metrics", () => {
     await counted(all, 'lameduck_drain_reports_total{outcome="written"} 20');
     const text = await all.registry.metrics();
     assert.equal(text.match(/^lameduck_drains_total\{/gm)?.length, 1);
-  });
-});
-
-/** What a drain teaches: traffic that left 2 s after SIGTERM. */
-function lesson(): readonly number[] {
-  const drain = new Drain(parseConfig({}));
-  for (let at = -30_000; at < 2_000; at += 50) {
-    if (at === 0) drain.observe({ type: "termination", at });
-    drain.observe({ type: "arrival", at, sender: "10.0.0.1", kind: "connection" });
-  }
-  return drain.lesson(15_000) ?? [];
-}
-
-describe("what terminations teach", () => {
-  const said = lessonText(lesson());
-
-  it("is kept in the namespace's ConfigMap, by workload, and added to what is there", async () => {
-    await using all = await recording();
-    const { api, records, problems } = all;
-    const pod = (index: number, lesson = said): void =>
-      records.ended(released({ ...numbered(index), reported: { ...released().reported, lesson } }));
-    pod(1);
-    const entry = (): string | undefined =>
-      (api.get("configmaps", "lameduck-learnt")?.["data"] as Record<string, string> | undefined)?.[
-        "deployment.web"
-      ];
-    await until(() => entry() !== undefined, "what was learnt");
-    pod(2);
-    pod(3, "hostile\u0000:1,2");
-    await until(() => api.items("lameduck.dev/drainreports").length === 3, "all records");
-    all.now += 31_000;
-    await until(() => learntIn(entry())?.terminations === 2, "the second lesson");
-    assert.deepEqual(problems, []);
-  });
-
-  it("leaves a ConfigMap of that name that somebody else made alone", async () => {
-    await using all = await recording();
-    const { api, records } = all;
-    api.put("configmaps", "lameduck-learnt", { data: { theirs: "yes" } });
-    records.ended(released({ reported: { ...released().reported, lesson: said } }));
-    await until(() => api.asked.some(({ resource }) => resource === "configmaps"), "a look at it");
-    await all.records.stop();
-    assert.deepEqual(api.get("configmaps", "lameduck-learnt")?.["data"], { theirs: "yes" });
   });
 });
 

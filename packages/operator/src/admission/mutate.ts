@@ -27,8 +27,6 @@ export interface MutationOptions {
   readonly version: () => ClusterFacts["version"];
   /** Where pods ask whether all senders have let go; undefined where acknowledgements are off. */
   readonly coordinator?: string | undefined;
-  /** What terminations of the pod's workload have taught. */
-  readonly learnt?: (namespace: string, pod: unknown) => string | undefined;
   /** A pod was judged while Services and routes could not be read. */
   readonly onUnknownExposure?: () => void;
 }
@@ -68,7 +66,6 @@ export function injectingHandler(options: MutationOptions): (request: AdmissionR
       convergenceSeconds: exposure?.convergence,
       architectures: cluster.architectures,
       coordinator: address === undefined ? undefined : coordinatorOf(address, policies),
-      learnt: options.learnt?.(namespace, object),
     });
     return {
       allowed: true,

@@ -17,10 +17,7 @@ export interface TerminationConsumer {
 }
 
 /** By "KIND/NAME", the slowest first, and at most `mostNamed` of them. */
-export interface NamedConsumers extends ReadonlyMap<string, TerminationConsumer> {
-  /** How many let go before all of these, as far as is known. */
-  readonly quicker?: number;
-}
+export type NamedConsumers = ReadonlyMap<string, TerminationConsumer>;
 
 /** How a container ended. */
 export interface ContainerExit {

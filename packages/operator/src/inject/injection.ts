@@ -34,8 +34,6 @@ export interface ClusterFacts {
   readonly convergenceSeconds: { readonly value: number; readonly origin: string } | undefined;
   /** The processors of all nodes that pods may be scheduled to. */
   readonly architectures: readonly Architecture[] | undefined;
-  /** What terminations of the pod's workload have taught: the value of LAMEDUCK_LEARNT. */
-  readonly learnt?: string | undefined;
   /** What is injected may be taken out again, by `lameduck inject --remove`: the pod template says what is needed for that. */
   readonly isUndoable?: boolean | undefined;
   /** Where acknowledgements are on. */

@@ -21,7 +21,7 @@ export function variablesFor(
   hookSeconds: number | undefined,
   { grace, hold }: Times,
   { floorSeconds }: InjectionSettings,
-  { coordinator, learnt }: Pick<ClusterFacts, "coordinator" | "learnt">,
+  { coordinator }: Pick<ClusterFacts, "coordinator">,
 ): EnvVariable[] {
   const known = mapsIn(container["env"]).map(({ name }) => name);
   const own = ownHookSeconds(container);
@@ -41,10 +41,6 @@ export function variablesFor(
     ...(coordinator === undefined || does === "follow" || known.includes(coordinatorVariable)
       ? []
       : coordinatorVariables(coordinator)),
-    // What was learnt is in units of the usual convergence.
-    ...(learnt === undefined || does === "follow" || known.includes("LAMEDUCK_CONVERGENCE")
-      ? []
-      : [{ name: "LAMEDUCK_LEARNT", value: learnt }]),
   ];
   return wanted.filter(({ name }) => !known.includes(name));
 }

@@ -14,7 +14,6 @@ import { CertificateKeeper } from "../certificates/keeper.ts";
 import { MountedCertificate } from "../certificates/mounted.ts";
 import { rotate } from "../certificates/rotate.ts";
 import { ClusterView } from "../exposure/cluster-view.ts";
-import { LearntView } from "../records/learning/learnt-view.ts";
 import { lameduckVersion, operatorNames } from "../names.ts";
 import { LeaderTasks } from "./leader-tasks.ts";
 import type { OperatorFlags } from "./flags.ts";
@@ -45,7 +44,6 @@ export class Operator {
   readonly #options: OperatorOptions;
   readonly #namespace: string;
   readonly #view: ClusterView;
-  readonly #learnt: LearntView | undefined;
   readonly #leaderTasks: LeaderTasks;
   readonly #holding: Holding | undefined;
   readonly #certificates: CertificateKeeper | MountedCertificate;
@@ -69,8 +67,6 @@ export class Operator {
       onChange: () => this.#leaderTasks.reconcileSoon(),
       onLeftOut: leftOutLogger(this.metrics, log),
     });
-    // Without a coordinator nobody writes down what pods have learnt.
-    if (flags.coordinator !== undefined) this.#learnt = new LearntView(client, this.#namespace, onProblem);
     this.#leaderTasks = new LeaderTasks({
       client,
       view: this.#view,
@@ -100,7 +96,6 @@ export class Operator {
           lameduckVersion,
           version: () => this.#version,
           coordinator: flags.coordinator,
-          learnt: (namespace, pod) => this.#learnt?.of(namespace, pod),
           onUnknownExposure: () => this.metrics.blind.inc(),
         }),
         validate,
@@ -141,7 +136,6 @@ export class Operator {
     this.#admission.useCertificate(provisional.leaf);
     const port = await this.#admission.listen(flags.port, flags.address);
     this.#view.start();
-    this.#learnt?.start();
     this.#leaderTasks.start();
     this.#holding?.holder.start();
     this.#holding?.caller.start();
@@ -159,7 +153,7 @@ export class Operator {
     this.#stopping.abort();
     await Promise.all([this.#holding?.holder.stop(), this.#holding?.caller.stop()]);
     await this.#leaderTasks.stop();
-    await Promise.all([this.#certificates.stop(), this.#view.stop(), this.#learnt?.stop(), this.#starting]);
+    await Promise.all([this.#certificates.stop(), this.#view.stop(), this.#starting]);
     if (this.#admission.server.listening) await this.#admission.close();
     this.#metricsServer.close();
     this.#metricsServer.closeAllConnections();

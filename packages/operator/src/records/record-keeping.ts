@@ -33,7 +33,6 @@ export class RecordKeeping {
       isLeader: () => this.#lease.isHeld,
       clock: steadyNow,
       name,
-      namespace,
       registry,
       retention,
       onProblem,

@@ -2,8 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient } from "@lameduck/kube";
 import type { Registry } from "@prometheus-io/client";
 import type { Termination, TerminationListener } from "../coordinator/termination.ts";
-import { clusterEntry, ClusterLessons } from "./learning/cluster-lessons.ts";
-import { Lessons } from "./learning/lessons.ts";
 import { RecordMetrics } from "./metrics.ts";
 import { eventOf } from "./events/event-of.ts";
 import { WorkloadEvents } from "./events/workload-events.ts";
@@ -16,11 +14,9 @@ export interface RecordsOptions {
   readonly isLeader: () => boolean;
   /** This replica. */
   readonly name: string;
-  /** The operator's own, which keeps what the cluster has taught. */
-  readonly namespace: string;
   readonly registry: Registry;
   readonly retention?: RetentionLimits;
-  /** `part`: "reports", "events" or "lessons". */
+  /** `part`: "reports" or "events". */
   readonly onProblem: (part: string, error: unknown) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -30,27 +26,19 @@ export interface RecordsOptions {
   readonly every?: number;
 }
 
-/** Milliseconds for the last writes when the process ends. */
-const lastWrites = 2_000;
-
-/** Turns ended terminations into reports, Events, metrics and lessons. */
+/** Turns ended terminations into reports, Events and metrics. */
 export class Records implements TerminationListener {
   readonly #options: RecordsOptions;
   readonly #recorder: Recorder;
   readonly #metrics: RecordMetrics;
   readonly #events: WorkloadEvents;
-  readonly #lessons: Lessons;
-  readonly #clusterLessons = new ClusterLessons();
-  readonly #now: () => number;
   readonly #stopping = new AbortController();
-  #running: readonly Promise<void>[] = [];
+  #running: Promise<void> = Promise.resolve();
 
   constructor(client: KubernetesClient, options: RecordsOptions) {
     const { now = Date.now, clock = now, isLeader, retention, registry, onProblem, every, name } = options;
     this.#options = options;
-    this.#now = now;
     this.#events = new WorkloadEvents(client, name, now);
-    this.#lessons = new Lessons(client, now);
     this.#metrics = new RecordMetrics(registry, () => this.#recorder.counts);
     this.#recorder = new Recorder(client, {
       isLeader,
@@ -79,33 +67,18 @@ export class Records implements TerminationListener {
 
   start(): void {
     this.#recorder.start();
-    this.#running = [
-      this.#repeat("events", (signal) => this.#events.pass(signal)),
-      this.#repeat("lessons", (signal) => this.#learn(signal)),
-    ];
+    this.#running = this.#writeEvents();
   }
 
   /** Writes what has ended. Called while this replica still holds the Lease. */
   async stop(): Promise<void> {
     await this.#recorder.stop();
-    const { isLeader, onProblem } = this.#options;
-    if (isLeader())
-      await this.#lessons
-        .pass(AbortSignal.timeout(lastWrites), true)
-        .catch((error: unknown) => onProblem("lessons", error));
     this.#stopping.abort();
-    await Promise.all(this.#running);
+    await this.#running;
   }
 
-  #learn(signal: AbortSignal): Promise<void> {
-    const lesson = this.#clusterLessons.take(this.#now());
-    if (lesson !== undefined) this.#lessons.add(this.#options.namespace, clusterEntry, lesson);
-    return this.#lessons.pass(signal);
-  }
-
-  #publish({ report, workload, lesson, isMeasured, quicker }: Ended): void {
+  #publish({ report, workload, isMeasured }: Ended): void {
     this.#metrics.recorded(report, isMeasured);
-    if (isMeasured) this.#clusterLessons.add(report, this.#now(), quicker);
     const { namespace } = report.metadata;
     const { name, uid } = report.pod;
     for (const one of eventOf(report)) {
@@ -113,16 +86,15 @@ export class Records implements TerminationListener {
       // Of a pod without a controller its own.
       this.#events.add(namespace, workload ?? { kind: "Pod", name, uid }, one);
     }
-    if (lesson !== undefined && workload !== undefined) this.#lessons.add(namespace, report.workload, lesson);
   }
 
-  async #repeat(part: string, pass: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  async #writeEvents(): Promise<void> {
     const { signal } = this.#stopping;
     const { every = 1_000, onProblem, isLeader } = this.#options;
     while (!signal.aborted) {
       if (isLeader())
-        await pass(signal).catch((error: unknown) => {
-          if (!signal.aborted) onProblem(part, error);
+        await this.#events.pass(signal).catch((error: unknown) => {
+          if (!signal.aborted) onProblem("events", error);
         });
       await delay(every, undefined, { signal }).catch(() => undefined);
     }

@@ -21,7 +21,6 @@ export const reportedKeys: ReadonlySet<string> = new Set([
   "senders",
   "overruled",
   "oldest-wait",
-  "lesson",
 ]);
 
 export interface PodRequestsOptions {

@@ -9,7 +9,6 @@ export class SlowestConsumers {
   /** A consumer that let go before this is not among them. */
   #from = -Infinity;
   #behind = 0;
-  #offered = 0;
 
   constructor(most: number) {
     this.#most = most;
@@ -21,7 +20,6 @@ export class SlowestConsumers {
   }
 
   offer(appliedAt: number | undefined, make: Make): void {
-    this.#offered++;
     const at = appliedAt ?? Infinity;
     if (at <= this.#from) return;
     if (at === Infinity) this.#behind++;
@@ -32,9 +30,7 @@ export class SlowestConsumers {
   /** The slowest first; equal ones in the order in which they were offered. */
   get named(): NamedConsumers {
     this.#trim();
-    const named = new Map(this.#kept.map(({ make }) => make()));
-    // Where it is final, not all were offered.
-    return Object.assign(named, { quicker: this.isFinal ? 0 : this.#offered - named.size });
+    return new Map(this.#kept.map(({ make }) => make()));
   }
 
   #trim(): void {

@@ -11,7 +11,6 @@ export interface PodMessages {
   readonly connections: number | undefined;
   readonly requests: number | undefined;
   readonly words: string | undefined;
-  readonly lesson: string | undefined;
 }
 
 const programs: ReadonlySet<string> = new Set(["library", "init", "wait"] satisfies Program[]);
@@ -30,7 +29,6 @@ export function readMessages(reported: Readonly<Record<string, string>>): PodMes
     connections: countOf(reported["connections"]),
     requests: countOf(reported["requests"]),
     words: textOf(reported["oldest-wait"]),
-    lesson: reported["lesson"],
   };
 }
 

@@ -6,12 +6,8 @@ export interface Ended {
   readonly uid: string;
   readonly report: NewReport;
   readonly workload: WorkloadName | undefined;
-  /** What the pod learnt, for the workload's later pods. */
-  readonly lesson: string | undefined;
   /** It was seen from its beginning, and the times of its consumers tell how fast they are. */
   readonly isMeasured: boolean;
-  /** Consumers that let go before all that the report names. */
-  readonly quicker: number;
   readonly at: number;
 }
 

@@ -87,10 +87,9 @@ export class Recorder implements TerminationListener {
       return;
     }
     const report = describeTermination(termination, followed);
-    const { uid, workload, reported } = termination;
+    const { uid, workload } = termination;
     const isMeasured = followed.isWhole && termination.isMeasured;
-    const quicker = followed.consumers?.quicker ?? 0;
-    this.#ended.add({ uid, report, workload, lesson: reported["lesson"], isMeasured, quicker });
+    this.#ended.add({ uid, report, workload, isMeasured });
     this.#wake();
   }
 
