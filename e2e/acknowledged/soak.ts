@@ -13,7 +13,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock } from "@lameduck/accounting";
 import type { KubernetesObject } from "@lameduck/kube";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { chartEnvironment } from "@lameduck/operator/chart-environment";
 import { follow, until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";

@@ -1,4 +1,4 @@
-import { operatorNames } from "./names.ts";
+import { operatorNames } from "@lameduck/protocol";
 
 /** A rule as a Role or ClusterRole holds it. */
 export interface RoleRule {
@@ -8,7 +8,7 @@ export interface RoleRule {
   readonly resourceNames?: readonly string[];
 }
 
-/** What the coordinator needs besides to record how pods ended: packages/operator/src/records. */
+/** What the coordinator needs besides to record how pods ended: packages/coordinator/src/records. */
 const recordRights: readonly RoleRule[] = [
   { apiGroups: ["lameduck.dev"], resources: ["drainreports"], verbs: ["create", "list", "delete"] },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
@@ -75,7 +75,7 @@ export const operatorRights: {
   ],
 };
 
-/** What telling of workloads that lose requests needs besides: only where it is switched on. packages/operator/src/flagging. */
+/** What telling of workloads that lose requests needs besides: only where it is switched on. packages/webhook/src/workload-audit. */
 export const flaggingRights: readonly RoleRule[] = [
   { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["list"] },
   { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs: ["list"] },

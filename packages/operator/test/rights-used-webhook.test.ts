@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CertificateKeeper } from "../src/certificates/keeper.ts";
-import { ownerOf } from "../src/deletions/facts.ts";
-import { operatorNames } from "../src/names.ts";
+import { CertificateKeeper } from "../../webhook/src/certificates/keeper.ts";
+import { ownerOf } from "../../webhook/src/deletions/facts.ts";
+import { operatorNames } from "@lameduck/protocol";
 import { flaggingRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
-import { configurations, OperatorApi, until } from "./operator-api.ts";
+import { configurations, OperatorApi, until } from "../../cluster/test/operator-api.ts";
 import { UsedRights } from "./rights-used.ts";
 
 const { namespace } = operatorNames;
 const used = new UsedRights();
 
 // Each of these modules runs its tests here once more: what they ask the API server for is counted.
-await import("./admission-carrier.test.ts");
-await import("./deletions-caller.test.ts");
-await import("./deletions-evictions.test.ts");
-await import("./flagging.test.ts");
+await import("../../webhook/test/admission-carrier.test.ts");
+await import("../../webhook/test/deletions-caller.test.ts");
+await import("../../webhook/test/deletions-evictions.test.ts");
+await import("./workload-audit.test.ts");
 
 test("the certificate is made, told and renewed; owners of every kind are looked at", async () => {
   await using api = await OperatorApi.start();

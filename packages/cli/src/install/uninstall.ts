@@ -1,5 +1,6 @@
 import { Command } from "commander";
-import { carrierSumAnnotation, injectedAnnotation, operatorNames, restoreAll } from "@lameduck/operator";
+import { carrierSumAnnotation, restoreAll } from "@lameduck/webhook";
+import { injectedAnnotation, operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject, Pod } from "@lameduck/kube";
 import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
