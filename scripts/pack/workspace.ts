@@ -13,8 +13,9 @@ export type Published = (typeof published)[number];
 /** What each of them carries inside. */
 export const inside: Readonly<Record<Published, readonly string[]>> = {
   init: [],
-  node: ["drain"],
+  node: ["options", "drain"],
   cli: [
+    "options",
     "drain",
     "kube",
     "manifests",

@@ -5,7 +5,7 @@ import test from "node:test";
 import { inside } from "../../../scripts/pack/workspace.ts";
 
 /** A package may use those before it. */
-const order = ["drain", "node", "init", ...inside.cli.slice(1), "cli"];
+const order = ["options", "drain", "node", "init", ...inside.cli.slice(2), "cli"];
 
 /** What each file imports, type imports and re-exports included: paths from the repository's root, or names of packages. */
 type Imports = ReadonlyMap<string, readonly string[]>;
