@@ -84,9 +84,7 @@ static const char *policy_fields(const struct drain_config *config, char fields[
 	else if (config->policy == POLICY_QUIET)
 		snprintf(fields, 128, "\"window\":%.17g,", config->window);
 	else if (drain_weighs(config))
-		snprintf(fields, 128, "%s\"lossBudget\":%.17g,\"convergence\":%.17g,",
-			 config->policy == POLICY_ACKNOWLEDGED ? "\"consumers\":\"cluster\"," : "", config->loss_budget,
-			 config->convergence);
+		snprintf(fields, 128, "\"lossBudget\":%.17g,\"convergence\":%.17g,", config->loss_budget, config->convergence);
 	return fields;
 }
 
