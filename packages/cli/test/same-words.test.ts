@@ -92,7 +92,7 @@ test(
 test("variables of the library are no misspelt ones of the init", { skip }, () => {
   const environment = {
     LAMEDUCK_SIGNALS: "SIGTERM",
-    LAMEDUCK_STOP_FILE: "/tmp/stop",
+    LAMEDUCK_PROBES: "/healthz",
     LAMEDUCK_CRASHES: "close",
   };
   assert.deepEqual(tell(init!, ["true"], environment), { code: 0, line: "" });

@@ -29,10 +29,6 @@ export interface DrainOptions {
   convergence?: Duration;
   /** `adaptive`: what earlier terminations of the same workload have taught; see `learn`. Default: nothing. */
   learnt?: Learnt | null;
-  /** `acknowledged`: who must confirm, or "cluster" for all that the cluster knows (observation `released`). Required there. */
-  consumers?: readonly string[] | "cluster";
-  /** `acknowledged`: how many of them. Default: all. */
-  quorum?: number;
   /** How long connections that were open before the hold must have been silent. Default 1 s. */
   requestQuiet?: Duration;
   /** How long no new connection may come after the cluster has released the pod. Default 500 ms. */
@@ -68,14 +64,7 @@ export const drainDefaults = {
   maxSenders: 128,
 } as const;
 
-const optionNames: readonly string[] = [
-  ...Object.keys(drainDefaults),
-  "cap",
-  "delay",
-  "learnt",
-  "consumers",
-  "quorum",
-];
+const optionNames: readonly string[] = [...Object.keys(drainDefaults), "cap", "delay", "learnt"];
 
 /** Checks options and fills in defaults. @throws {DrainError} naming the option at fault. */
 export function parseConfig(options: DrainOptions = {}): DrainConfig {
@@ -159,38 +148,13 @@ function parsePolicy(options: DrainOptions, duration: (name: "window" | "converg
     case "quiet":
       return Object.freeze({ kind, window });
     case "adaptive":
+    case "acknowledged":
       return Object.freeze({ kind, lossBudget, convergence, ...learntIn(options) });
-    case "acknowledged": {
-      const { consumers } = options;
-      return Object.freeze(
-        consumers === "cluster"
-          ? { kind, consumers, lossBudget, convergence, ...learntIn(options) }
-          : parseAcknowledged(options),
-      );
-    }
   }
 }
 
 function learntIn({ learnt }: DrainOptions): { readonly prior?: readonly number[] } {
   return (learnt ?? undefined) === undefined ? {} : { prior: Object.freeze(priorOf(learnt)) };
-}
-
-function parseAcknowledged(options: DrainOptions): Policy {
-  const consumers = Array.isArray(options.consumers) ? [...new Set<string>(options.consumers)] : [];
-  if (consumers.length === 0)
-    throw new DrainError(
-      "LAMEDUCK_MISSING_OPTION",
-      "consumers",
-      "the policy acknowledged needs at least one consumer",
-    );
-  const { quorum = consumers.length } = options;
-  if (!Number.isInteger(quorum) || quorum < 1 || quorum > consumers.length)
-    throw new DrainError(
-      "LAMEDUCK_BAD_QUORUM",
-      "quorum",
-      `${shown(quorum)} of ${consumers.length} consumers`,
-    );
-  return { kind: "acknowledged", consumers: Object.freeze(consumers), quorum };
 }
 
 function positive(value: number = drainDefaults.lossBudget): number {

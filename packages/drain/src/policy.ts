@@ -1,5 +1,5 @@
 /** What must be true before a terminating pod may stop serving. Times are milliseconds. */
-export type Policy = Fixed | UntilDeadline | Quiet | Adaptive | Acknowledged | ReleasedByCluster;
+export type Policy = Fixed | UntilDeadline | Quiet | Adaptive | Acknowledged;
 
 /** Stop after a delay, whatever the traffic does. */
 export interface Fixed {
@@ -29,17 +29,9 @@ export interface Adaptive {
   readonly prior?: readonly number[];
 }
 
-/** Stop once `quorum` of the named consumers have confirmed that they no longer use the pod. */
-export interface Acknowledged {
-  readonly kind: "acknowledged";
-  readonly consumers: readonly string[];
-  readonly quorum: number;
-}
-
 /** Stop once the cluster says that all consumers have let go; where it cannot say so, as `adaptive`. */
-export interface ReleasedByCluster extends Omit<Adaptive, "kind"> {
+export interface Acknowledged extends Omit<Adaptive, "kind"> {
   readonly kind: "acknowledged";
-  readonly consumers: "cluster";
 }
 
 export const policyKinds = ["fixed", "until-deadline", "quiet", "adaptive", "acknowledged"] as const;

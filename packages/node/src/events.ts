@@ -85,8 +85,8 @@ export interface ClosingEvent extends Common, HoldExplained {
   readonly requests: number;
   /** Milliseconds since 1970; null when nothing ever arrived. */
   readonly lastArrival: number | null;
-  /** Milliseconds of the hold in which the event loop was blocked and nothing could be seen. */
-  readonly blind: number;
+  /** Milliseconds of the hold in which the event loop stood still. */
+  readonly stalled: number;
   /** Connections open now. */
   readonly open: number;
 }

@@ -21,7 +21,6 @@ import { ProcessSignals, type Manner, type Terminated } from "./signals/process-
 import { OtherHandlers } from "./signals/other-handlers.ts";
 import { tellChildren, tellOfHold } from "./signals/helpers.ts";
 import { isTestRun } from "./signals/test-run.ts";
-import { StopFile } from "./closing/stop-file.ts";
 import { openOf, Termination } from "./termination.ts";
 import { traceTermination } from "./reports/tracing.ts";
 import type { ServerWatch } from "./servers/traffic.ts";
@@ -40,7 +39,6 @@ export class Lameduck {
   readonly #hooks: Hooks;
   readonly #others: OtherHandlers;
   readonly #endSpan: () => void;
-  readonly #stopFile: StopFile | undefined;
   readonly #recording: Recording | undefined;
   readonly #coordinator: Coordinator | undefined;
   readonly #holder: Holder | undefined;
@@ -80,10 +78,6 @@ export class Lameduck {
     );
     this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
     this.#others = new OtherHandlers(this.#clock, (message) => this.#announcer.notice("handlers", message));
-    if (settings.stopFile !== undefined)
-      this.#stopFile = new StopFile(settings.stopFile, (message) =>
-        this.#announcer.notice("killed", message),
-      );
     if (settings.pod) this.#holder = new Holder(settings.signals, longestHold(settings), settings.pod);
     this.#exits = settings.exit;
     this.#signals = this.#signalsOf(settings);
@@ -168,7 +162,6 @@ export class Lameduck {
   /** There is something to stop: from here on signals and crashes are handled. */
   #engage(): void {
     if (this.#runtime !== undefined) return;
-    this.#stopFile?.read();
     for (const warning of this.#settings.warnings)
       if (isNewWarning(warning)) this.#announcer.notice("settings", warning);
     this.#signals.engage();
@@ -200,11 +193,6 @@ export class Lameduck {
   /** Work that is no request (a job taken from a queue) but is to be finished like one. `using lease = duck.busy()` */
   busy(): Disposable {
     return this.#evidence.lease();
-  }
-
-  /** Policy `acknowledged`: a consumer no longer chooses this pod. */
-  acknowledge(consumer: string): void {
-    this.#evidence.acknowledge(consumer);
   }
 
   /**
@@ -279,7 +267,6 @@ export class Lameduck {
       hooks: this.#hooks,
       others: this.#others,
       endSpan: this.#endSpan,
-      stopFile: this.#stopFile,
       recording: this.#recording,
       coordinator: this.#coordinator,
       holder: this.#holder,
@@ -316,8 +303,6 @@ export class Lameduck {
     this.detach();
     this.#others.letExit();
     const goesOn = !this.#endsProcess();
-    // A signal that ends the process lets nothing run at its exit.
-    if (goesOn || this.#others.exitCode !== undefined) this.#stopFile?.end();
     if (this.#exits && goesOn)
       this.#announcer.notice("test", "a test runner runs this process: it goes on, as with exit: false");
     this.#signals.end(goesOn ? undefined : () => this.#others.end(exitCode, until));

@@ -4,7 +4,6 @@ import { untilSettled, type Clock } from "./clock.ts";
 import type { Closing } from "./closing/closing.ts";
 import { deadlinesOf, withoutKill, type Deadlines } from "./closing/deadlines.ts";
 import type { Hooks } from "./closing/hooks.ts";
-import type { StopFile } from "./closing/stop-file.ts";
 import type { Coordinator } from "./coordinator/coordinator.ts";
 import { reportAtBegin, reportAtEnd, reportAtStop } from "./coordinator/report.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
@@ -40,7 +39,6 @@ export interface Parts {
   readonly others: OtherHandlers;
   /** Ends the span of the termination. */
   readonly endSpan: () => void;
-  readonly stopFile: StopFile | undefined;
   readonly recording: Recording | undefined;
   readonly coordinator: Coordinator | undefined;
   /** Undefined outside of a pod. */
@@ -80,7 +78,7 @@ export class Termination {
   /** @param late how long ago the signal was sent, in milliseconds. */
   async run(reason: string, late: number, isCrash: boolean): Promise<ClosedEvent> {
     const { settings, clock, announcer, closing, hooks, others } = this.#parts;
-    const { stopFile, recording, coordinator } = this.#parts;
+    const { recording, coordinator } = this.#parts;
     const from = clock.now();
     const heldBefore = this.#heldBefore();
     const by = deadlinesOf(settings, {
@@ -91,7 +89,6 @@ export class Termination {
       hasClosedHooks: hooks.has("closed"),
     });
     const report = new Report(settings, from, by);
-    stopFile?.begin(reason, by.kill - from);
     const cap = Math.min(settings.drain.cap, Math.max(1, by.cap - from));
     recording?.begin(reason, { ...settings.drain, cap });
     const leaveExit = this.#reportExit(report);

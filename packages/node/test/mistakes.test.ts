@@ -42,8 +42,6 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
   convergence: [...durations, 0],
   // What has been stored, whatever it is, is no mistake of whoever reads it.
   learnt: ["", 5, true],
-  consumers: ["", "mesh", [], null, {}, ["a", "a"], [1], [""]],
-  quorum: [...numbers, 1.5, 3],
   requestQuiet: durations,
   settle: durations,
   maxSenders: [...numbers, 1.5],
@@ -90,15 +88,11 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
   signals: [...flags, [], ["SIGKILL"], ["SIGTREM"], [15], "SIGTERM"],
   crashes: ["", "exit", true, 1, null],
   otherHandlers: ["", "kill", true, null],
-  stopFile: ["", "stop.json", 5, null, {}, true],
   trace: ["", "hold.jsonl", 5, null, {}, true],
   coordinator: ["here", "https://example", "http://a/b", true, 5, null, {}],
   mode: ["", "safe", 5, null, {}],
   environment: ["", 5, [], null],
 };
-
-/** Options that count under one policy only. */
-const besides: LameduckOptions = { consumers: ["a", "b"], delay: "1s" };
 
 test("every option stands in the table", () => {
   const all = new Set<string>([...Object.values(environmentVariables), ...documentedOptions]);
@@ -109,8 +103,12 @@ test("every option stands in the table", () => {
 for (const [option, values] of Object.entries(wrong))
   for (const value of values)
     test(`${option}: ${inspect(value)} is a coded error with its place`, () => {
-      const policy = option === "consumers" || option === "quorum" ? "acknowledged" : "adaptive";
-      const options = { policy, environment: {}, ...besides, [option]: value } as LameduckOptions;
+      const options = {
+        policy: "adaptive",
+        environment: {},
+        delay: "1s",
+        [option]: value,
+      } as LameduckOptions;
       assert.throws(
         () => lameduck(createServer(), options).detach(),
         (error) => {
@@ -140,7 +138,7 @@ test("known options are those of the page, and the near one is suggested", () =>
   };
   const known = `known are ${documentedOptions.join(", ")}`;
   assert.equal(problem({ Floor: 1 }), `Floor: no such option (did you mean floor?); ${known}`);
-  assert.equal(problem({ stopfile: 1 }), `stopfile: no such option (did you mean stopFile?); ${known}`);
+  assert.equal(problem({ lbhealth: 1 }), `lbhealth: no such option (did you mean lbHealth?); ${known}`);
   assert.equal(problem({ drainTime: 1 }), `drainTime: no such option; ${known}`);
   assert.equal(
     problem({ probes: { path: [] } }),
@@ -161,7 +159,6 @@ const written: Record<string, readonly string[]> = {
   LAMEDUCK_POLICY: ["hope", "20", "-1"],
   LAMEDUCK_LOSS_BUDGET: ["few", "-1", "0.5s", "0"],
   LAMEDUCK_SIGNALS: ["20", "TERM", "SIGTERM,SIGSTOP"],
-  LAMEDUCK_STOP_FILE: ["20", "stop.json"],
 };
 
 /** A recording is for diagnosis: see the last test. */

@@ -23,7 +23,7 @@ test("outside Kubernetes code does not make a developer's restart wait, and is c
     { policy: "quiet", window: "9s" },
     { policy: "fixed", delay: "3s" },
     { delay: "3s" },
-    { policy: "acknowledged", consumers: ["a"] },
+    { policy: "acknowledged" },
     { lbHealth: { wait: "3s" } },
   ] as LameduckOptions[]) {
     const { drain, warnings } = settings(options);
@@ -53,7 +53,6 @@ test("a variable of a pod's time means that somebody runs this as a pod, and no 
     LAMEDUCK_CONVERGENCE: "2s",
     LAMEDUCK_SIGNALS: "SIGTERM",
     LAMEDUCK_CRASHES: "close",
-    LAMEDUCK_STOP_FILE: "/tmp/stop.json",
     LAMEDUCK_TRACE: "/tmp/hold.jsonl",
     LAMEDUCK_MODE: "consistency",
     LAMEDUCK_PROBES: "/healthz",
@@ -221,7 +220,6 @@ const mistakes: [
     "LAMEDUCK_BAD_OPTION",
     "LAMEDUCK_SIGNALS",
   ],
-  ["a stop file that is no path", { stopFile: 3 as never }, {}, "LAMEDUCK_BAD_OPTION", "stopFile"],
   ["exit that is no boolean", { exit: 1 as never }, {}, "LAMEDUCK_BAD_OPTION", "exit"],
   [
     "handlers neither held nor left",

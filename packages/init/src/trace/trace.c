@@ -115,12 +115,10 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 	trace->next_flush = clock_now() + flush_interval;
 	add(trace,
 	    "{\"lameduck\":\"trace\",\"version\":1,\"by\":\"lameduck-init\",\"pid\":%d,\"on\":\"%s\",\"config\":{\"policy\":\"%s\","
-	    "%s%s%s\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0},"
+	    "%s%s\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0},"
 	    "\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
-	    (int)getpid(), why, policy_names[config->policy],
-	    config->policy == POLICY_ACKNOWLEDGED ? "\"consumers\":\"cluster\"," : "",
-	    number_fields(config, fields, sizeof fields), learnt_field(config, learnt), config->floor + config->prestop,
-	    config->cap, config->cap + config->prestop, config->prestop, since_epoch(terminated_at));
+	    (int)getpid(), why, policy_names[config->policy], number_fields(config, fields, sizeof fields),
+	    learnt_field(config, learnt), config->floor + config->prestop, config->cap, config->cap + config->prestop, config->prestop, since_epoch(terminated_at));
 }
 
 /* When it happened, and when the decision learnt of it, if that was later. */

@@ -19,7 +19,7 @@ export interface CoordinatorPlace {
 export interface CoordinatorSettings {
   /** Undefined without a coordinator, or without a usable address. */
   readonly place: CoordinatorPlace | undefined;
-  /** A coordinator was configured, usable or not: `acknowledged` needs no names of consumers. */
+  /** A coordinator was configured, usable or not. */
   readonly isMeant: boolean;
   readonly mode: Mode;
   readonly warnings: readonly string[];
@@ -84,20 +84,17 @@ function parseMode(inCode: unknown, environment: Environment): Mode {
 }
 
 /**
- * `acknowledged` without names of consumers is the cluster's word. Where acknowledgements are off, or the webhook was down when the pod was made,
- * nobody can say it: a manifest that asks for it must not keep the pod from starting.
+ * `acknowledged` is the cluster's word. Where acknowledgements are off, or the webhook was down when the pod was made, nobody can say it: whoever asks for
+ * it must not keep the pod from starting.
  * @returns a warning.
  */
-export function acknowledgedBy(
+export function withoutCoordinator(
   { isMeant }: CoordinatorSettings,
   given: DrainOptions,
   inCode: DrainOptions,
 ): string[] {
-  if (given.policy !== "acknowledged" || given.consumers !== undefined) return [];
-  if (isMeant) given.consumers = "cluster";
-  else if (inCode.policy === undefined) {
-    delete given.policy;
-    return ["LAMEDUCK_POLICY: acknowledged needs a coordinator (LAMEDUCK_COORDINATOR); adaptive decides"];
-  }
-  return [];
+  if (given.policy !== "acknowledged" || isMeant) return [];
+  given.policy = "adaptive";
+  const place = inCode.policy === undefined ? "LAMEDUCK_POLICY" : "policy";
+  return [`${place}: acknowledged needs a coordinator (LAMEDUCK_COORDINATOR); adaptive decides`];
 }

@@ -46,10 +46,6 @@ export class Evidence implements Traffic {
     if (this.#inFlight + this.#busy === 0) this.#onIdle();
   }
 
-  acknowledge(consumer: string): void {
-    this.observed({ type: "acknowledgement", at: this.#clock.now(), consumer });
-  }
-
   /** What others say, which may end a wait. */
   observed(observation: Observation): void {
     this.observe(observation);

@@ -4,7 +4,7 @@ import type { Recording } from "../reports/recording.ts";
 import type { ServerWatch } from "../servers/traffic.ts";
 import type { Evidence } from "./evidence.ts";
 
-/** Interval of the hold's timer. A blocked event loop is noticed from twice this time on. */
+/** Interval of the hold's timer. An event loop that stands still is noticed from twice this time on. */
 const tickPeriod = 20;
 
 /** What makes one hold different from others. */
@@ -25,7 +25,8 @@ export interface HoldEnd {
   readonly course: Course;
   /** Milliseconds. */
   readonly hold: number;
-  readonly blind: number;
+  /** Milliseconds for which the event loop stood still. */
+  readonly stalled: number;
   /** What it says of the environment, for `learn`; undefined where nothing was seen. */
   readonly lesson: readonly number[] | undefined;
 }
@@ -38,7 +39,7 @@ export class Hold {
   readonly #clock: Clock;
   readonly #hintAt: number;
   readonly #ramp: number;
-  #blind = 0;
+  #stalled = 0;
   #conditions: Conditions | undefined;
   #end: HoldEnd | undefined;
   /** Something that may end a wait has been observed: ask again. */
@@ -118,7 +119,7 @@ export class Hold {
       explanation: drain.explain(end),
       course: this.#conditions.course(end),
       hold: end - from,
-      blind: this.#blind,
+      stalled: this.#stalled,
       lesson: drain.lesson(end),
     };
     return this.#end;
@@ -149,15 +150,12 @@ export class Hold {
     for (const watch of this.#watches) watch.hint(share);
   }
 
-  /** One tick. While it is late, the event loop was blocked. That is only reported: the decision is taken once what came meanwhile has been read. */
+  /** While a tick is late, the event loop stood still. That is only reported: what came meanwhile waited in the kernel, and is read before the decision. */
   async #tick(until: number): Promise<void> {
     const from = this.#clock.now();
     const pause = Math.max(1, Math.min(tickPeriod, until - from));
     await sleep(pause, this.#wake.signal);
-    const now = this.#clock.now();
-    const late = now - from - pause;
-    if (late <= tickPeriod) return;
-    this.#blind += late;
-    this.#evidence.observe({ type: "blind", at: now, from: now - late });
+    const late = this.#clock.now() - from - pause;
+    if (late > tickPeriod) this.#stalled += late;
   }
 }

@@ -19,7 +19,6 @@ export const variables = {
 /** Those that stand for other options, which take more than one form in code. */
 const ownVariables = {
   LAMEDUCK_SIGNALS: "signals",
-  LAMEDUCK_STOP_FILE: "stopFile",
   LAMEDUCK_CRASHES: "crashes",
   LAMEDUCK_TRACE: "trace",
   LAMEDUCK_MODE: "mode",

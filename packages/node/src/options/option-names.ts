@@ -1,12 +1,7 @@
 import { unknownName, type DrainOptions } from "@lameduck/drain";
 import { variables } from "./environment.ts";
 
-const decision = [
-  ...Object.values(variables),
-  "learnt",
-  "consumers",
-  "quorum",
-] as const satisfies readonly (keyof DrainOptions)[];
+const decision = [...Object.values(variables), "learnt"] as const satisfies readonly (keyof DrainOptions)[];
 
 const own = [
   "ramp",
@@ -17,7 +12,6 @@ const own = [
   "log",
   "exit",
   "signals",
-  "stopFile",
   "otherHandlers",
   "crashes",
   "trace",

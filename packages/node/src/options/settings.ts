@@ -24,8 +24,8 @@ import { warningsAbout } from "./warnings.ts";
 import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "../protocols/probes.ts";
 import {
-  acknowledgedBy,
   parseCoordinator,
+  withoutCoordinator,
   type CoordinatorSettings,
   type Mode,
 } from "../coordinator/place.ts";
@@ -61,11 +61,6 @@ export interface LameduckOptions extends DrainOptions {
    * hold, within the reserve, with exit code 1 ("close").
    */
   crashes?: "leave" | "close";
-  /**
-   * A file on a volume that outlives the process: there from SIGTERM to the end, so that the next process can tell that this one was killed.
-   * Default: none.
-   */
-  stopFile?: string;
   /**
    * A file, or a directory, on a local volume: there the next hold is recorded, for `lameduck explain`. At most 8 MB; until the termination the latest
    * 20,000 arrivals or more are kept in memory. Default: none.
@@ -103,7 +98,6 @@ export interface Settings {
   readonly signals: readonly NodeJS.Signals[];
   readonly otherHandlers: "hold" | "leave";
   readonly crashes: "leave" | "close";
-  readonly stopFile: string | undefined;
   readonly trace: string | undefined;
   /** Undefined where nobody is to be asked. */
   readonly coordinator: CoordinatorSettings | undefined;
@@ -120,13 +114,12 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   if (unknown) throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", unknown.name, unknown.problem);
   const { environment = process.env } = options;
   if (!isRecord(environment)) throw badOption("environment", `${shown(environment)} is not an object`);
-  checkConsumers(options.consumers);
   const inCode = drainOptionsOf(options);
   const coordinator = parseCoordinator(options.coordinator, options.mode, environment);
   const byVariables = optionsFromEnvironment(environment);
   const given: DrainOptions = { ...byVariables, ...inCode };
   const unread = learntBefore(given, environment);
-  const alone = acknowledgedBy(coordinator, given, inCode);
+  const alone = withoutCoordinator(coordinator, given, inCode);
   const isPod = isInKubernetes(environment);
   const holds = isPod || isAskedFor(byVariables);
   const asked = isPod ? given : outsideKubernetes(given);
@@ -148,7 +141,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const warnings = [
     ...misspeltVariables(environment),
     ...unread,
-    ...alone,
+    ...(holds ? alone : []),
     ...unusable,
     ...yielded,
     ...coordinator.warnings,
@@ -171,16 +164,11 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     signals: parseSignals(options.signals, environment),
     otherHandlers: parseOtherHandlers(options.otherHandlers),
     crashes: parseCrashes(options.crashes, environment),
-    stopFile: parsePath("stopFile", options.stopFile, environment["LAMEDUCK_STOP_FILE"]),
     trace: trace.path,
-    coordinator: coordinator.isMeant || isOfCluster(drain) ? coordinator : undefined,
+    coordinator: coordinator.isMeant ? coordinator : undefined,
     pod: isPod ? environment : undefined,
     warnings: [...warnings, ...warningsAbout(merged, parsed, environment)],
   });
-}
-
-function isOfCluster({ policy }: DrainConfig): boolean {
-  return policy.kind === "acknowledged" && policy.consumers === "cluster";
 }
 
 /** What a platform hands to new pods, where code has nothing of its own. */
@@ -257,16 +245,6 @@ function drainOptionsOf(options: LameduckOptions): DrainOptions {
   return Object.fromEntries(names.map((name) => [name, options[name]]));
 }
 
-/** @throws {LameduckError} */
-function checkConsumers(consumers: unknown): void {
-  if (consumers === undefined || consumers === "cluster") return;
-  const isName = (name: unknown): boolean => typeof name === "string" && name !== "";
-  if (!Array.isArray(consumers) || !consumers.every(isName))
-    throw badOption("consumers", `${shown(consumers)} is not a list of names`);
-  const twice = consumers.find((name, index) => consumers.indexOf(name) < index) as string | undefined;
-  if (twice !== undefined) throw badOption("consumers", `${shown(twice)} is there twice`);
-}
-
 function boolean(value: unknown, option: string): boolean {
   if (value === undefined) return true;
   if (typeof value !== "boolean") throw badOption(option, `${shown(value)} is not true or false`);
@@ -297,28 +275,17 @@ function parseLog(value: unknown): Logger | false | undefined {
   );
 }
 
-/** @param text of the variable. */
-function parsePath(
-  name: "stopFile" | "trace",
-  inCode: unknown,
-  text: string | undefined,
-): string | undefined {
-  const value = inCode === undefined ? text?.trim() || undefined : inCode;
-  if (value === undefined || (typeof value === "string" && isAbsolute(value))) return value;
-  throw badOption(
-    inCode === undefined ? "LAMEDUCK_STOP_FILE" : name,
-    `${shown(value)} is not an absolute path`,
-  );
-}
-
 /** A recording is for diagnosis: a mistake in its variable must not keep a server from serving. */
 function traceFrom(
   inCode: unknown,
   { LAMEDUCK_TRACE: text }: Environment,
 ): { readonly path: string | undefined; readonly warnings: readonly string[] } {
   const given = text?.trim();
-  if (inCode !== undefined || !given || isAbsolute(given))
-    return { path: parsePath("trace", inCode, given), warnings: [] };
+  if (inCode !== undefined) {
+    if (typeof inCode === "string" && isAbsolute(inCode)) return { path: inCode, warnings: [] };
+    throw badOption("trace", `${shown(inCode)} is not an absolute path`);
+  }
+  if (!given || isAbsolute(given)) return { path: given || undefined, warnings: [] };
   const warning = `LAMEDUCK_TRACE: ${shown(given)} is not an absolute path; no hold is recorded`;
   return { path: undefined, warnings: [warning] };
 }

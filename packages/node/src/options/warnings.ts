@@ -42,8 +42,6 @@ function ofCap({ policy, cap }: DrainConfig): string[] {
 const ofOnePolicy = {
   delay: "fixed",
   window: "quiet",
-  consumers: "acknowledged",
-  quorum: "acknowledged",
 } as const;
 
 function ofPolicy(options: DrainOptions, { policy }: DrainConfig): string[] {

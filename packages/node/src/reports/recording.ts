@@ -139,12 +139,8 @@ export class Recording {
 
   #textOf(line: Seen | Answer): string {
     const shift = (time: number): number => Math.round((time - (this.#from ?? 0)) * 1_000) / 1_000;
-    const { at, told, from } = line as { at: number; told?: number; from?: number };
-    const times = {
-      at: shift(at),
-      ...(told !== undefined && { told: shift(told) }),
-      ...(from !== undefined && { from: shift(from) }),
-    };
+    const { at, told } = line as { at: number; told?: number };
+    const times = { at: shift(at), ...(told !== undefined && { told: shift(told) }) };
     return `${JSON.stringify({ ...line, ...times })}\n`;
   }
 }

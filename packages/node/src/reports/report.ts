@@ -50,7 +50,7 @@ export class Report {
       connections,
       requests,
       lastArrival: lastArrival === undefined ? null : this.#timeOfDay(lastArrival),
-      blind: Math.round(end.blind),
+      stalled: Math.round(end.stalled),
       open,
       ...explained(end.course),
     };
