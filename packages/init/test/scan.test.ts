@@ -69,6 +69,15 @@ describe("every flag and variable", { skip: withoutCompiler }, () => {
           // A variable of that name may be another program's: arguments.test.ts.
           for (const value of ["20", "-20", "20sec"])
             assertRefused(await init([`--${name}`, value]), `--${name}`);
+        } else if (name === "trace") {
+          assertRefused(await init(["--trace", "20"]), "--trace", /"20" is not an absolute path/);
+          // A recording is for diagnosis: the variable keeps no pod from starting, as with the library.
+          const { code, stderr } = await init([], { [variable]: "20" });
+          assert.equal(code, 0, stderr);
+          assert.equal(
+            stderr,
+            'lameduck-init: warning: LAMEDUCK_TRACE: "20" is not an absolute path; no hold is recorded\n',
+          );
         } else if (!paths.has(name) && !names.has(name)) {
           if (!numbers.has(name) && !signals.has(name)) await assertBothRefused(flag, "20");
           await assertBothRefused(flag, "-20");

@@ -2,7 +2,7 @@ import { Lameduck } from "./lameduck.ts";
 import { mistake } from "./errors.ts";
 import { findServers } from "./servers/find-servers.ts";
 import type { WatchedServer } from "./servers/servers.ts";
-import type { LameduckOptions } from "./options/settings.ts";
+import type { LameduckOptions } from "./options/lameduck-options.ts";
 
 /**
  * Keeps a server serving after SIGTERM until the evidence says that traffic has moved away, then closes it in order, inside the
@@ -52,7 +52,7 @@ export type { ProbeRequest } from "./options/match.ts";
 export { probeAgents, type IsProbe, type ProbeOptions } from "./protocols/probes.ts";
 export type { WatchedServer } from "./servers/servers.ts";
 export type { IsStream, StreamOptions } from "./protocols/streams.ts";
-export type { LameduckOptions } from "./options/settings.ts";
+export type { LameduckOptions } from "./options/lameduck-options.ts";
 export {
   DrainError,
   learn,

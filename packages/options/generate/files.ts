@@ -1,4 +1,6 @@
 import { fileURLToPath } from "node:url";
+import { drainOptions, lameduckOptions } from "./declarations.ts";
+import { fieldTable, libraryTable, pageWith } from "./pages.ts";
 import { decisionHeader, flagTable } from "./c.ts";
 
 /** Of the repository, with a slash at its end. */
@@ -9,5 +11,9 @@ export async function generated(): Promise<readonly (readonly [path: string, tex
   return [
     ["packages/init/src/decision/options.h", decisionHeader()],
     ["packages/init/src/cli/options.c", flagTable()],
+    ["packages/drain/src/options.ts", drainOptions()],
+    ["packages/node/src/options/lameduck-options.ts", lameduckOptions()],
+    ["docs/node.md", await pageWith(`${root}docs/node.md`, "option", libraryTable())],
+    ["docs/inject.md", await pageWith(`${root}docs/inject.md`, "field of a DrainPolicy", fieldTable())],
   ];
 }

@@ -23,10 +23,10 @@ function lineOf(flag: InitFlag): string {
   const { letter, value = row.kind === "duration" ? "D" : undefined } = flag;
   const spelt = `${letter === undefined ? "" : `-${letter}, `}--${flag.flag}${value === undefined ? "" : ` ${value}`}`;
   const start = `  ${flag.shownAs ?? spelt}`;
-  const text = textOf(row, ({ init }) => init && `--${init.flag}`).replaceAll(
-    "\n",
-    `\n${" ".repeat(column)}`,
-  );
+  const text = textOf(
+    { ...row, text: flag.text ?? row.text },
+    ({ init }) => init && `--${init.flag}`,
+  ).replaceAll("\n", `\n${" ".repeat(column)}`);
   if (text === "") return start;
   const said = [
     defaultIn(row),

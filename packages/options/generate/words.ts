@@ -12,16 +12,32 @@ export function defaultOf({ kind, default: value, byDefault }: Option): string {
   return kind === "duration" ? duration(Number(value)) : String(value);
 }
 
-/** The text, with the names of other options as somebody spells them. @param spell undefined: as it is. */
-export function textOf({ text, policies }: Option, spell: (option: Option) => string | undefined): string {
+/**
+ * The text, after the policy that uses the option.
+ * @param spell how somebody spells another option that is named in it; undefined: as it is.
+ */
+export function textOf(
+  { text, policies }: Pick<Option, "text" | "policies">,
+  spell: (option: Option) => string | undefined = () => undefined,
+  policy = (name: string): string => name,
+): string {
   const named = text.replaceAll(/`(\w+)`/g, (whole, name: string) => {
     const other = Object.hasOwn(rows, name) ? rows[name as OptionName] : undefined;
     return (other && spell(other)) ?? whole;
   });
-  return policies ? `${policies[0]}: ${named}` : named;
+  return policies ? `${policy(policies[0] ?? "")}: ${named}` : named;
 }
 
-/** As the beginning of a sentence. */
-export function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** Text, more about it, and the default, in sentences. */
+export function sentencesOf(row: Option): string {
+  const text = textOf(row, undefined, (policy) => `\`${policy}\``).replaceAll("\n", " ");
+  const value = defaultOf(row);
+  return [`${capitalized(text)}.`, value === "" ? undefined : `Default: ${value}.`, row.more]
+    .filter((one) => one !== undefined)
+    .join(" ");
+}
+
+/** As the beginning of a sentence, unless that is a name. */
+function capitalized(text: string): string {
+  return /^[a-z]+\b/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }

@@ -27,7 +27,7 @@ export interface Option {
   readonly more?: string;
   readonly default?: number | string | boolean;
   /** The default in words, where it is no constant or is read by people otherwise; empty where the text says it already. */
-  readonly byDefault?: string;
+  readonly byDefault?: string | undefined;
   readonly choices?: readonly string[];
   /** Bounds of whole numbers. */
   readonly least?: number;
@@ -56,6 +56,8 @@ export interface Option {
 export interface Library {
   /** The TypeScript type, where it does not follow from the kind. */
   readonly type?: string;
+  /** The members of an object, as pages show them. */
+  readonly shape?: string;
   /** The name of the option to which a variable belongs that is no option by itself. */
   readonly partOf?: string;
   /** For experiments: on no page. */

@@ -8,15 +8,18 @@ type NamesWith<Columns> = { [Name in OptionName]: Table[Name] extends Columns ? 
 
 /** Options of the decision. */
 export type DecisionName = NamesWith<{ readonly decides: true }>;
-/** Those with a number, that stands for itself. */
-type NumberName = NamesWith<{
-  readonly decides: true;
-  readonly kind: "duration" | "number" | "whole number";
-}>;
+/** Those that are numbers, and stand for themselves: all but the bounds of the hold. */
+export type NumberName = Exclude<
+  NamesWith<{
+    readonly decides: true;
+    readonly kind: "duration" | "number" | "whole number";
+  }>,
+  NamesWith<{ readonly bound: true }>
+>;
 type OfSomePolicies = NamesWith<{ readonly policies: readonly PolicyKind[] }>;
 
-/** Numbers of the decision that belong to no policy, and are no bounds of the hold. */
-export type PlainName = Exclude<NumberName, OfSomePolicies | NamesWith<{ readonly bound: true }>>;
+/** Numbers of the decision that every policy uses. */
+export type PlainName = Exclude<NumberName, OfSomePolicies>;
 
 /** Numbers that only a certain policy uses. */
 export type NameOf<Kind extends PolicyKind> = {
@@ -32,7 +35,9 @@ export type LibraryName = Exclude<
 /** Options that @lameduck/node reads from a variable. */
 export type VariableName = NamesWith<{ readonly variable: string }>;
 
-export type DefaultName = NamesWith<{ readonly default: unknown }>;
+type DefaultName = NamesWith<{ readonly default: unknown }>;
+/** The defaults of options of the decision; durations are milliseconds. */
+export type DecisionDefaults = { readonly [Name in DecisionName & DefaultName]: Table[Name]["default"] };
 
 /** The table, for those who go through all of it. */
 export const rows: Readonly<Record<OptionName, Option>> = options;
@@ -103,15 +108,22 @@ function flagOf(variable: string): string {
 }
 
 export interface FieldRow extends Field {
-  readonly option: string;
+  readonly text: string;
+  /** Options of the decision have a default for whoever reads them; an injection lets it follow from the pod. */
+  readonly hasDefault: boolean;
   readonly row: Option;
 }
 
 function fieldsIn(table: Readonly<Record<string, Option>>): FieldRow[] {
-  return Object.entries(table).flatMap(([option, row]) => (row.field ? [{ ...row.field, option, row }] : []));
+  return Object.values(table).flatMap((row) => {
+    if (!row.field) return [];
+    const hasDefault = row.default !== undefined && row.decides === undefined;
+    return [{ ...row.field, text: row.field.text ?? row.text, hasDefault, row }];
+  });
 }
 
-/** Fields of a DrainPolicy's `spec`, and annotations of workloads. */
-export const fields: readonly FieldRow[] = fieldsIn(rows);
+const { inject, ...others } = rows;
+/** Fields of a DrainPolicy's `spec`, and annotations of workloads: first whether there is an injection at all. */
+export const fields: readonly FieldRow[] = fieldsIn({ inject, ...others });
 /** Fields of its `spec.acknowledgements`. */
 export const releaseFields: readonly FieldRow[] = fieldsIn(releaseOptions);

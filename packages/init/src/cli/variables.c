@@ -47,11 +47,28 @@ static bool is_of_service(const char *name, const char *value)
 	       (port && isdigit((unsigned char)port[strlen("_PORT_")]));
 }
 
+/* Without the spaces around it, as the library for Node reads it: a text in a manifest or a ConfigMap often ends with a new line. */
+static const char *trimmed(const char *name)
+{
+	const char *value = getenv(name);
+	if (!value)
+		return NULL;
+	const char *begin = value + strspn(value, " \t\r\n");
+	size_t length = strlen(begin);
+	while (length > 0 && strchr(" \t\r\n", begin[length - 1]))
+		length--;
+	char *copy = length == strlen(value) ? NULL : strndup(begin, length);
+	if (copy)
+		setenv(name, copy, 1);
+	free(copy);
+	return getenv(name);
+}
+
 bool flags_from_environment(struct settings *settings, struct error *error)
 {
 	for (size_t i = 0; i < flag_count; i++) {
 		const char *name = flags[i].variable;
-		const char *value = name ? getenv(name) : NULL;
+		const char *value = name ? trimmed(name) : NULL;
 		/* Manifests often leave variables empty: as if unset. */
 		if (!value || !*value || is_of_service(name, value))
 			continue;

@@ -1,3 +1,4 @@
+import { options } from "@lameduck/options";
 import { badOption } from "../errors.ts";
 import { parseMatch, type ProbeRequest } from "../options/match.ts";
 import { nestedOptions, pathList, pathsFrom } from "../options/nested-options.ts";
@@ -60,8 +61,8 @@ export function parseProbes(
   return (request) => isAgent(userAgentOf(request), agents) || isPath(request.url, paths) || isMatch(request);
 }
 
-function probesIn({ LAMEDUCK_PROBES: text }: Environment): ProbeOptions {
-  return { paths: pathsFrom(text, "LAMEDUCK_PROBES") };
+function probesIn(environment: Environment): ProbeOptions {
+  return { paths: pathsFrom(environment, options.probes.variable) };
 }
 
 const userAgent = "user-agent";

@@ -1,3 +1,4 @@
+import { options } from "@lameduck/options";
 import { parseMatch } from "../options/match.ts";
 import { nestedOptions, pathList, pathsFrom } from "../options/nested-options.ts";
 import type { Environment } from "../options/environment.ts";
@@ -26,8 +27,8 @@ export function parseStreams(inCode?: StreamOptions, environment: Environment = 
     isSocketIoPoll(request) || (known.size > 0 && known.has(pathOf(request.url))) || isMatch(request);
 }
 
-function streamsIn({ LAMEDUCK_STREAMS: text }: Environment): StreamOptions {
-  return { paths: pathsFrom(text, "LAMEDUCK_STREAMS") };
+function streamsIn(environment: Environment): StreamOptions {
+  return { paths: pathsFrom(environment, options.streams.variable) };
 }
 
 /**
