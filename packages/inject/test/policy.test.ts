@@ -53,8 +53,8 @@ describe("a DrainPolicy", () => {
     };
     assert.deepEqual(validatePolicy(policy(all)), []);
     assert.deepEqual(
-      Object.keys(all),
-      settingNames.filter((name) => settingFields[name].inPolicy),
+      Object.keys(all).toSorted(),
+      settingNames.filter((name) => settingFields[name].inPolicy).toSorted(),
     );
     assert.deepEqual(validatePolicy(policy(undefined)), []);
     const { settings, origins, warnings } = settingsFor({ clusterPolicy: policy(all) });

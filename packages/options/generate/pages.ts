@@ -29,12 +29,7 @@ export function fieldTable(): string {
   return table(["field of a DrainPolicy", "annotation", "default", "what it is"], fields.map(fieldRow));
 }
 
-function fieldRow({ name, annotation, onlyAnnotation, text, row, hasDefault }: FieldRow): string[] {
-  const value = hasDefault
-    ? row.kind === "duration"
-      ? Number(row.default) / 1_000
-      : row.default
-    : undefined;
+function fieldRow({ name, annotation, onlyAnnotation, text, default: value }: FieldRow): string[] {
   return [
     onlyAnnotation ? "" : code(name),
     code(annotation && `lameduck.dev/${annotation}`),
