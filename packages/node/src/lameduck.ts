@@ -11,7 +11,7 @@ import { Holder } from "./hold/holders.ts";
 import { Hooks, type HookFunction, type HookOptions, type HookPhase } from "./closing/hooks.ts";
 import { makeLog } from "./reports/log.ts";
 import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
-import { readinessIn, type Readiness } from "./hold/health.ts";
+import { readinessIn, type Readiness } from "./servers/health.ts";
 import { Recording } from "./reports/recording.ts";
 import { heldFor } from "./reports/report.ts";
 import { otherRuntime } from "./options/environment.ts";
@@ -24,7 +24,6 @@ import { isTestRun } from "./signals/test-run.ts";
 import { openOf, Termination } from "./termination.ts";
 import { traceTermination } from "./reports/tracing.ts";
 import type { ServerWatch } from "./servers/traffic.ts";
-import { isNewWarning } from "./options/warnings.ts";
 import type { State } from "./observed.ts";
 
 /** One process's way from serving to closed, for one or several servers. */
@@ -82,8 +81,7 @@ export class Lameduck {
     this.#exits = settings.exit;
     this.#signals = this.#signalsOf(settings);
     const unsupported = `${this.#runtime} is not supported: it runs as without Lameduck`;
-    if (this.#runtime !== undefined && isNewWarning(unsupported))
-      this.#announcer.notice("runtime", unsupported);
+    if (this.#runtime !== undefined) this.#announcer.warn("runtime", unsupported);
     for (const server of servers) this.add(server as WatchedServer);
     this.#endSpan = traceTermination(this);
     // Until a server is found, signals are left alone: the process may not serve at all.
@@ -162,8 +160,7 @@ export class Lameduck {
   /** There is something to stop: from here on signals and crashes are handled. */
   #engage(): void {
     if (this.#runtime !== undefined) return;
-    for (const warning of this.#settings.warnings)
-      if (isNewWarning(warning)) this.#announcer.notice("settings", warning);
+    for (const warning of this.#settings.warnings) this.#announcer.warn("settings", warning);
     this.#signals.engage();
     this.#holder?.announce();
   }

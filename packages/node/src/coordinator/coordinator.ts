@@ -3,7 +3,7 @@ import { messageOf } from "@lameduck/drain/common";
 import { sleep, untilSettled, type Clock } from "../clock.ts";
 import type { Evidence } from "../hold/evidence.ts";
 import { parseAnswer, type Answer } from "./answer.ts";
-import type { CoordinatorSettings, Mode } from "./place.ts";
+import type { CoordinatorSettings, Mode } from "../options/coordinator.ts";
 import type { Report } from "./report.ts";
 import { Requests } from "./request.ts";
 

@@ -16,22 +16,28 @@ import {
 import { shown } from "@lameduck/drain/common";
 import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } from "./environment.ts";
 import { badOption } from "../errors.ts";
-import { parseHealth, type FailingHealth, type Health } from "../hold/health.ts";
-import type { Logger } from "../reports/log.ts";
+import { parseHealth, type FailingHealth, type Health } from "./health.ts";
 import { decisionOptions, unknownOptionIn } from "./option-names.ts";
 import { isRecord } from "./nested-options.ts";
 import { warningsAbout } from "./warnings.ts";
 import { misspeltVariables } from "./misspelt.ts";
-import { parseProbes, type IsProbe, type ProbeOptions } from "../protocols/probes.ts";
 import {
-  parseCoordinator,
-  withoutCoordinator,
-  type CoordinatorSettings,
-  type Mode,
-} from "../coordinator/place.ts";
+  parseProbes,
+  parseStreams,
+  type IsProbe,
+  type IsStream,
+  type ProbeOptions,
+  type StreamOptions,
+} from "./requests.ts";
+import { parseCoordinator, withoutCoordinator, type CoordinatorSettings, type Mode } from "./coordinator.ts";
 import { yieldToCode } from "./injected-times.ts";
-import { parseSignals } from "../signals/signal-list.ts";
-import { parseStreams, type IsStream, type StreamOptions } from "../protocols/streams.ts";
+import { parseSignals } from "./signals.ts";
+
+/** The part of pino, winston, bunyan or console that is used. */
+export interface Logger {
+  info(...args: unknown[]): unknown;
+  warn?(...args: unknown[]): unknown;
+}
 
 /** Everything may be left out. Durations are "5s", "300ms" or milliseconds. */
 export interface LameduckOptions extends DrainOptions {

@@ -1,7 +1,6 @@
 import type { Writable } from "node:stream";
 import { EventBoundary } from "./event-boundary.ts";
-import { lastingOf, type Lasting } from "./streams.ts";
-import type { ProbeRequest } from "../options/match.ts";
+import type { ProbeRequest } from "../options/requests.ts";
 import type { Patience, WatchContext } from "../servers/traffic.ts";
 
 /** What a protocol knows of its answers. */
@@ -128,4 +127,16 @@ export class Answers<T extends Writable> {
     if (!this.#kind.isBegun(answer) || !this.#kind.isEventStream(answer)) end();
     else this.#endless.set(answer, this.#boundaries.get(answer)?.whenBetweenEvents(end) ?? (() => {}));
   }
+}
+
+/**
+ * What becomes of a `text/event-stream`: it is `endless`, its client comes back by itself; `doubtful`, which may be either; or `finite`, an answer
+ * like any other. EventSource always asks by GET and always says what it accepts (HTML, 9.2). By other methods come a language model's
+ * completion, MCP and GraphQL, whose clients take the end of the stream for the end of the answer.
+ */
+type Lasting = "endless" | "doubtful" | "finite";
+
+function lastingOf({ method, headers }: ProbeRequest): Lasting {
+  if (method !== "GET") return "finite";
+  return headers["accept"]?.includes("text/event-stream") ? "endless" : "doubtful";
 }

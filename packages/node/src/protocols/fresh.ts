@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { senderOf, type Traffic } from "../servers/traffic.ts";
-import type { IsProbe } from "./probes.ts";
+import type { IsProbe } from "../options/requests.ts";
 
 /** A connection that has sent no request for this long counts as an arrival all the same: half a request is traffic, too. */
 const timeout = 500;

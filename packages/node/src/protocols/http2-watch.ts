@@ -9,7 +9,7 @@ import { Answers } from "./answers.ts";
 import { canNotify, notify } from "./goaway.ts";
 import { http2Answers } from "./http2-answers.ts";
 import { answerPings, isBetterAskedLater, mayDropCalls } from "./keepalive.ts";
-import type { ProbeRequest } from "../options/match.ts";
+import type { ProbeRequest } from "../options/requests.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
 import { senderOf, type Patience, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
 

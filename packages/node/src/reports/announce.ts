@@ -54,6 +54,11 @@ export class Announcer extends EventEmitter<LameduckEvents> {
     void Promise.all(this.#emit("notice", event));
   }
 
+  /** As notice(), but once in a process, however many servers and copies of this package it holds. */
+  warn(notice: string, message: string): void {
+    if (isNewWarning(message)) this.notice(notice, message);
+  }
+
   /** A listener that fails must stop neither the others nor the shutdown. */
   #emit(name: keyof LameduckEvents, event: PhaseEvent | NoticeEvent): Promise<void>[] {
     return this.rawListeners(name).map(async (listener) => {
@@ -70,4 +75,16 @@ export class Announcer extends EventEmitter<LameduckEvents> {
     this.#log(event);
     return event;
   }
+}
+
+/** Shared by all copies of this package in the process, hence a registered symbol with the version of the interface in it. */
+const place = Symbol.for("@lameduck/node:warned:1");
+
+/** Whether the process has not been warned this yet. */
+function isNewWarning(warning: string): boolean {
+  const holder = process as unknown as Record<symbol, Set<string> | undefined>;
+  const warned = (holder[place] ??= new Set());
+  if (warned.has(warning)) return false;
+  warned.add(warning);
+  return true;
 }

@@ -5,7 +5,7 @@ import { Server as NetServer } from "node:net";
 import { shown } from "@lameduck/drain/common";
 import { CombinedWatch } from "../protocols/combined-watch.ts";
 import { mistake } from "../errors.ts";
-import { failHealth } from "../hold/health.ts";
+import { failHealth } from "./health.ts";
 import { Handshakes } from "./handshakes.ts";
 import { Http2Watch } from "../protocols/http2-watch.ts";
 import { HttpWatch } from "../protocols/http-watch.ts";

@@ -1,7 +1,6 @@
 import type { Server as NetServer, Socket } from "node:net";
-import type { Health } from "../hold/health.ts";
-import type { IsProbe } from "../protocols/probes.ts";
-import type { IsStream } from "../protocols/streams.ts";
+import type { Health } from "../options/health.ts";
+import type { IsProbe, IsStream } from "../options/requests.ts";
 import { isOfUnixSocket, remoteEnd } from "../internals.ts";
 
 /** Where the watched servers report what they see. */
