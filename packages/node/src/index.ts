@@ -1,6 +1,6 @@
 import { Lameduck } from "./lameduck.ts";
 import { mistake } from "./errors.ts";
-import { findServers } from "./servers/find-servers.ts";
+import { findServers } from "./find-servers.ts";
 import type { WatchedServer } from "./servers/servers.ts";
 import type { LameduckOptions } from "./options/settings.ts";
 
@@ -39,7 +39,6 @@ export type { Lameduck } from "./lameduck.ts";
 export type { State } from "./observed.ts";
 export type { Acknowledgements } from "./coordinator/coordinator.ts";
 export type { Mode } from "./options/coordinator.ts";
-export type { LameduckEvents } from "./reports/announce.ts";
 export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
 export { environmentVariables, injectedVariables, type Environment } from "./options/environment.ts";
 export type * from "./events.ts";

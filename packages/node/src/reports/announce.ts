@@ -3,16 +3,8 @@ import { EventEmitter } from "node:events";
 import { unknownName } from "@lameduck/drain";
 import { messageOf, shown } from "@lameduck/drain/common";
 import { badOption } from "../errors.ts";
-import type { ClosedEvent, ClosingEvent, LameDuckEvent, NoticeEvent, PhaseEvent } from "../events.ts";
+import type { LameduckEvents, NoticeEvent, PhaseEvent } from "../events.ts";
 import type { Log } from "./log.ts";
-
-export interface LameduckEvents {
-  phase: [PhaseEvent];
-  "lame-duck": [LameDuckEvent];
-  closing: [ClosingEvent];
-  closed: [ClosedEvent];
-  notice: [NoticeEvent];
-}
 
 const events = ["phase", "lame-duck", "closing", "closed", "notice"] as const;
 
