@@ -125,6 +125,15 @@ export interface NoticeEvent {
 
 export type LameduckEvent = PhaseEvent | NoticeEvent;
 
+/** What listeners get, by the name of the event. */
+export interface LameduckEvents {
+  phase: [PhaseEvent];
+  "lame-duck": [LameDuckEvent];
+  closing: [ClosingEvent];
+  closed: [ClosedEvent];
+  notice: [NoticeEvent];
+}
+
 /** The event in a line of a process's output; undefined for any other line. Fields unknown here are kept. */
 export function parseEvent(line: string): LameduckEvent | undefined {
   // Most lines of a server's output are no business of ours: look before parsing.

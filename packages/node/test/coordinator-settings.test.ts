@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { learn, learntText, priorHypotheses } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
-import { parseAnswer } from "../src/coordinator/answer.ts";
+import { parseAnswer } from "../src/coordinator/protocol.ts";
 import { parseSettings } from "../src/options/settings.ts";
 import { inPod } from "./child.ts";
 import { ofPod } from "./coordination.ts";

@@ -1,7 +1,7 @@
 import { Drain, type DrainConfig, type Observation } from "@lameduck/drain";
 import type { Clock } from "../clock.ts";
-import type { Recording } from "../reports/recording.ts";
-import type { Traffic } from "../servers/traffic.ts";
+import type { Recording } from "./recording.ts";
+import type { Traffic } from "../protocols/watch.ts";
 
 /** Hands what the watched servers see to the decision, with its time. */
 export class Evidence implements Traffic {

@@ -1,10 +1,9 @@
 // Written by `node packages/options/generate/main.ts` from packages/options/src/table.ts.
 import type { DrainOptions, Duration } from "@lameduck/drain";
-import type { FailingHealth } from "../hold/health.ts";
-import type { ProbeOptions } from "../protocols/probes.ts";
-import type { StreamOptions } from "../protocols/streams.ts";
-import type { Logger } from "../reports/log.ts";
 import type { Environment } from "./environment.ts";
+import type { FailingHealth } from "./health.ts";
+import type { Logger } from "./logger.ts";
+import type { ProbeOptions, StreamOptions } from "./requests.ts";
 
 /** Everything may be left out. Durations are "5s", "300ms" or milliseconds. */
 export interface LameduckOptions extends DrainOptions {

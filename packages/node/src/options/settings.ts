@@ -24,17 +24,16 @@ import {
 } from "./environment.ts";
 import type { LameduckOptions } from "./lameduck-options.ts";
 import { badOption } from "../errors.ts";
-import { parseHealth, type Health } from "../hold/health.ts";
-import type { Logger } from "../reports/log.ts";
+import { parseHealth, type Health } from "./health.ts";
+import { parseLog, type Logger } from "./logger.ts";
 import { decisionOptions, unknownOptionIn } from "./option-names.ts";
 import { isRecord } from "./nested-options.ts";
 import { warningsAbout } from "./warnings.ts";
 import { misspeltVariables } from "./misspelt.ts";
-import { parseProbes, type IsProbe } from "../protocols/probes.ts";
-import { parseCoordinator, withoutCoordinator, type CoordinatorSettings } from "../coordinator/place.ts";
+import { parseProbes, parseStreams, type IsProbe, type IsStream } from "./requests.ts";
+import { parseCoordinator, withoutCoordinator, type CoordinatorSettings } from "./coordinator.ts";
 import { yieldToCode } from "./injected-times.ts";
-import { parseSignals } from "../signals/signal-list.ts";
-import { parseStreams, type IsStream } from "../protocols/streams.ts";
+import { parseSignals } from "./signals.ts";
 
 export interface Settings {
   readonly isPod: boolean;
@@ -202,17 +201,6 @@ function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Enviro
 function drainOptionsOf(options: LameduckOptions): DrainOptions {
   const names = decisionOptions.filter((name) => options[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, options[name]]));
-}
-
-function parseLog(value: unknown): Logger | false | undefined {
-  if (value === undefined || value === false) return value;
-  const { info, warn } = Object(value) as Partial<Logger>;
-  if (typeof info === "function" && (warn === undefined || typeof warn === "function"))
-    return value as Logger;
-  throw badOption(
-    "log",
-    `${shown(value)} is no logger: one has a method info(), and warn() if any is a method, too`,
-  );
 }
 
 /** A recording is for diagnosis: a mistake in its variable must not keep a server from serving. */

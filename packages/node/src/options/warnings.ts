@@ -53,15 +53,3 @@ function ofPolicy(options: DrainOptions, { policy }: DrainConfig, environment: E
     return `${place} does nothing: it is of the policy ${policies[0]}, and the policy is ${policy.kind}`;
   });
 }
-
-/** Shared by all copies of this package in the process, hence a registered symbol with the version of the interface in it. */
-const place = Symbol.for("@lameduck/node:warned:1");
-
-/** Whether the process has not been warned this yet, however many servers and copies of this package it holds. */
-export function isNewWarning(warning: string): boolean {
-  const holder = process as unknown as Record<symbol, Set<string> | undefined>;
-  const warned = (holder[place] ??= new Set());
-  if (warned.has(warning)) return false;
-  warned.add(warning);
-  return true;
-}

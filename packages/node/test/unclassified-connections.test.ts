@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { type Socket } from "node:net";
 import { test } from "node:test";
-import { FreshConnections } from "../src/protocols/fresh.ts";
+import { UnclassifiedConnections } from "../src/protocols/unclassified-connections.ts";
 
 /** What a server sees of new connections, and what is made of it. `next` opens one, which asks at once. */
-function freshConnections() {
+function connections() {
   const server = createServer();
   const arrivals: { sender: string; at: number | undefined }[] = [];
   let now = 0;
@@ -17,7 +17,16 @@ function freshConnections() {
     inFlight() {},
   };
   const isProbe = ({ url }: { url?: string | undefined }): boolean => url === "/probe";
-  const fresh = new FreshConnections(server, traffic, isProbe, () => now);
+  const unclassified = new UnclassifiedConnections(server, {
+    traffic,
+    isProbe,
+    isStream: () => false,
+    holds: false,
+    isHolding: false,
+    stoppedAt: Infinity,
+    now: () => now,
+    random: Math.random,
+  });
   const next = (address: string, url = "/"): void => {
     const socket = {
       get remoteAddress() {
@@ -27,13 +36,13 @@ function freshConnections() {
       remoteFamily: "IPv4",
       remotePort: 1,
     } as Socket;
-    fresh.opened(socket);
-    fresh.firstRequest(socket, { url } as never);
+    unclassified.opened(socket);
+    unclassified.firstRequest(socket, { url } as never);
   };
   const of = (sender: string): number => arrivals.filter((arrival) => arrival.sender === sender).length;
   return {
     server,
-    fresh,
+    unclassified,
     arrivals,
     next,
     of,
@@ -43,12 +52,12 @@ function freshConnections() {
 }
 
 test("of too many connections a share is looked at, and the others spread alike over their senders and the time", () => {
-  const { fresh, arrivals, next, of, pass, asked } = freshConnections();
+  const { unclassified, arrivals, next, of, pass, asked } = connections();
   for (let count = 0; count < 5_000; count++) next(count % 5 === 0 ? "a" : "b");
   assert.equal(asked(), 250);
   assert.equal(arrivals.length, 250, "the others are only counted");
   pass(475);
-  fresh.askAll();
+  unclassified.classifyAll();
   assert.deepEqual([of("a"), of("b")], [1_000, 4_000]);
   const times = arrivals.slice(250).map(({ at = NaN }) => at);
   assert.deepEqual([times[0], times.at(-1)], [0.1, 475]);
@@ -56,21 +65,21 @@ test("of too many connections a share is looked at, and the others spread alike 
   for (let count = 0; count < 1_000; count++) next("c");
   assert.equal(of("c"), 1_000, "in the hold each is looked at");
   assert.equal(asked(), 1_250);
-  fresh.stop();
+  unclassified.stop();
 });
 
 test("too many connections of probes alone are no traffic", () => {
-  const { fresh, arrivals, next } = freshConnections();
+  const { unclassified, arrivals, next } = connections();
   for (let count = 0; count < 1_000; count++) next("kubelet", "/probe");
-  fresh.askAll();
+  unclassified.classifyAll();
   assert.deepEqual(arrivals, []);
-  fresh.stop();
+  unclassified.stop();
 });
 
 test("a stretch of many connections is followed by another", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { fresh, next, of, pass } = freshConnections();
-  fresh.opened({ remoteAddress: "mute" } as Socket);
+  const { unclassified, next, of, pass } = connections();
+  unclassified.opened({ remoteAddress: "mute" } as Socket);
   for (let count = 0; count < 999; count++) next("a");
   pass(500);
   t.mock.timers.tick(500);
@@ -79,25 +88,25 @@ test("a stretch of many connections is followed by another", async (t) => {
   assert.deepEqual([of("a"), of("mute")], [999, 1], "one that has sent nothing yet is an arrival, too");
   next("b");
   assert.equal(of("b"), 1, "again some are looked at");
-  fresh.stop();
+  unclassified.stop();
 });
 
 test("a listener for requests is there while a connection is waited for, if the application has one", () => {
-  const { server, fresh, next } = freshConnections();
+  const { server, unclassified, next } = connections();
   const ours = (): number => server.listeners("request").filter((each) => each !== served).length;
   const served = (): void => {};
-  fresh.opened({} as Socket);
+  unclassified.opened({} as Socket);
   assert.equal(ours(), 0, "none of the application's: none of ours");
   server.on("request", served);
   const mute = {} as Socket;
-  fresh.opened(mute);
+  unclassified.opened(mute);
   next("a");
   assert.equal(ours(), 1);
-  fresh.closed(mute);
+  unclassified.closed(mute);
   assert.equal(ours(), 1, "the first is still waited for");
-  fresh.askAll();
+  unclassified.classifyAll();
   assert.equal(ours(), 0, "in the hold it is told of requests otherwise");
   next("b");
   assert.equal(ours(), 0);
-  fresh.stop();
+  unclassified.stop();
 });

@@ -1,7 +1,7 @@
 import cluster from "node:cluster";
-import { onListen } from "../internals.ts";
-import { isWatchable, isWatched } from "./servers.ts";
-import type { Lameduck } from "../lameduck.ts";
+import { onListen } from "./internals.ts";
+import { isWatchable, isWatched } from "./servers/servers.ts";
+import type { Lameduck } from "./lameduck.ts";
 
 /** Puts every server under watch as it begins to listen, and the workers of a cluster as they are forked. */
 export function findServers(duck: Lameduck): Lameduck {

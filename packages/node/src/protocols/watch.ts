@@ -1,10 +1,8 @@
-import type { Server as NetServer, Socket } from "node:net";
-import type { Health } from "../hold/health.ts";
-import type { IsProbe } from "../protocols/probes.ts";
-import type { IsStream } from "../protocols/streams.ts";
+import type { Socket } from "node:net";
 import { isOfUnixSocket, remoteEnd } from "../internals.ts";
+import type { IsProbe, IsStream } from "../options/requests.ts";
 
-/** Where the watched servers report what they see. */
+/** Where the watches report what they see. */
 export interface Traffic {
   /** A new connection that carries traffic: its sender still chooses this pod. `at`, on the watch's clock, where it is reported later. */
   connection(sender: string, at?: number): void;
@@ -21,9 +19,12 @@ export interface WatchContext {
   readonly traffic: Traffic;
   readonly isProbe: IsProbe;
   readonly isStream: IsStream;
-  readonly health: Health | undefined;
   /** Whether the process waits for traffic to move away when it is terminated. */
   readonly holds: boolean;
+  /** SIGTERM has come: every request is seen. */
+  readonly isHolding: boolean;
+  /** When the listeners closed, on the clock of `now`; Infinity before. */
+  readonly stoppedAt: number;
   /** Milliseconds on a clock that never runs backwards. */
   readonly now: () => number;
   /** 0 to 1; spreads what must not happen all at once. */
@@ -42,35 +43,36 @@ export interface Patience {
   readonly silence: number | undefined;
 }
 
-/** One server under watch, whatever its protocol. The methods are called in this order, each at most once, but for the last two. */
-export interface ServerWatch {
-  /** SIGTERM: from now on every request is seen. */
-  hold(): void;
-  /** From now on ask clients to leave; `share` is how much of the ramp is over, 0 to 1. */
-  hint(share: number): void;
-  /** Called often during hold and closing, for what cannot be seen by events. */
-  tick(): void;
-  /** The hold is over: handlers of the application are about to get their signal. */
-  beforeHandlers(): void;
-  /** No new connections from here on. */
-  stopListening(): void;
-  readonly listeners: readonly NetServer[];
-  /** Whether it takes connections. */
-  readonly listening: boolean;
-  /** Accepted so far; two equal readings one loop turn apart say that the accept queue is empty. */
-  readonly accepted: number;
+/** What was still going on when it was cut. */
+export interface Cut {
+  readonly requests: number;
+  readonly connections: number;
+}
+
+/** Some of the connections of one server: those of a protocol, or those that still shake hands. */
+export interface ConnectionWatch {
   /** Open connections, probes included. */
   readonly open: number;
+  /** SIGTERM: from now on every request is seen. */
+  hold(): void;
   /** Connections that may still get a request: not idle for `quiet` milliseconds, or with half a request received. */
   restless(quiet: number): number;
   /** Ends idle connections: end of stream, not reset. */
   endIdle(): void;
-  /** Tells streams that never fall silent (server-sent events, WebSockets) that it is over. */
-  endStreams(patience: Patience): void;
-  /** Cuts what is left. @returns how many requests and connections that were. */
-  cut(): { requests: number; connections: number };
+  /** Cuts what is left. */
+  cut(): Cut;
   /** Stops watching and leaves the server as it was found. */
   detach(): void;
+}
+
+/** The connections of one protocol: what they carry is known. */
+export interface ProtocolWatch extends ConnectionWatch {
+  /** From now on asks clients to leave; `share` is how much of the ramp is over, 0 to 1. Infinity: the listener closes. */
+  hint(share: number): void;
+  /** Called often during hold and closing, for what no event tells. */
+  tick(): void;
+  /** Ends streams that never fall silent (server-sent events, WebSockets). */
+  endStreams(patience: Patience): void;
 }
 
 /**

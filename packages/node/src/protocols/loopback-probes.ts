@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { remoteEnd } from "../internals.ts";
-import { loopbackPeer, type LoopbackPeer } from "./loopback-peer.ts";
+import { localEnd, remoteEnd } from "../internals.ts";
+import { inodesIn, parentOf, processes, socketsOf, socketTable } from "../proc.ts";
 
 /** The kubelet's shortest period is 1 s. What comes more often is traffic, and costs no further look. */
 const shortestPeriodMs = 900;
@@ -103,4 +104,73 @@ export function isRegular(times: readonly number[]): boolean {
       return true;
   }
   return false;
+}
+
+/** The look takes a millisecond in a container; on a machine with many processes it is given up after this time, and nothing is known. */
+const longestLookMs = 100;
+
+/**
+ * Who is at the other end of a connection over loopback. `executed`: a process that was put into this container from outside, as by an exec probe;
+ * `alone`: one of this container that has no other socket, so that it passes on nobody's requests; `unknown`: anything else, such as a proxy in a container of
+ * its own, whose processes cannot be seen from here.
+ */
+export type LoopbackPeer = "executed" | "alone" | "unknown";
+
+export function loopbackPeer(socket: Socket): LoopbackPeer {
+  try {
+    const remote = remoteEnd(socket);
+    const local = localEnd(socket);
+    if (!remote?.port || !local?.port) return "unknown";
+    const ofTcp = socketTable("tcp") + socketTable("tcp6");
+    const [inode] = inodesIn(ofTcp, { localPort: remote.port, remotePort: local.port });
+    const owner = inode === undefined ? undefined : ownerOf(`socket:[${inode}]`);
+    if (inode === undefined || owner === undefined) return "unknown";
+    if (isFromOutside(owner)) return "executed";
+    return hasNoOther(owner, inode) ? "alone" : "unknown";
+  } catch {
+    // No /proc, or the process is gone.
+    return "unknown";
+  }
+}
+
+const tables = ["tcp", "tcp6", "udp", "udp6", "unix"] as const;
+
+function ownerOf(socket: string): number | undefined {
+  const until = performance.now() + longestLookMs;
+  // The youngest first, as probes are processes of a moment: numbers go up to the latest, and begin again after the highest.
+  const latest = Number(readFileSync("/proc/loadavg", "latin1").trim().split(" ").at(-1));
+  const age = (id: number): number => (id <= latest ? latest - id : Infinity);
+  const others = processes().filter((id) => id !== process.pid);
+  for (const id of others.sort((a, b) => (age(a) === age(b) ? b - a : age(a) - age(b)))) {
+    if (socketsOf(id).includes(socket)) return id;
+    if (performance.now() > until) return undefined;
+  }
+  return undefined;
+}
+
+/**
+ * Parents outside the container are number 0. What the container itself has started descends from its process 1; where this process does not, several
+ * containers share their processes, and each of them has a parent outside.
+ */
+function isFromOutside(id: number): boolean {
+  return originOf(process.pid) === 1 && originOf(id) !== 1;
+}
+
+/** The eldest ancestor that can be seen. */
+function originOf(id: number): number {
+  let origin = id;
+  for (let parent = parentOf(id); parent > 0; parent = parentOf(parent)) origin = parent;
+  return origin;
+}
+
+/** Whether no socket but the one is of a network, or listens. */
+function hasNoOther(id: number, inode: string): boolean {
+  const others = socketsOf(id).map((socket) => socket.slice("socket:[".length, -1));
+  const lines = tables.flatMap((name) => socketTable(name).split("\n"));
+  return others.every((other) => {
+    if (other === inode) return true;
+    const line = lines.find((each) => each.split(/\s+/).includes(other));
+    // A Unix socket that listens has the flag 10000; pairs of them are how Node talks to its children.
+    return line === undefined || (/^\w+: /.test(line) && !/^\w+: \w+ \w+ \w*1\w{4} /.test(line));
+  });
 }

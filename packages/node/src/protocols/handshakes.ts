@@ -1,32 +1,22 @@
 import type { Server as NetServer, Socket } from "node:net";
 import { socketUnder } from "../internals.ts";
-import type { ServerWatch, WatchContext } from "./traffic.ts";
+import type { ConnectionWatch, Cut, WatchContext } from "./watch.ts";
 
 /** How long a handshake is waited for once the listener is closed: two round trips of a slow client. */
-const timeout = 1_000;
+const timeoutMs = 1_000;
 
 /**
  * Connections to a TLS server that are still shaking hands: the protocol's own watch cannot know of them yet, and ending the process
  * would reset what their senders take for accepted. Seen from the hold on only, so that it costs nothing before.
  */
-export class Handshakes implements ServerWatch {
+export class Handshakes implements ConnectionWatch {
   readonly #server: NetServer;
-  readonly #now: () => number;
+  readonly #context: WatchContext;
   readonly #pending = new Map<Socket, () => void>();
-  #stoppedAt = Infinity;
-  accepted = 0;
 
   constructor(server: NetServer, context: WatchContext) {
     this.#server = server;
-    this.#now = context.now;
-  }
-
-  get listeners(): readonly NetServer[] {
-    return [];
-  }
-
-  get listening(): boolean {
-    return false;
+    this.#context = context;
   }
 
   /** Those that have not become connections of a protocol. */
@@ -39,18 +29,9 @@ export class Handshakes implements ServerWatch {
     this.#server.on("secureConnection", this.#done);
   }
 
-  hint(): void {}
-
-  beforeHandlers(): void {}
-
-  tick(): void {}
-
-  stopListening(): void {
-    this.#stoppedAt = this.#now();
-  }
-
   restless(): number {
-    return this.#now() < this.#stoppedAt + timeout ? this.#pending.size : 0;
+    const { now, stoppedAt } = this.#context;
+    return now() < stoppedAt + timeoutMs ? this.#pending.size : 0;
   }
 
   /** Nothing was asked on them yet, and nothing can be said before the handshake is over. */
@@ -58,9 +39,7 @@ export class Handshakes implements ServerWatch {
     for (const socket of this.#pending.keys()) socket.destroy();
   }
 
-  endStreams(): void {}
-
-  cut(): { requests: number; connections: number } {
+  cut(): Cut {
     const connections = this.#pending.size;
     this.endIdle();
     return { requests: 0, connections };
@@ -74,7 +53,6 @@ export class Handshakes implements ServerWatch {
   }
 
   readonly #opened = (socket: Socket): void => {
-    this.accepted++;
     const closed = (): boolean => this.#pending.delete(socket);
     this.#pending.set(socket, closed);
     socket.once("close", closed);

@@ -1,8 +1,17 @@
+import { messageOf } from "@lameduck/drain/common";
 import { options } from "@lameduck/options";
-import { badOption } from "../errors.ts";
-import { parseMatch, type ProbeRequest } from "../options/match.ts";
-import { nestedOptions, pathList, pathsFrom } from "../options/nested-options.ts";
-import type { Environment } from "../options/environment.ts";
+import { badOption, nodeErrors } from "../errors.ts";
+import type { Environment } from "./environment.ts";
+import { nestedOptions, pathList, pathsFrom } from "./nested-options.ts";
+
+/** What is needed of a request to tell a probe. Headers are in lower case, as Node gives them. */
+export interface ProbeRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Names and values in turn, where there are such: cheaper to look into, as Node makes `headers` only when they are asked for. */
+  readonly rawHeaders?: readonly string[];
+}
 
 export type IsProbe = (request: ProbeRequest) => boolean;
 
@@ -93,4 +102,61 @@ function isPath(url: string | undefined, known: ReadonlySet<string>): boolean {
 export function pathOf(url = ""): string {
   const query = url.indexOf("?");
   return query < 0 ? url : url.slice(0, query);
+}
+
+export type IsStream = (request: ProbeRequest) => boolean;
+
+export interface StreamOptions {
+  /** Paths of which the answers last as long as the client likes: long polls, endless downloads. Without query. */
+  paths?: readonly string[];
+  match?: (request: ProbeRequest) => boolean;
+}
+
+/**
+ * Which requests are streams by their nature, beside server-sent events: they do not count as in flight, or they would hold every
+ * pod to its cap, and they are ended when closing begins.
+ * @param environment its list of paths counts where code says nothing.
+ */
+export function parseStreams(inCode?: StreamOptions, environment: Environment = {}): IsStream {
+  const { paths, match } =
+    inCode === undefined ? streamsIn(environment) : nestedOptions(inCode, "streams", ["paths", "match"]);
+  const isMatch = parseMatch(match, "streams.match");
+  const known = pathList(paths, "streams.paths");
+  return (request) =>
+    isSocketIoPoll(request) || (known.size > 0 && known.has(pathOf(request.url))) || isMatch(request);
+}
+
+function streamsIn(environment: Environment): StreamOptions {
+  return { paths: pathsFrom(environment, options.streams.variable) };
+}
+
+/** A poll of socket.io hangs for up to 25 s; its POSTs are ordinary requests. */
+function isSocketIoPoll({ method, url }: ProbeRequest): boolean {
+  return method === "GET" && url !== undefined && url.includes("transport=polling") && url.includes("EIO=");
+}
+
+/**
+ * A function of the application's that is asked about each request. It is asked also before SIGTERM, within the request's own event, so that
+ * an error of it would be the request's: it counts as no, with one warning. So does an answer other than true, such as a promise.
+ * @throws {LameduckError} for what is no function
+ */
+export function parseMatch(match: unknown, option: string): (request: ProbeRequest) => boolean {
+  if (match === undefined) return () => false;
+  if (typeof match !== "function") throw badOption(option, "is not a function");
+  let warned = false;
+  return (request) => {
+    try {
+      return match(request) === true;
+    } catch (error) {
+      if (!warned) warn(option, error);
+      warned = true;
+      return false;
+    }
+  };
+}
+
+function warn(option: string, error: unknown): void {
+  const code = "LAMEDUCK_MATCH_FAILED";
+  const problem = messageOf(error);
+  process.emitWarning(`${option}: ${problem}; ${nodeErrors[code]}`, { type: "LameduckWarning", code });
 }

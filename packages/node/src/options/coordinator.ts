@@ -1,8 +1,8 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
 import { badOption } from "../errors.ts";
-import { choiceOf } from "../options/by-table.ts";
-import type { Environment } from "../options/environment.ts";
+import { choiceOf } from "./by-table.ts";
+import type { Environment } from "./environment.ts";
 
 /** What a coordinator that cannot release the pod leaves to decide, under the policy `acknowledged`: evidence, or the cap. */
 export type Mode = "availability" | "consistency";

@@ -1,8 +1,9 @@
 import { constants } from "node:os";
 import { isatty } from "node:tty";
-import type { Environment } from "../options/environment.ts";
 import { shown } from "@lameduck/drain/common";
 import { badOption, type LameduckError } from "../errors.ts";
+import { options } from "@lameduck/options";
+import { valueOf, type Environment } from "./environment.ts";
 
 /** No process can handle them. */
 const uncatchable = ["SIGKILL", "SIGSTOP"];
@@ -13,9 +14,9 @@ const uncatchable = ["SIGKILL", "SIGSTOP"];
  */
 export function parseSignals(value: unknown, environment: Environment): readonly NodeJS.Signals[] {
   if (value === false) return [];
-  const text = environment["LAMEDUCK_SIGNALS"]?.trim();
+  const text = valueOf(environment, options.signals.variable);
   if (value !== undefined && value !== true) return listOf(value, "signals");
-  return text ? listOf(text.split(/[\s,]+/), "LAMEDUCK_SIGNALS") : usual(environment);
+  return text ? listOf(text.split(/[\s,]+/), options.signals.variable) : usual(environment);
 }
 
 /**
@@ -37,21 +38,4 @@ function listOf(value: unknown, option: string): readonly NodeJS.Signals[] {
     if (uncatchable.includes(name)) throw bad(`${name} cannot be handled by any process`);
   }
   return [...new Set(value as NodeJS.Signals[])];
-}
-
-/** Forgets what was remembered. @returns the first signal that came, and how long ago, in milliseconds. */
-export type EarlySignal = () => { name: NodeJS.Signals; late: number } | undefined;
-
-/**
- * The kernel keeps a signal from a process 1 that has no handler yet: a pod deleted while it starts up would then serve until SIGKILL.
- * To have one that does nothing changes nothing else, as for others the signal is lost either way.
- */
-export function rememberSignal(signals: readonly NodeJS.Signals[]): EarlySignal {
-  let first: { name: NodeJS.Signals; at: number } | undefined;
-  const remember = (name: NodeJS.Signals): void => void (first ??= { name, at: performance.now() });
-  for (const name of signals) process.on(name, remember);
-  return () => {
-    for (const name of signals) process.removeListener(name, remember);
-    return first && { name: first.name, late: performance.now() - first.at };
-  };
 }
