@@ -62,7 +62,7 @@ struct observation {
 /* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/explain/conditions.ts. */
 struct explanation {
 	double expected_loss;
-	struct suspect suspect;
+	struct pending_sender pending;
 	double met_at[WAIT_KINDS]; /* ms after SIGTERM; INFINITY where it is not met, NAN where it was never waited for */
 };
 
@@ -91,12 +91,12 @@ struct drain {
 void drain_init(struct drain *drain, const struct drain_config *config);
 void drain_free(struct drain *drain);
 void drain_observe(struct drain *drain, struct observation seen);
-/* Habits are learnt from here on; that each sender sent is still known. */
+/* Habits of senders are learnt from here on. That each of them has sent is still known. */
 void drain_settle(struct drain *drain);
-/* What was told of the time before the hold is only this share of it. */
-void drain_traced(struct drain *drain, double share);
-double drain_traced_share(const struct drain *drain);
-/* A sender that was told of is none, and what it did is told again, so far as it was traffic. */
+/* Of the connections before the hold only this share was seen, and told of. */
+void drain_set_coverage(struct drain *drain, double coverage);
+double drain_coverage(const struct drain *drain);
+/* All that was told of this sender is forgotten: it may have been a probe. drain_recall() tells again what was traffic. */
 void drain_forget(struct drain *drain, const char *sender);
 void drain_recall(struct drain *drain, const char *sender, double at, double earlier);
 struct decision drain_decide(struct drain *drain, double now);

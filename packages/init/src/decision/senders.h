@@ -13,7 +13,7 @@
 #include "gaps.h"
 
 /* The sender that the hold waits for, or the aggregate. */
-struct suspect {
+struct pending_sender {
 	const char *sender;   /* NULL where it is the aggregate; valid until the next observation */
 	bool any;	      /* false where nobody is waited for */
 	double rate;	      /* new connections per ms, before the hold and in it */
@@ -49,7 +49,7 @@ struct sender_table {
 	double watching_from;
 	double held_from; /* INFINITY before the hold */
 	struct prior prior;
-	double traced;	  /* share of the connections before the hold that are told of */
+	double coverage;	  /* coverage of the connections before the hold that are told of */
 };
 
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
@@ -61,11 +61,11 @@ void senders_arrival(struct sender_table *table, const char *name, double at);
 /* The habits of all are learnt from here on; that each of them sent is still known. */
 void senders_settle(struct sender_table *table);
 /* Gaps before the hold are longer than habits by what is missing. */
-void senders_traced(struct sender_table *table, double share);
+void senders_set_coverage(struct sender_table *table, double coverage);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
 /* Whose requests are most of what is to be expected then. */
-struct suspect senders_suspect(const struct sender_table *table, double now, double convergence);
+struct pending_sender senders_pending(const struct sender_table *table, double now, double convergence);
 double senders_expected_loss(const struct sender_table *table, double now, double convergence);
 
 #endif

@@ -5,7 +5,7 @@
 /* "198.18.0.14 (4.1/s before, silent 2.9 s)". */
 static void add_suspect(struct writer *text, const struct drain *drain, const struct explanation *explanation, double now)
 {
-	const struct suspect *suspect = &explanation->suspect;
+	const struct pending_sender *suspect = &explanation->pending;
 	double met = explanation->met_at[WAIT_SILENCE];
 	double at = isfinite(met) ? met : now - drain->terminated_at;
 	double silence = isnan(suspect->silence) ? at + drain->config.prestop : suspect->silence;
@@ -40,7 +40,7 @@ static bool ended_by_release(const struct hold *hold, const double met_at[WAIT_K
 
 static void add_wait(struct writer *text, const struct hold *hold, const struct explanation *explanation, int kind, double now)
 {
-	bool named = kind == WAIT_SILENCE && explanation->suspect.any;
+	bool named = kind == WAIT_SILENCE && explanation->pending.any;
 	if (named)
 		add_suspect(text, &hold->drain, explanation, now);
 	else if (kind == WAIT_REQUESTS)

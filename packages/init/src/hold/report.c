@@ -48,9 +48,9 @@ static void add_course_fields(struct writer *text, const struct hold *hold, cons
 	struct writer words = { course, sizeof course };
 	course_add(&words, hold, explanation, now);
 	text_add(text, ",\"explanation\":\"%s\"", json_escape(course, escaped, sizeof escaped));
-	if (explanation->suspect.sender)
+	if (explanation->pending.sender)
 		text_add(text, ",\"waited_for\":\"%s\",\"waited_for_rate\":%.3g",
-		    json_escape(explanation->suspect.sender, escaped, sizeof escaped), explanation->suspect.rate * 1000);
+		    json_escape(explanation->pending.sender, escaped, sizeof escaped), explanation->pending.rate * 1000);
 	const char *before = ",\"met_ms\":{";
 	for (int kind = 0; kind < WAIT_KINDS; kind++)
 		if (isfinite(explanation->met_at[kind])) {

@@ -132,14 +132,14 @@ static bool opens_evenly(const struct pooled_peer *pooled_peer)
 
 static bool opens_often(const struct traffic *traffic, const struct pooled_peer *pooled_peer, double now)
 {
-	double mean = mean_gap(pooled_peer) * drain_traced_share(traffic->drain);
+	double mean = mean_gap(pooled_peer) * drain_coverage(traffic->drain);
 	double segments_sent = pooled_peer->segments_sent * mean / fmax(1, now - traffic->began);
 	return opens_evenly(pooled_peer) && (mean <= steady_mean_gap || segments_sent <= most_segments_to_one_opened);
 }
 
 static bool has_stopped_opening(const struct traffic *traffic, const struct pooled_peer *pooled_peer, double now)
 {
-	double usual = mean_gap(pooled_peer) * drain_traced_share(traffic->drain);
+	double usual = mean_gap(pooled_peer) * drain_coverage(traffic->drain);
 	double silence = now - fmax(pooled_peer->last_opened, traffic->began);
 	return silence >= fmax(outlived, fmin(sure_gaps * usual, sure_longest_gaps * pooled_peer->longest_gap));
 }

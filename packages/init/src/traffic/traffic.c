@@ -50,7 +50,7 @@ void traffic_settle(struct traffic *traffic)
 
 void traffic_traced(struct traffic *traffic, double share)
 {
-	drain_traced(traffic->drain, share);
+	drain_set_coverage(traffic->drain, share);
 	trace_share(traffic->trace, share);
 }
 
