@@ -3,12 +3,10 @@
 #include "base/clock.h"
 #include "cli/variables.h"
 #include "decision/duration.h"
-#include "hold/report.h"
 #include "personality.h"
 #include "process/child.h"
 #include "process/holders.h"
 #include "process/reap.h"
-#include "traffic/before.h"
 
 #include <errno.h>
 #include <math.h>
@@ -151,7 +149,7 @@ static void begin_hold(struct init *init, int signal)
 						.longest = floor(config->cap), .began = now };
 		holder_write(&init->holder);
 		hold_from(init, name, was_held ? before.began : now);
-		report_begin(init->hold, name, now);
+		hold_report_begin(init->hold, name, now);
 	}
 }
 
@@ -259,7 +257,7 @@ static void turn_reporting(struct init *init)
 {
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = init->signals, .events = POLLIN } };
 	hold_descriptors(init->hold, clock_now(), polled + 1);
-	poll(polled, 1 + HOLD_DESCRIPTORS, hold_report_interval);
+	poll(polled, 1 + HOLD_DESCRIPTORS, HOLD_REPORT_INTERVAL_MS);
 	hold_report_step(init->hold, clock_now());
 	if (polled[0].revents & POLLIN)
 		take_signal(init, next_signal(init->signals));

@@ -1,10 +1,8 @@
 #include "wait.h"
 
 #include "base/clock.h"
-#include "hold/report.h"
 #include "process/container.h"
 #include "process/holders.h"
-#include "traffic/before.h"
 
 #include <errno.h>
 #include <math.h>
@@ -121,7 +119,7 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	hold_warn(&settings->hold, &logger);
 	struct baseline baseline = baseline_of_namespace(begun);
 	hold_begin(&hold, &settings->hold, &logger, &baseline, settings->dry_run ? NULL : "preStop", began, begun);
-	report_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
+	hold_report_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
 	do {
 		if (is_asked_to_end(signals, &hold, clock_now()))
 			hold_force(&hold, "signal", clock_now());

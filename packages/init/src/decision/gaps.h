@@ -18,9 +18,9 @@ struct gaps {
 	double pauses, longest_pause;
 };
 
-/* `coverage` of the arrivals left a trace. Returns whether it was a pause: a gap as unlikely as that the sender had left. */
+/* `coverage`: the share of the arrivals that was seen. Returns whether it was a pause: a gap as unlikely as that the sender had left. */
 bool gaps_add(struct gaps *gaps, double gap, bool held, double coverage, double fewest);
-/* Only this share of the arrivals so far left a trace. */
+/* Only this share of the arrivals so far was seen: the longest gap was shorter by as much. */
 void gaps_set_coverage(struct gaps *gaps, double coverage);
 double gaps_longest(const struct gaps *gaps);
 /* Where so much of the exposure counts, and nothing has come for `idle` since. */

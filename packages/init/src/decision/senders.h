@@ -49,7 +49,7 @@ struct sender_table {
 	double watching_from;
 	double held_from; /* INFINITY before the hold */
 	struct prior prior;
-	double coverage;	  /* coverage of the connections before the hold that are told of */
+	double coverage;	  /* share of the connections before the hold that was seen */
 };
 
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
@@ -58,13 +58,13 @@ void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, double at);
-/* The habits of all are learnt from here on; that each of them sent is still known. */
+/* Habits are learnt from here on. That each sender has sent is still known. */
 void senders_settle(struct sender_table *table);
-/* Gaps before the hold are longer than habits by what is missing. */
+/* Of the connections before the hold only this share was seen: gaps between those were longer than the real ones. */
 void senders_set_coverage(struct sender_table *table, double coverage);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
-/* Whose requests are most of what is to be expected then. */
+/* The sender whose expected loss is the largest. */
 struct pending_sender senders_pending(const struct sender_table *table, double now, double convergence);
 double senders_expected_loss(const struct sender_table *table, double now, double convergence);
 

@@ -205,10 +205,10 @@ void trace_settled(struct trace *trace)
 		add(trace, "{\"type\":\"settled\",\"at\":%.3f}\n", clock_now() - trace->from);
 }
 
-void trace_share(struct trace *trace, double share)
+void trace_coverage(struct trace *trace, double coverage)
 {
 	if (trace->on)
-		add(trace, "{\"type\":\"share\",\"at\":%.3f,\"told\":%.17g}\n", clock_now() - trace->from, share);
+		add(trace, "{\"type\":\"share\",\"at\":%.3f,\"told\":%.17g}\n", clock_now() - trace->from, coverage);
 }
 
 void trace_forgotten(struct trace *trace, const char *sender)

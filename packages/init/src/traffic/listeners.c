@@ -101,7 +101,7 @@ static void find_own_by_process(struct listeners *listeners, const struct readin
 static bool read_all(struct reading *reading)
 {
 	reading->listeners->count = 0;
-	if (dump_sockets(1u << STATE_LISTEN, false, take, reading))
+	if (diag_dump(1u << STATE_LISTEN, false, take, reading))
 		return true;
 	*reading = (struct reading){ .listeners = reading->listeners };
 	reading->listeners->count = 0;
