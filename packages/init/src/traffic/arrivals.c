@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-/* A probe's request is a line and a few headers. */
-static const uint64_t largest_probe = 2048;
 /* A kubelet's usual time-out. */
 static const double longest_probe_ms = 1000;
 /* Nothing is decided in the first moment of what may be a probe. */
@@ -48,56 +46,50 @@ static bool is_empty(const struct sighting *sighting)
 	return sighting->size <= 1;
 }
 
-/* `at`: when it came, or ended. */
-static bool is_probe(struct arrivals *arrivals, const struct sighting *sighting, double at)
+/* In a young pod the kubelet's probes are not known yet. What may be one is told as if it might have come before: so it disproves no release. */
+static void arrive(struct arrivals *arrivals, const struct sighting *sighting, bool may_be_probe)
 {
-	if (sighting->bytes >= largest_probe)
-		return false;
-	enum probe_verdict verdict = probes_note(&arrivals->probes, &sighting->peer, sighting->size, at);
-	bool is = verdict == A_PROBE || verdict == FIRST_KNOWN_PROBE;
-	/* A later connection may show that it is no probe. */
-	if (is && !is_empty(sighting))
-		keep(arrivals, &sighting->peer, sighting->size, at, at);
-	if (verdict == FIRST_KNOWN_PROBE || verdict == NO_PROBER)
-		reclassify_probes(arrivals, &sighting->peer);
-	return is;
+	double since = may_be_probe ? 0 : sighting->since;
+	char name[ADDRESS_TEXT];
+	address_format(&sighting->peer, name);
+	keep(arrivals, &sighting->peer, sighting->size, sighting->at, since);
+	pools_note_opening(arrivals->pools, &sighting->peer, sighting->at);
+	tell_connection(arrivals->teller, name, sighting->at, since);
 }
 
-static void arrive(struct arrivals *arrivals, const struct sighting *sighting)
+/* `noted_at`: when it came, or ended. `empty_are_none`: one that asked for nothing is no arrival. */
+static void classify(struct arrivals *arrivals, const struct sighting *sighting, double noted_at, bool empty_are_none)
 {
 	const struct address *peer = &sighting->peer;
-	double at = sighting->at, since = sighting->since;
-	char name[ADDRESS_TEXT];
-	/* In a young pod the kubelet's probes are not known yet. What may be one is told as if it might have come before: so it disproves no release. */
-	if (sighting->size != SIZE_UNKNOWN && probes_may_be(&arrivals->probes, peer, at))
-		since = 0;
-	keep(arrivals, peer, sighting->size, at, since);
-	pools_note_opening(arrivals->pools, peer, at);
-	tell_connection(arrivals->teller, address_format(peer, name), at, since);
+	struct probe_answer answer = probes_note(&arrivals->probes, peer, sighting->size, noted_at, sighting->at);
+	bool is_probe = answer.verdict == A_PROBE || answer.verdict == FIRST_KNOWN_PROBE;
+	/* A later connection may show that it is no probe. */
+	if (is_probe && !is_empty(sighting))
+		keep(arrivals, peer, sighting->size, noted_at, noted_at);
+	if (answer.verdict == FIRST_KNOWN_PROBE || answer.verdict == NO_PROBER)
+		reclassify_probes(arrivals, peer);
+	if (is_probe || (empty_are_none && is_empty(sighting)))
+		arrivals->probes_seen++;
+	else
+		arrive(arrivals, sighting, answer.may_be_probe);
 }
 
 bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, double now)
 {
 	bool prober = probes_know(&arrivals->probes, &sighting->peer);
-	bool may_be_probe = prober ? sighting->bytes < largest_probe : sighting->bytes == 0;
+	bool may_be_probe = prober ? sighting->bytes < LARGEST_PROBE : sighting->bytes == 0;
 	if (may_be_probe && now < sighting->at + longest_probe_ms) {
 		if (!prober)
 			arrivals->undecided_until = fmax(arrivals->undecided_until, sighting->at + moment_ms);
 		return false;
 	}
-	if (is_probe(arrivals, sighting, sighting->at))
-		arrivals->probes_seen++;
-	else
-		arrive(arrivals, sighting);
+	classify(arrivals, sighting, sighting->at, false);
 	return true;
 }
 
 void arrivals_take_ended(struct arrivals *arrivals, const struct sighting *sighting, double ended_at)
 {
-	if (is_probe(arrivals, sighting, ended_at) || is_empty(sighting))
-		arrivals->probes_seen++;
-	else
-		arrive(arrivals, sighting);
+	classify(arrivals, sighting, ended_at, true);
 }
 
 static bool was_probe(const struct probes *probes, const struct past_connection *past)
@@ -116,7 +108,7 @@ void arrivals_take_past(struct arrivals *arrivals, const struct past_connection 
 	if (young && count > 0)
 		probes_come_from(&arrivals->probes, &past[0].peer);
 	for (size_t i = 0; i < count; i++)
-		probes_note(&arrivals->probes, &past[i].peer, SIZE_UNKNOWN, past[i].at);
+		probes_note(&arrivals->probes, &past[i].peer, SIZE_UNKNOWN, past[i].at, past[i].at);
 	for (size_t i = 0; i < count; i++) {
 		const struct address *peer = &past[i].peer;
 		double at = past[i].at;

@@ -69,8 +69,9 @@ static void take_past(void *context, const struct tcp_row *row)
 {
 	struct history *history = context;
 	const struct sockets *sockets = history->sockets;
-	if (!listens_own(&sockets->listeners, row->local_port)) {
-		history->foreign += listens_any(&sockets->listeners, row->local_port);
+	struct port_use use = port_use_of(&sockets->listeners, row->local_port);
+	if (!use.own) {
+		history->foreign += use.open;
 		return;
 	}
 	double at = clock_now() - (TIME_WAIT_MS - (double)row->expires);

@@ -129,14 +129,9 @@ bool listeners_read(struct listeners *listeners, const struct port_list *chosen,
 	return true;
 }
 
-bool listens_own(const struct listeners *listeners, uint16_t port)
+struct port_use port_use_of(const struct listeners *listeners, uint16_t port)
 {
-	return has(listeners->own_ports, port);
-}
-
-bool listens_any(const struct listeners *listeners, uint16_t port)
-{
-	return has(listeners->any_ports, port);
+	return (struct port_use){ .own = has(listeners->own_ports, port), .open = has(listeners->any_ports, port) };
 }
 
 static void note_datagrams(void *context, const struct tcp_row *row)

@@ -94,7 +94,22 @@ static bool note_due(struct prober *prober, double at, bool alone)
 	return !isnan(due);
 }
 
-enum probe_verdict probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at)
+bool probes_are_all(const struct probes *probes, const struct address *peer)
+{
+	const struct prober *without_size = NULL;
+	for (size_t i = 0; i < probes->count && !without_size; i++)
+		if (!has_size(&probes->probers[i]) && address_equal(&probes->probers[i].peer, peer))
+			without_size = &probes->probers[i];
+	double most = 0;
+	for (size_t i = 0; without_size && i < probes->count; i++) {
+		const struct prober *prober = &probes->probers[i];
+		if (prober->period > 0 && address_equal(&prober->peer, peer))
+			most = fmax(most, (double)prober->per_period * (times_span(&without_size->times) / prober->period + 1));
+	}
+	return without_size && (double)without_size->times.count <= most;
+}
+
+static enum probe_verdict verdict_on(struct probes *probes, const struct address *peer, uint64_t size, double at)
 {
 	struct prober *prober = find_or_add(probes, peer, size, at);
 	if (!prober)
@@ -120,39 +135,6 @@ enum probe_verdict probes_note(struct probes *probes, const struct address *peer
 	return NOT_RECOGNISED;
 }
 
-bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at)
-{
-	for (size_t i = 0; i < probes->count; i++) {
-		const struct prober *prober = &probes->probers[i];
-		if (!prober->known_by || !address_equal(&prober->peer, peer))
-			continue;
-		if (size == SIZE_UNKNOWN ? prober->known_by->explains(prober, &probes->periods, at) : same_size(prober->size, size))
-			return true;
-	}
-	return false;
-}
-
-bool probes_are_all(const struct probes *probes, const struct address *peer)
-{
-	const struct prober *without_size = NULL;
-	for (size_t i = 0; i < probes->count && !without_size; i++)
-		if (!has_size(&probes->probers[i]) && address_equal(&probes->probers[i].peer, peer))
-			without_size = &probes->probers[i];
-	double most = 0;
-	for (size_t i = 0; without_size && i < probes->count; i++) {
-		const struct prober *prober = &probes->probers[i];
-		if (prober->period > 0 && address_equal(&prober->peer, peer))
-			most = fmax(most, (double)prober->per_period * (times_span(&without_size->times) / prober->period + 1));
-	}
-	return without_size && (double)without_size->times.count <= most;
-}
-
-void probes_come_from(struct probes *probes, const struct address *peer)
-{
-	if (probes->likely_count < MOST_LIKELY_PROBERS)
-		probes->likely[probes->likely_count++] = *peer;
-}
-
 static bool is_likely(const struct probes *probes, const struct address *peer)
 {
 	for (size_t i = 0; i < probes->likely_count; i++)
@@ -161,7 +143,7 @@ static bool is_likely(const struct probes *probes, const struct address *peer)
 	return false;
 }
 
-bool probes_may_be(const struct probes *probes, const struct address *peer, double at)
+static bool may_be_probe(const struct probes *probes, const struct address *peer, double at)
 {
 	double first = at;
 	size_t count = 0, most = 0;
@@ -177,4 +159,32 @@ bool probes_may_be(const struct probes *probes, const struct address *peer, doub
 	for (size_t i = 0; i < probes->periods.count; i++)
 		most += 1 + (size_t)((at - first + LATEST_MS) / probes->periods.each[i]);
 	return count <= most;
+}
+
+struct probe_answer probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at, double came_at)
+{
+	struct probe_answer answer = { .verdict = NOT_RECOGNISED };
+	if (size == SIZE_UNKNOWN || size < LARGEST_PROBE)
+		answer.verdict = verdict_on(probes, peer, size, at);
+	bool is = answer.verdict == A_PROBE || answer.verdict == FIRST_KNOWN_PROBE;
+	answer.may_be_probe = !is && size != SIZE_UNKNOWN && may_be_probe(probes, peer, came_at);
+	return answer;
+}
+
+bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at)
+{
+	for (size_t i = 0; i < probes->count; i++) {
+		const struct prober *prober = &probes->probers[i];
+		if (!prober->known_by || !address_equal(&prober->peer, peer))
+			continue;
+		if (size == SIZE_UNKNOWN ? prober->known_by->explains(prober, &probes->periods, at) : same_size(prober->size, size))
+			return true;
+	}
+	return false;
+}
+
+void probes_come_from(struct probes *probes, const struct address *peer)
+{
+	if (probes->likely_count < MOST_LIKELY_PROBERS)
+		probes->likely[probes->likely_count++] = *peer;
 }

@@ -21,20 +21,25 @@ struct probes {
 void probes_begin(struct probes *probes, const struct probe_periods *configured);
 void probes_come_from(struct probes *probes, const struct address *peer);
 
-/* Notes a small connection of `peer`, with the bytes that it brought. */
-enum probe_verdict probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at);
+/* A probe's request is a line and a few headers: more bytes are traffic. */
+enum { LARGEST_PROBE = 2048 };
+
+struct probe_answer {
+	enum probe_verdict verdict;
+	/*
+	 * It may be a probe, though nothing shows it yet: the kubelet may probe from there, and there have been no more connections than its probes make.
+	 */
+	bool may_be_probe;
+};
+
+/* What a connection of `peer` is that came at `came_at` with `size` bytes. It is noted as one of `at`: when it came, or when it ended. */
+struct probe_answer probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at, double came_at);
 
 /* Whether an earlier connection with `size` bytes at `at` was a probe, by what is known now. */
 bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at);
 
 /* Whether the connections of `peer` without a size are no more than its probes would be. */
 bool probes_are_all(const struct probes *probes, const struct address *peer);
-
-/*
- * Whether a connection of `peer` may be a probe, though nothing shows it yet: the kubelet may probe from there, and there have been no more connections than
- * its probes make.
- */
-bool probes_may_be(const struct probes *probes, const struct address *peer, double at);
 
 /* Whether `peer` is known as a prober. */
 bool probes_know(const struct probes *probes, const struct address *peer);

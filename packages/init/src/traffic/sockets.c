@@ -67,9 +67,12 @@ void sockets_end(struct sockets *sockets)
 	connections_free(&sockets->connections);
 }
 
-static bool is_own(const struct sockets *sockets, const struct tcp_row *row)
+/* Where a connection leads; one of an ignored peer is no more ours than one to another port. */
+static struct port_use use_of(const struct sockets *sockets, const struct tcp_row *row)
 {
-	return listens_own(&sockets->listeners, row->local_port) && !is_ignored(&sockets->settings->ignored_peers, &row->peer);
+	struct port_use use = port_use_of(&sockets->listeners, row->local_port);
+	use.own = use.own && !is_ignored(&sockets->settings->ignored_peers, &row->peer);
+	return use;
 }
 
 static struct sighting sighting_of(const struct tcp_row *row, double at, double since)
@@ -206,17 +209,21 @@ static void take_open(void *context, const struct tcp_row *row)
 {
 	struct sockets *sockets = context;
 	bool beginning = sockets->generation == 1;
-	if (is_own(sockets, row))
+	struct port_use use = use_of(sockets, row);
+	if (use.own)
 		take_own(sockets, row, beginning);
-	else if (listens_any(&sockets->listeners, row->local_port))
+	else if (use.open)
 		take_foreign(sockets, row, beginning);
 }
 
 static void take_end(struct sockets *sockets, const struct tcp_row *row, double ended_at)
 {
+	struct port_use use = use_of(sockets, row);
 	/* Without a peer's port it is not a connection but a listener that was closed. */
-	bool is_connection = row->peer_port != 0, own = is_own(sockets, row);
+	bool is_connection = row->peer_port != 0, own = use.own;
 	struct connection known;
+	if (!use.open)
+		return;
 	bool was_known = connections_take(&sockets->connections, row, &known);
 	uint64_t bytes_before = was_known ? known.bytes : 0, sent_before = was_known ? known.sent : 0;
 	double since = was_known ? known.came_after : seen_until(sockets);
@@ -237,8 +244,7 @@ static void take_ended(void *context, const struct tcp_row *row)
 {
 	struct sockets *sockets = context;
 	sockets->ended++;
-	if (listens_any(&sockets->listeners, row->local_port))
-		take_end(sockets, row, sockets->now);
+	take_end(sockets, row, sockets->now);
 }
 
 void sockets_read_events(struct sockets *sockets)
@@ -257,7 +263,7 @@ static void take_without_events(void *context, const struct tcp_row *row)
 		return;
 	}
 	double at = sockets->now - (TIME_WAIT_MS - row->expires);
-	if (sockets->generation > 1 && at > sockets->dumped && listens_any(&sockets->listeners, row->local_port))
+	if (sockets->generation > 1 && at > sockets->dumped)
 		take_end(sockets, row, at);
 }
 

@@ -23,7 +23,8 @@ int main(int count, char **arguments)
 		if (!address_range_parse(peer, &range))
 			return 2;
 		uint64_t bytes = size[0] == '-' ? SIZE_UNKNOWN : strtoull(size, NULL, 10);
-		enum probe_verdict verdict = probes_note(&probes, &range.address, bytes, strtod(at, NULL));
+		double came_at = strtod(at, NULL);
+		enum probe_verdict verdict = probes_note(&probes, &range.address, bytes, came_at, came_at).verdict;
 		printf("%d\n", verdict == A_PROBE || verdict == FIRST_KNOWN_PROBE);
 	}
 	return 0;
