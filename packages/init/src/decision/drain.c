@@ -7,8 +7,8 @@ const char *const stop_reason_names[] = { "delay", "floor", "quiet", "idle", "ac
 const char *const waiting_for_names[] = { "termination", "floor",    "delay",     "deadline",
 					  "silence",	 "acknowledgements", "in-flight", "requests" };
 
-/* The mirror of packages/drain/src/evaluations.ts, which holds the reasons: ms, part of the hold so far, and times as long. */
-static const double least_pause = 20;
+/* How often evidence is weighed, as packages/drain/src/evaluations.ts: the pause is a part of the hold so far, and longer while the expected loss is high. */
+static const double least_pause_ms = 20;
 static const double close_pause = 1.0 / 64;
 static const double longest_pauses = 6;
 
@@ -54,7 +54,7 @@ static void arrival(struct drain *drain, struct observation seen)
 	}
 }
 
-/* What was told is another now, and so is perhaps what evidence says. */
+/* An earlier observation was corrected. */
 static void corrected(struct drain *drain)
 {
 	drain->revision++;
@@ -96,7 +96,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 {
 	double at = seen.at;
 	drain->revision++;
-	/* What is said of senders is no sight of them: it begins nothing. */
+	/* The first observation of traffic begins the watch. Reports of the cluster do not. */
 	if (!drain->watching && seen.type != SEEN_RELEASED && seen.type != SEEN_UNRELEASED) {
 		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at,
 			     &drain->config.prior);
@@ -172,7 +172,7 @@ static double evaluate(struct drain *drain, double now)
 	if (now >= drain->weigh_at) {
 		double above = log(drain_expected_loss(drain, now) / drain->config.loss_budget);
 		double pauses = fmin(longest_pauses, fmax(1, above));
-		drain->weigh_at = now + fmax(least_pause, (now - drain->terminated_at) * close_pause * pauses);
+		drain->weigh_at = now + fmax(least_pause_ms, (now - drain->terminated_at) * close_pause * pauses);
 		drain->enough = above < 0 ? drain->observed : UINT64_MAX;
 		if (above < 0)
 			return -INFINITY;
@@ -247,7 +247,7 @@ static struct decision stop(enum stop_reason reason)
 	return (struct decision){ .stop = true, .reason = reason };
 }
 
-/* Whether all conditions were, and nothing came later that could tell. */
+/* Whether all conditions were met at `at`, and nothing has come since. */
 static bool was_met_by(const struct drain *drain, double at)
 {
 	bool is_last = fmax(drain->last_connection, drain->last_request) <= at;
@@ -274,7 +274,7 @@ static struct decision decide(struct drain *drain, double now)
 		return (struct decision){ .stop = false, .until = INFINITY, .waiting_for = WAIT_TERMINATION };
 	if (drain->forced)
 		return stop(STOP_FORCED);
-	/* Sums, not differences: what `until` said must be over when it comes, on a clock with fractions too. */
+	/* Absolute times, not differences: when `until` has come, `now < until` must be false in spite of rounding. */
 	double floor_at = drain->terminated_at + drain->config.floor;
 	double cap_at = drain->terminated_at + drain->config.cap;
 	if (now >= cap_at)
@@ -287,7 +287,7 @@ static struct decision decide(struct drain *drain, double now)
 	return stop(reason_of(drain, now, floor_at));
 }
 
-/* Since the termination. A length is over when it is, also where that is noticed later. */
+/* When the condition that is waited for was met, since the termination: floor and delay at their ends, even if that was noticed later. */
 static double met_at(const struct drain *drain, double now)
 {
 	switch (drain->waiting) {
@@ -320,7 +320,7 @@ struct decision drain_decide(struct drain *drain, double now)
 	return decision;
 }
 
-/* What was waited for last, and whatever else a stop would lack. */
+/* Marks the condition that is waited for, and all others that are not met. */
 static void mark_unmet(const struct drain *drain, double now, double marks[WAIT_KINDS])
 {
 	if (!drain->terminated || drain->met)

@@ -56,7 +56,7 @@ struct observation {
 	double value;      /* change in flight, or 1 where no release is to be waited for */
 	const char *consumers; /* of a release, for people: "5/5", or NULL */
 	double earlier; /* of a connection: ms by which it may have come before `at` */
-	bool old; /* of a connection: it was open before, and a request on it is told as one; it says nothing of a release */
+	bool old; /* a request on a connection that was open before, told as a connection; it does not disprove a release */
 };
 
 /* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/explain/conditions.ts. */
@@ -80,12 +80,12 @@ struct drain {
 	double requests; /* since the hold began */
 	struct release release;
 	double met_at[WAIT_KINDS]; /* NAN where it is not */
-	bool met; /* the latest decision is a stop for which every condition was met */
+	bool met; /* the latest decision is a stop, and every condition was met */
 	enum waiting_for waiting; /* WAIT_TERMINATION where nothing is waited for */
-	uint64_t observed; /* how much may have changed the expected loss */
-	double weigh_at;  /* when it is weighed again */
-	uint64_t enough;  /* on how much it was found to be enough; UINT64_MAX on none */
-	uint64_t revision; /* changes with all that is told: what was decided on one revision holds for it */
+	uint64_t observed; /* counts what may have changed the expected loss */
+	double weigh_at;  /* when the evidence is weighed again */
+	uint64_t enough;  /* the `observed` at which the expected loss was found low enough; UINT64_MAX for none */
+	uint64_t revision; /* changes with each observation and correction: a decision holds for its revision */
 };
 
 void drain_init(struct drain *drain, const struct drain_config *config);

@@ -5,7 +5,7 @@
 const double gaps_horizon_ms = 120000;
 
 /* ms. Shorter ones are stalls of a machine: those come again, and do no harm as a habit. */
-static const double shortest_pause = 3000;
+static const double shortest_pause_ms = 3000;
 const double fewest_of_one = 50;
 
 /* Weight of the latest gap in the mean of recent ones. */
@@ -25,7 +25,7 @@ bool gaps_add(struct gaps *gaps, double gap, bool held, double coverage, double 
 {
 	double judged = held ? gap : gap * coverage;
 	struct habit usual = learnt_habit(gaps->count, gaps->exposure * coverage, gaps_longest(gaps));
-	if (!held && gaps->count >= fewest && judged > shortest_pause && habit_hazard(&usual, judged) > left_hazard) {
+	if (!held && gaps->count >= fewest && judged > shortest_pause_ms && habit_hazard(&usual, judged) > left_hazard) {
 		gaps->pauses++;
 		gaps->longest_pause = fmax(gaps->longest_pause, gap);
 		return true;

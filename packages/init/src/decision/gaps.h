@@ -8,7 +8,7 @@
 
 /* Habits older than this fade, ms. */
 extern const double gaps_horizon_ms;
-/* One sender's burst must not stand for its habit: of fewer gaps no lull is called a pause. All senders together are not in one burst: 0. */
+/* Before a sender has made so many gaps, no gap of it is called a pause: the others may be of one burst. All senders together need none. */
 extern const double fewest_of_one;
 
 struct gaps {

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer are chance. */
+/* A mean of fewer gaps is chance. */
 static const double fewest_recent_gaps = 4;
-/* How many gaps the mean of the latest is worth: those of the aggregate go on growing, since one sender after the other lets go. */
+/* As how many gaps the mean of the latest gaps counts. The gaps of the aggregate grow, as one sender after the other lets go: it counts less. */
 static const double recent_gaps_of_one = 10;
 static const double recent_gaps_of_aggregate = 5;
-/* Of all senders together, to know their lulls by. */
+/* So many gaps of all senders together show how long their lulls usually are. */
 static const double fewest_gaps_before = 50;
-/* So many in a hold tell a rate. */
+/* So many gaps in a hold give a rate. */
 static const double enough_gaps = 8;
-/* To be separate while the table overflows: whoever came twice did so by chance, and seems to come more often than it does. */
+/* Gaps that a sender needs to be separate while the table overflows: one that came twice by chance seems to come more often than it does. */
 static const double fewest_gaps_once_overflowed = 24;
 
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
@@ -123,7 +123,7 @@ static void make_room(struct sender_table *table, double at)
 	drop(table, -INFINITY, 1);
 }
 
-/* A silence that nobody watched is none. */
+/* Silence counts from the deletion, or from when somebody watched. */
 static double deleted_at(const struct sender_table *table)
 {
 	return fmax(table->held_from - table->prestop, table->watching_from);
@@ -134,7 +134,7 @@ static double since(const struct sender_table *table, double at)
 	return fmax(0, at - deleted_at(table));
 }
 
-/* For how long the load has paused since: no habit of this sender, if such a silence of the others was unlikely, too. */
+/* How long the load has paused since the latest arrival of `sender`; 0 where the others are silent as long at times. Such a pause is no habit of one sender. */
 static double shared_pause(const struct sender_table *table, const struct sender *sender)
 {
 	const struct gaps *load = &table->load;
@@ -184,7 +184,7 @@ static void aggregate_arrived(struct sender_table *table, double at)
 		table->aggregate = (struct sender){ .last = at, .paused = table->paused, .counter = 1 };
 }
 
-/* From now on none of its arrivals is the aggregate's. */
+/* Takes the arrivals of `sender` out of the aggregate. */
 static void make_separate(struct sender_table *table, struct sender *sender)
 {
 	struct sender *aggregate = &table->aggregate;
@@ -205,7 +205,7 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 		if (sender->is_separate)
 			return;
 	} else {
-		/* Whom the hold waits for is not given up for those that come only now. */
+		/* In a hold no sender is dropped for a new one: the hold may wait for it. */
 		if (is_full(table) && isinf(table->held_from))
 			make_room(table, at);
 		if (!is_full(table))
@@ -241,8 +241,8 @@ void senders_set_coverage(struct sender_table *table, double coverage)
 }
 
 /*
- * The time in which its gaps were made. Where connections before the hold left no trace, a sender that is faster in the hold than in the trace of
- * it was no slower before: as far as others are not known to have left none.
+ * The time that the gaps of `sender` sum up to. Where only a part of the connections before the hold was seen, a sender that comes faster in the hold
+ * than was seen before it came as fast before: its time before the hold is shortened, but not below that part of it.
  */
 static double exposure_of(const struct sender_table *table, const struct sender *sender)
 {
@@ -255,7 +255,7 @@ static double exposure_of(const struct sender_table *table, const struct sender 
 	return sender->held_exposure + before * fmin(1, fmax(table->coverage, part));
 }
 
-/* Its habit; false where it has left for good. */
+/* The habit of `sender`. False where it left for good before the deletion. */
 static bool judge(const struct sender_table *table, const struct sender *sender, struct habit *habit)
 {
 	double idle_before = fmax(0, deleted_at(table) - sender->last);
@@ -292,7 +292,7 @@ static void begin(struct posterior *posterior, const struct sender_table *table,
 	double rate = gaps_habit(&table->load, table->load.exposure, 0).rate;
 	struct habit habit;
 	size_t position = 0;
-	/* A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
+	/* A lone sender may pause at any time, and the lulls of a load that was hardly seen are unknown: then the latest arrival says nothing of a delay. */
 	bool lone = next_judged(table, &position, &habit) && !next_judged(table, &position, &habit);
 	bool unknown = lone || table->gaps_before < fewest_gaps_before;
 	posterior_init(posterior, &table->prior, convergence, since(table, now),
@@ -315,7 +315,7 @@ double senders_expected_loss(const struct sender_table *table, double now, doubl
 	return posterior_loss_under(&posterior, &posterior);
 }
 
-/* The only sender of the aggregate, where it came once; else NULL. */
+/* The name behind an aggregate of one arrival; else NULL. */
 static const char *only_one(const struct sender_table *table)
 {
 	for (size_t i = 0; i < table->count && table->aggregate.counter == 1; i++)

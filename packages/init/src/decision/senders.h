@@ -1,6 +1,6 @@
 /*
- * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders/senders.ts, without its pools: from outside of a program
- * nobody sees which requests it asks to come on another connection.
+ * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders/senders.ts. Its pools are missing here: from outside of a program
+ * it cannot be seen on which connections the program has asked its clients to leave.
  */
 #ifndef LAMEDUCK_SENDERS_H
 #define LAMEDUCK_SENDERS_H
@@ -28,10 +28,10 @@ struct sender {
 	struct gaps gaps;
 	double held_gaps; /* of them, since the hold began */
 	double held_exposure;
-	double paused;	   /* how long the load had paused by `last` */
-	bool is_separate; /* else its arrivals are the aggregate's */
-	double shared;	   /* how many of its arrivals the aggregate has */
-	double counter;	   /* how many of its arrivals keep its place */
+	double paused;	   /* the `paused` of the table at its latest arrival */
+	bool is_separate; /* false: its arrivals count as the aggregate's */
+	double shared;	   /* arrivals of its own that count as the aggregate's */
+	double counter;	   /* of Misra and Gries: at 0 it loses its place */
 };
 
 struct sender_table {
@@ -40,12 +40,12 @@ struct sender_table {
 	size_t count;
 	size_t allocated;
 	struct sender *senders;
-	struct sender aggregate; /* all that are not separate, as one; of counter 0 where there are none */
-	double overflowed_at;    /* when a newcomer last found no place */
+	struct sender aggregate; /* all senders that are not separate, as one; its counter is 0 where there are none */
+	double overflowed_at;    /* when the table was last full for a new sender */
 	struct gaps load; /* of all arrivals together */
 	double load_last;
 	double gaps_before; /* of the load, before the hold */
-	double paused; /* for how long there were none though many were due */
+	double paused; /* ms in all pauses of the load: no arrivals at all, though many were due */
 	double watching_from;
 	double held_from; /* INFINITY before the hold */
 	struct prior prior;

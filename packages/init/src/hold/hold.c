@@ -38,7 +38,7 @@ static void warn_of_host_network(const struct hold_settings *settings, const str
 
 void hold_warn(const struct hold_settings *settings, const struct logger *logger)
 {
-	/* Otherwise the host's network is not reported before it matters. */
+	/* Elsewhere the host's network is the rule: the warning comes with the hold. */
 	if (in_kubernetes())
 		warn_of_host_network(settings, logger);
 }
@@ -55,7 +55,7 @@ static bool at_cap(const struct hold *hold, double now)
 	return now >= hold->drain.terminated_at + hold->drain.config.cap;
 }
 
-/* What was decided holds until something is seen, or until the time that it named. */
+/* A decision holds until something is observed, or until the time that it named. */
 static void decide(struct hold *hold, double now)
 {
 	if (hold->drain.revision != hold->decided_on || (!hold->decision.stop && now >= hold->decision.until))

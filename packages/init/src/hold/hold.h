@@ -29,14 +29,14 @@ struct hold {
 	int order_events;
 	double began;
 	double next_poll;
-	double events_from; /* events are read in batches: not before then */
+	double events_from; /* not polled for before then: events are read in batches */
 	double next_trace;
 	struct decision decision;
-	uint64_t decided_on;  /* revision of what is known that it was taken on */
+	uint64_t decided_on;  /* the revision of the drain for which that was decided */
 	double ready_since;   /* when the decision first allowed to stop; NAN before */
-	double good_at;	      /* once it allows to stop: not before */
-	const char *ended_by; /* where not the decision ended it: what did */
-	bool forced;		   /* from outside: nothing is waited for any more */
+	double good_at;	      /* where the decision allows to stop: not before then */
+	const char *ended_by; /* what ended it, where that was not the decision; else NULL */
+	bool forced;		   /* somebody asked for the end: no file is waited for, either */
 	bool order_missed;
 };
 
@@ -44,7 +44,7 @@ enum { HOLD_DESCRIPTORS = 2 + COORDINATOR_DESCRIPTORS };
 
 bool in_kubernetes(void);
 
-/* At the start of the program: what will make holds worse than they could be. */
+/* At the start of the program: warns where holds will lack evidence. */
 void hold_warn(const struct hold_settings *settings, const struct logger *logger);
 
 /* `why`: "SIGTERM"; NULL for a dry run. `terminated_at`: when the termination began, from where the decision counts; `now`, or earlier where a hook is run again. */

@@ -71,7 +71,7 @@ static void add_timeline_fields(struct writer *text, const struct report *report
 	text_add(text, "]");
 }
 
-/* Whoever has not answered in a hold of this length is silent, also before that is certain. */
+/* A coordinator that has not answered in a hold of this length is reported as silent. */
 static const double answer_due_ms = 500;
 
 static bool is_silent(const struct report *report, double now)
@@ -222,7 +222,7 @@ static void add_hold(struct writer *text, const struct report *report, const cha
 		text_add(text, "overruled: %s\n", report->drain->release.overruled_by);
 }
 
-/* Addresses alone: connections to socket files and those of unknown senders have none. */
+/* Addresses alone: socket files and unattributed connections have none. */
 static void add_senders(struct writer *text, const struct sender_table *senders)
 {
 	struct address address;

@@ -14,7 +14,7 @@ struct report {
 	const struct coordinator *coordinator;
 	double began;
 	struct decision decision;
-	const char *ended_by; /* where not the decision ended it: what did */
+	const char *ended_by; /* what ended it, where that was not the decision; else NULL */
 };
 
 /* One line that says that the hold has begun, why ("SIGTERM", "preStop") and how long it may take. */

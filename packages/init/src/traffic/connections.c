@@ -99,13 +99,13 @@ bool connections_take(struct connections *connections, const struct tcp_row *row
 }
 
 /* An event reports the end of a connection, sometimes shortly after the dump that no longer finds it. */
-enum { KEPT_FOR = 2 };
+enum { KEPT_DUMPS = 2 };
 
 void connections_sweep(struct connections *connections, uint16_t generation)
 {
 	for (size_t i = 0; i < connections->size; i++) {
 		struct connection *slot = &connections->slots[i];
-		if (slot->peer_port != 0 && !slot->removed && (uint16_t)(generation - slot->generation) >= KEPT_FOR)
+		if (slot->peer_port != 0 && !slot->removed && (uint16_t)(generation - slot->generation) >= KEPT_DUMPS)
 			remove_connection(connections, slot);
 	}
 }
