@@ -54,50 +54,22 @@ static void arrival(struct drain *drain, struct observation seen)
 	}
 }
 
-/* An earlier observation was corrected. */
-static void corrected(struct drain *drain)
-{
-	drain->revision++;
-	drain->observed++;
-}
-
-void drain_settle(struct drain *drain)
-{
-	corrected(drain);
-	senders_settle(&drain->senders);
-}
-
-void drain_set_coverage(struct drain *drain, double coverage)
-{
-	corrected(drain);
-	senders_set_coverage(&drain->senders, coverage);
-}
-
 double drain_coverage(const struct drain *drain)
 {
 	return drain->senders.coverage;
 }
 
-void drain_forget(struct drain *drain, const char *sender)
+static bool begins_watch(enum observation_type type)
 {
-	corrected(drain);
-	senders_forget(&drain->senders, sender);
-	release_forget(&drain->release, sender);
-}
-
-void drain_recall(struct drain *drain, const char *sender, double at, double earlier)
-{
-	corrected(drain);
-	senders_arrival(&drain->senders, sender, at);
-	release_connection(&drain->release, sender, at, earlier);
+	return type != SEEN_RELEASED && type != SEEN_UNRELEASED && type < SEEN_SETTLED;
 }
 
 void drain_observe(struct drain *drain, struct observation seen)
 {
 	double at = seen.at;
 	drain->revision++;
-	/* The first observation of traffic begins the watch. Reports of the cluster do not. */
-	if (!drain->watching && seen.type != SEEN_RELEASED && seen.type != SEEN_UNRELEASED) {
+	/* The watch begins with the first observation of the pod itself. */
+	if (!drain->watching && begins_watch(seen.type)) {
 		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at,
 			     &drain->config.prior);
 		drain->watching = true;
@@ -132,7 +104,23 @@ void drain_observe(struct drain *drain, struct observation seen)
 	case SEEN_FORCE:
 		drain->forced = true;
 		return;
+	case SEEN_SETTLED:
+		senders_settle(&drain->senders);
+		break;
+	case SEEN_COVERAGE:
+		senders_set_coverage(&drain->senders, seen.value);
+		break;
+	case SEEN_FORGOTTEN:
+		senders_forget(&drain->senders, seen.name);
+		release_forget(&drain->release, seen.name);
+		break;
+	case SEEN_AGAIN:
+		senders_arrival(&drain->senders, seen.name, at);
+		release_connection(&drain->release, seen.name, at, seen.earlier);
+		break;
 	}
+	/* A correction: the evidence is weighed anew. */
+	drain->observed++;
 }
 
 bool drain_weighs(const struct drain_config *config)

@@ -47,13 +47,18 @@ enum observation_type {
 	SEEN_RELEASED,
 	SEEN_UNRELEASED,
 	SEEN_FORCE,
+	/* Corrections of what was told before. */
+	SEEN_SETTLED, /* habits of senders are learnt from here on; that each of them has sent is still known */
+	SEEN_COVERAGE, /* of the connections before the hold only the share `value` was seen, and told of */
+	SEEN_FORGOTTEN, /* all connections of a sender are forgotten: some were probes. SEEN_AGAIN tells of the others */
+	SEEN_AGAIN,
 };
 
 struct observation {
 	enum observation_type type;
 	double at;
 	const char *name;  /* sender; of a release that of the last one, or NULL */
-	double value;      /* change in flight, or 1 where no release is to be waited for */
+	double value;      /* change in flight; share; 1 where no release is to be waited for */
 	const char *consumers; /* of a release, for people: "5/5", or NULL */
 	double earlier; /* of a connection: ms by which it may have come before `at` */
 	bool old; /* a request on a connection that was open before, told as a connection; it does not disprove a release */
@@ -91,14 +96,7 @@ struct drain {
 void drain_init(struct drain *drain, const struct drain_config *config);
 void drain_free(struct drain *drain);
 void drain_observe(struct drain *drain, struct observation seen);
-/* Habits of senders are learnt from here on. That each of them has sent is still known. */
-void drain_settle(struct drain *drain);
-/* Of the connections before the hold only this share was seen, and told of. */
-void drain_set_coverage(struct drain *drain, double coverage);
 double drain_coverage(const struct drain *drain);
-/* All that was told of this sender is forgotten: it may have been a probe. drain_recall() tells again what was traffic. */
-void drain_forget(struct drain *drain, const char *sender);
-void drain_recall(struct drain *drain, const char *sender, double at, double earlier);
 struct decision drain_decide(struct drain *drain, double now);
 struct explanation drain_explain(const struct drain *drain, double now);
 double drain_expected_loss(const struct drain *drain, double now);

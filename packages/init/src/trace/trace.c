@@ -255,6 +255,7 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 		add(trace, "{\"type\":\"termination\",%s}\n", times(trace, seen->at, text));
 		return;
 	case SEEN_CONNECTION:
+	case SEEN_AGAIN:
 		add_connection(trace, seen->name, seen->at, seen->earlier, seen->old);
 		return;
 	case SEEN_REQUEST:
@@ -274,33 +275,17 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 	case SEEN_FORCE:
 		add(trace, "{\"type\":\"force\",%s}\n", times(trace, seen->at, text));
 		return;
-	}
-}
-
-void trace_settled(struct trace *trace)
-{
-	if (trace->on)
+	case SEEN_SETTLED:
 		add(trace, "{\"type\":\"settled\",\"at\":%.3f}\n", clock_now() - trace->from);
-}
-
-void trace_coverage(struct trace *trace, double coverage)
-{
-	if (trace->on)
-		add(trace, "{\"type\":\"share\",\"at\":%.3f,\"told\":%.17g}\n", clock_now() - trace->from, coverage);
-}
-
-void trace_forgotten(struct trace *trace, const char *sender)
-{
-	char escaped[LONGEST_NAME];
-	if (trace->on)
+		return;
+	case SEEN_COVERAGE:
+		add(trace, "{\"type\":\"share\",\"at\":%.3f,\"told\":%.17g}\n", clock_now() - trace->from, seen->value);
+		return;
+	case SEEN_FORGOTTEN:
 		add(trace, "{\"type\":\"forgotten\",\"at\":%.3f,\"sender\":\"%s\"}\n", clock_now() - trace->from,
-		    json_escape(sender, escaped, sizeof escaped));
-}
-
-void trace_recalled(struct trace *trace, const char *sender, double at, double earlier)
-{
-	if (trace->on)
-		add_connection(trace, sender, at, earlier, false);
+		    json_escape(seen->name, escaped, sizeof escaped));
+		return;
+	}
 }
 
 void trace_decided(struct trace *trace, const struct decision *decision, double now)

@@ -141,7 +141,8 @@ void before_tell(struct before *before, const struct sockets *sockets, double no
 	if (rest <= 0.2 * before->with_trace || rest < 3)
 		return;
 	/* Connections that the peer closes first leave no trace: the gaps between the others are longer than its usual ones. */
-	tell_coverage(teller, fmax(least_coverage, before->with_trace / (before->with_trace + rest)));
+	double coverage = fmax(least_coverage, before->with_trace / (before->with_trace + rest));
+	tell(teller, (struct observation){ .type = SEEN_COVERAGE, .value = coverage });
 	/* As one sender, at even gaps. They say nothing of a release, as nobody knows when each of them came. */
 	double gap = before->span / rest;
 	for (double ago = fmin(rest, most_told); ago >= 1; ago--)

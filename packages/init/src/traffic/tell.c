@@ -20,27 +20,7 @@ void tell_request_on_old(struct teller *teller, const char *sender, double at)
 	tell(teller, (struct observation){ .type = SEEN_CONNECTION, .at = at, .name = sender, .old = true });
 }
 
-void tell_settle(struct teller *teller)
+void tell_again(struct teller *teller, const char *sender, double at, double since)
 {
-	drain_settle(teller->drain);
-	trace_settled(teller->trace);
-}
-
-void tell_coverage(struct teller *teller, double coverage)
-{
-	drain_set_coverage(teller->drain, coverage);
-	trace_coverage(teller->trace, coverage);
-}
-
-void tell_forget(struct teller *teller, const char *sender)
-{
-	drain_forget(teller->drain, sender);
-	trace_forgotten(teller->trace, sender);
-}
-
-void tell_recall(struct teller *teller, const char *sender, double at, double since)
-{
-	double earlier = fmax(0, at - since);
-	drain_recall(teller->drain, sender, at, earlier);
-	trace_recalled(teller->trace, sender, at, earlier);
+	tell(teller, (struct observation){ .type = SEEN_AGAIN, .at = at, .name = sender, .earlier = fmax(0, at - since) });
 }

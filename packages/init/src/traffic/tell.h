@@ -16,14 +16,10 @@ void tell(struct teller *teller, struct observation seen);
 
 /* A new connection of `sender`, which came between `since` and `at`. */
 void tell_connection(struct teller *teller, const char *sender, double at, double since);
+/* Such a connection anew, after SEEN_FORGOTTEN. */
+void tell_again(struct teller *teller, const char *sender, double at, double since);
 
 /* A request on an old connection. Its sender opens so few that its requests decide. */
 void tell_request_on_old(struct teller *teller, const char *sender, double at);
-
-/* Corrections of what was told: see the functions of the same names in drain.h. */
-void tell_settle(struct teller *teller);
-void tell_coverage(struct teller *teller, double coverage);
-void tell_forget(struct teller *teller, const char *sender);
-void tell_recall(struct teller *teller, const char *sender, double at, double since);
 
 #endif

@@ -18,7 +18,6 @@
 #include <string.h>
 
 enum { MOST_OBSERVATIONS = 4000000 };
-static const enum observation_type forget = (enum observation_type)-1;
 
 static struct observation *seen;
 static size_t seen_count;
@@ -101,11 +100,8 @@ static void play(const struct drain_options *options)
 	for (;;) {
 		for (; next < seen_count && seen[next].at <= now; next++) {
 			if (seen[next].type == SEEN_TERMINATION)
-				drain_set_coverage(&drain, coverage);
-			if (seen[next].type == forget)
-				drain_forget(&drain, seen[next].name);
-			else
-				drain_observe(&drain, seen[next]);
+				drain_observe(&drain, (struct observation){ .type = SEEN_COVERAGE, .value = coverage });
+			drain_observe(&drain, seen[next]);
 		}
 		struct decision decision = drain_decide(&drain, now);
 		if (decision.stop) {
@@ -142,7 +138,7 @@ int main(void)
 								   .old = strcmp(value, "old") == 0 };
 		} else if (sscanf(line, "forget %199s %63s", name, at) == 2 && seen_count < MOST_OBSERVATIONS) {
 			seen[seen_count++] =
-				(struct observation){ .type = forget, .at = strtod(at, NULL), .name = strdup(name) };
+				(struct observation){ .type = SEEN_FORGOTTEN, .at = strtod(at, NULL), .name = strdup(name) };
 		} else if (sscanf(line, "coverage %63s", at) == 1) {
 			coverage = strtod(at, NULL);
 		} else if (strcmp(line, "end\n") == 0) {
