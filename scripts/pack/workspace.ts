@@ -7,6 +7,7 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Folders below `packages`, in their order: a package imports only those before it. */
 export const order = [
+  "options",
   "drain",
   "node",
   "init",
@@ -38,8 +39,9 @@ export type Published = (typeof published)[number];
 /** What each of them carries inside. */
 export const inside: Readonly<Record<Published, readonly string[]>> = {
   init: [],
-  node: ["drain"],
+  node: ["options", "drain"],
   cli: [
+    "options",
     "drain",
     "protocol",
     "kube",

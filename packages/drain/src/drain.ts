@@ -18,7 +18,6 @@ export class Drain {
   readonly release: Release;
   /** The prior of the environment. Policies without one get the default, for explanations. */
   readonly #belief: { readonly convergence: number; readonly prior: readonly number[] };
-  readonly #acknowledged = new Set<string>();
   #senders: SenderTable | undefined;
   #terminatedAt: number | undefined;
   #forced = false;
@@ -67,12 +66,6 @@ export class Drain {
       case "in-flight":
         this.#inFlight = Math.max(0, this.#inFlight + observation.change);
         if (this.#inFlight === 0) this.#lastRequest = Math.max(this.#lastRequest, at);
-        return;
-      case "acknowledgement":
-        this.#acknowledged.add(observation.consumer);
-        return;
-      case "blind":
-        // What waited in the kernel meanwhile has been observed by now, so silence in that time was silence.
         return;
       case "force":
         this.#forced = true;
@@ -176,11 +169,6 @@ export class Drain {
       case "adaptive":
         return [...this.#sending(now, evidence(policy)), ...this.#oldConnections(now)];
       case "acknowledged": {
-        if (policy.consumers !== "cluster") {
-          const confirmed = policy.consumers.filter((consumer) => this.#acknowledged.has(consumer)).length;
-          const until = confirmed < policy.quorum ? Infinity : now;
-          return [...later(now, until, "acknowledgements"), ...this.#oldConnections(now)];
-        }
         const senders = this.release.isLocal
           ? this.#sending(now, evidence(policy))
           : later(now, this.release.settledAt, "acknowledgements");
@@ -228,7 +216,7 @@ export class Drain {
   #reason(now: number, floorAt: number): StopReason {
     const { policy } = this.config;
     const { kind } = policy;
-    if (kind === "acknowledged" && !(weighs(policy) && this.release.isLocal)) return "acknowledged";
+    if (kind === "acknowledged" && !this.release.isLocal) return "acknowledged";
     if (kind !== "fixed" && !this.#trafficKnown) return "idle";
     if (this.config.floor > 0 && this.#wasMetBy(floorAt)) return "floor";
     if (now >= this.release.settledAt && weighs(policy) && !this.#isEnough(now, policy))

@@ -2,17 +2,7 @@
  * What can be seen of the traffic, each with its time in milliseconds on one clock of the caller's choice.
  * Probes (kubelet, load-balancer health checks, scrapes) are never arrivals: leave them out.
  */
-export type Observation =
-  | Watching
-  | Termination
-  | Arrival
-  | Asked
-  | InFlight
-  | Acknowledgement
-  | Released
-  | Unreleased
-  | Blind
-  | Force;
+export type Observation = Watching | Termination | Arrival | Asked | InFlight | Released | Unreleased | Force;
 
 /** Arrivals are complete from here on. Without it, that is the time of the first observation. */
 export interface Watching {
@@ -62,13 +52,6 @@ export interface InFlight {
   readonly change: number;
 }
 
-/** A consumer of the endpoint has confirmed that it no longer chooses this pod. */
-export interface Acknowledgement {
-  readonly type: "acknowledgement";
-  readonly at: number;
-  readonly consumer: string;
-}
-
 /** The cluster says that every consumer of the endpoint no longer chooses this pod, since `at`. */
 export interface Released {
   readonly type: "released";
@@ -85,16 +68,6 @@ export interface Unreleased {
   readonly at: number;
   /** Nor is one to be waited for: the cluster is silent, or does not know all consumers. `acknowledged` decides as `adaptive` does meanwhile. */
   readonly local?: boolean;
-}
-
-/**
- * From `from` to `at` nothing was seen (a blocked event loop, a stopped process). It changes nothing: what came meanwhile waited in the kernel and is reported
- * once the process runs again. What is not reported then did not come. It is recorded for people.
- */
-export interface Blind {
-  readonly type: "blind";
-  readonly at: number;
-  readonly from: number;
 }
 
 /** Somebody wants the hold to end now. */

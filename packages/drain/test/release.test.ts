@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Conditions } from "../src/explain/conditions.ts";
-import { parseConfig, type DrainOptions } from "../src/config.ts";
+import { parseConfig, type DrainOptions } from "../src/index.ts";
 import { courseText } from "../src/explain/course-text.ts";
 import { Drain } from "../src/drain.ts";
 import type { Observation } from "../src/observation.ts";
@@ -70,7 +70,7 @@ test("a release ends no hold before it has settled, nor one in which somebody ca
   fc.assert(
     fc.property(arrivals, time, settle, fc.boolean(), (seen, at, settles, acknowledged) => {
       const connections = seen.map((one) => connection(one.at, one.sender));
-      const policy: DrainOptions = acknowledged ? { policy: "acknowledged", consumers: "cluster" } : {};
+      const policy: DrainOptions = acknowledged ? { policy: "acknowledged" } : {};
       const all = [...connections, termination, { type: "released", at } as const];
       const { stop, reason } = outcomeOf({ ...policy, settle: settles }, all);
       if (reason !== "acknowledged") return;
@@ -114,10 +114,7 @@ test("the course says who let go when, and what was waited for after it", () => 
   const released: Observation = { type: "released", at: 5_100, consumers: "5/5", last: "kube-proxy/node5" };
   const by = "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)";
   assert.equal(courseOf({}, [...traffic, released]), `floor 1.0, ${by}`);
-  assert.equal(
-    courseOf({ policy: "acknowledged", consumers: "cluster" }, [...traffic, released]),
-    `floor 1.0, ${by}`,
-  );
+  assert.equal(courseOf({ policy: "acknowledged" }, [...traffic, released]), `floor 1.0, ${by}`);
   const old: Observation = { type: "arrival", at: 5_500, sender: "a", kind: "request" };
   assert.equal(
     courseOf({}, [...traffic, released, old]),

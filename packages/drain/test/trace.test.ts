@@ -188,7 +188,7 @@ test("what is no trace, of another version, or changed is refused with its place
 });
 
 test("any text is read or refused, and what is read is replayed or refused", () => {
-  const kinds = ["arrival", "blind", "forgotten", "settled", "share", "in-flight", "decision", "end"];
+  const kinds = ["arrival", "forgotten", "settled", "share", "in-flight", "decision", "end"];
   const line = fc.oneof(
     fc.json(),
     fc.string(),

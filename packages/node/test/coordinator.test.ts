@@ -125,10 +125,10 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
       const path = join(volume, `${++files}.jsonl`);
       const child = await terminated({ ...coordination.environment, LAMEDUCK_TRACE: path });
       assert.equal((await child.exited).code, 0);
-      const { hold, reason, released: by, blind } = child.event("closing")!;
+      const { hold, reason, released: by, stalled } = child.event("closing")!;
       assert.deepEqual([reason, by], ["quiet", null]);
       // A machine that is late ends the hold late.
-      assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + blind);
+      assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + stalled);
       assert.equal(notices(child).length, 1, child.stderr);
       assert.match(notices(child)[0]!, /; the pod's own evidence decides$/);
       if (what.startsWith("speaks")) assert.match(notices(child)[0]!, /it speaks version 2 of the protocol/);
@@ -156,7 +156,7 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     await ask(child.port);
     await child.exited;
-    const { hold, reason, released: by, overruledBy, explanation, blind } = child.event("closing")!;
+    const { hold, reason, released: by, overruledBy, explanation, stalled } = child.event("closing")!;
     assert.deepEqual([reason, by, overruledBy], ["quiet", null, "127.0.0.1"]);
     assert.match(explanation, /release overruled by 127\.0\.0\.1 at \d\.\d/);
     assert.equal(coordination.last("overruled"), "127.0.0.1");
@@ -164,7 +164,7 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
       notices(child).join("\n"),
       /^released by 5\/5 consumers, and 127\.0\.0\.1 has connected since; the pod's own evidence decides$/,
     );
-    assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + blind);
+    assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + stalled);
   });
 
   test("acknowledged, and a connection overrules the release: evidence decides, though it is said again and again", async () => {

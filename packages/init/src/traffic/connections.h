@@ -31,7 +31,8 @@ struct connections {
 struct connection *connections_find(const struct connections *connections, const struct tcp_row *row);
 /* A new entry for `row`, or NULL when memory is short. */
 struct connection *connections_add(struct connections *connections, const struct tcp_row *row);
-void connections_remove(struct connections *connections, struct connection *connection);
+/* Removes the one of `row` and gives what is known of it in `taken`. False where there is none. */
+bool connections_take(struct connections *connections, const struct tcp_row *row, struct connection *taken);
 /* Removes all that neither the dump `generation` nor the one before it saw. */
 void connections_sweep(struct connections *connections, uint16_t generation);
 void connections_free(struct connections *connections);

@@ -2,9 +2,8 @@ import { isIP } from "node:net";
 import { messageOf } from "@lameduck/drain/common";
 import { sleep, untilSettled, type Clock } from "../clock.ts";
 import type { Evidence } from "../hold/evidence.ts";
-import { parseAnswer, type Answer } from "./answer.ts";
-import type { CoordinatorSettings, Mode } from "./place.ts";
-import type { Report } from "./report.ts";
+import type { CoordinatorSettings, Mode } from "../options/coordinator.ts";
+import { parseAnswer, type Answer, type Report } from "./protocol.ts";
 import { Requests } from "./request.ts";
 
 /** Seconds of a long poll. A coordinator that has stopped is noticed soon after. */

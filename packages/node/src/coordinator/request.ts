@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { request, type IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
 import { lookupUntil } from "./names.ts";
-import type { CoordinatorPlace } from "./place.ts";
+import type { CoordinatorPlace } from "../options/coordinator.ts";
 
 /** Milliseconds to connect, name resolution included. */
 const longestConnect = 1_000;

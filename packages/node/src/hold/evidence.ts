@@ -1,7 +1,7 @@
 import { Drain, type DrainConfig, type Observation } from "@lameduck/drain";
 import type { Clock } from "../clock.ts";
-import type { Recording } from "../reports/recording.ts";
-import type { Traffic } from "../servers/traffic.ts";
+import type { Recording } from "./recording.ts";
+import type { Traffic } from "../protocols/watch.ts";
 
 /** Hands what the watched servers see to the decision, with its time. */
 export class Evidence implements Traffic {
@@ -44,10 +44,6 @@ export class Evidence implements Traffic {
     this.#inFlight += change;
     this.observe({ type: "in-flight", at: this.#clock.now(), change });
     if (this.#inFlight + this.#busy === 0) this.#onIdle();
-  }
-
-  acknowledge(consumer: string): void {
-    this.observed({ type: "acknowledgement", at: this.#clock.now(), consumer });
   }
 
   /** What others say, which may end a wait. */

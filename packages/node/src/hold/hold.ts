@@ -1,10 +1,10 @@
 import { Conditions, type Course, type Decision, type Explanation, type StopReason } from "@lameduck/drain";
 import { nextTurn, sleep, type Clock } from "../clock.ts";
-import type { Recording } from "../reports/recording.ts";
-import type { ServerWatch } from "../servers/traffic.ts";
+import type { Recording } from "./recording.ts";
+import type { Servers } from "../servers/servers.ts";
 import type { Evidence } from "./evidence.ts";
 
-/** Interval of the hold's timer. A blocked event loop is noticed from twice this time on. */
+/** Interval of the hold's timer. An event loop that stands still is noticed from twice this time on. */
 const tickPeriod = 20;
 
 /** What makes one hold different from others. */
@@ -25,20 +25,24 @@ export interface HoldEnd {
   readonly course: Course;
   /** Milliseconds. */
   readonly hold: number;
-  readonly blind: number;
+  /** Milliseconds for which the event loop stood still. */
+  readonly stalled: number;
   /** What it says of the environment, for `learn`; undefined where nothing was seen. */
   readonly lesson: readonly number[] | undefined;
 }
+
+/** What a hold does with the servers. */
+type Held = Pick<Servers, "hold" | "hint" | "tick" | "accepted">;
 
 /** The time between SIGTERM and the decision that it is safe to stop: serving, watching, and after a while asking clients to leave. */
 export class Hold {
   readonly #evidence: Evidence;
   readonly #recording: Recording | undefined;
-  readonly #watches: ReadonlySet<ServerWatch>;
+  readonly #servers: Held;
   readonly #clock: Clock;
   readonly #hintAt: number;
   readonly #ramp: number;
-  #blind = 0;
+  #stalled = 0;
   #conditions: Conditions | undefined;
   #end: HoldEnd | undefined;
   /** Something that may end a wait has been observed: ask again. */
@@ -47,14 +51,14 @@ export class Hold {
 
   constructor(
     evidence: Evidence,
-    watches: ReadonlySet<ServerWatch>,
+    servers: Held,
     clock: Clock,
     settings: { hintAt: number; ramp: number },
     recording?: Recording,
   ) {
     this.#evidence = evidence;
     this.#recording = recording;
-    this.#watches = watches;
+    this.#servers = servers;
     this.#clock = clock;
     this.#hintAt = settings.hintAt;
     this.#ramp = settings.ramp;
@@ -90,7 +94,7 @@ export class Hold {
     const { drain } = this.#evidence;
     this.#conditions = new Conditions(drain, from);
     this.#evidence.observe({ type: "termination", at: from });
-    for (const watch of this.#watches) watch.hold();
+    this.#servers.hold();
     let until = from;
     let askAt = from;
     for (;;) {
@@ -100,7 +104,7 @@ export class Hold {
         askAt = now + askPeriod;
         if (isAsked()) this.force();
       }
-      for (const watch of this.#watches) watch.tick();
+      this.#servers.tick();
       if (this.#ask || now >= until) {
         this.#ask = false;
         const decision = this.#decide(now);
@@ -118,7 +122,7 @@ export class Hold {
       explanation: drain.explain(end),
       course: this.#conditions.course(end),
       hold: end - from,
-      blind: this.#blind,
+      stalled: this.#stalled,
       lesson: drain.lesson(end),
     };
     return this.#end;
@@ -130,34 +134,25 @@ export class Hold {
    */
   async #stillStops(): Promise<boolean> {
     for (let attempt = 0; attempt < 10; attempt++) {
-      const before = this.#accepted();
+      const before = this.#servers.accepted;
       for (let turn = 0; turn < 3; turn++) await nextTurn();
-      if (this.#accepted() === before) break;
+      if (this.#servers.accepted === before) break;
     }
     return this.#decide(this.#clock.now()).stop;
-  }
-
-  #accepted(): number {
-    let sum = 0;
-    for (const watch of this.#watches) sum += watch.accepted;
-    return sum;
   }
 
   #hint(held: number, from: number): void {
     if (held < from) return;
     const share = this.#ramp === 0 ? 1 : Math.min(1, (held - from) / this.#ramp);
-    for (const watch of this.#watches) watch.hint(share);
+    this.#servers.hint(share);
   }
 
-  /** One tick. While it is late, the event loop was blocked. That is only reported: the decision is taken once what came meanwhile has been read. */
+  /** While a tick is late, the event loop stood still. That is only reported: what came meanwhile waited in the kernel, and is read before the decision. */
   async #tick(until: number): Promise<void> {
     const from = this.#clock.now();
     const pause = Math.max(1, Math.min(tickPeriod, until - from));
     await sleep(pause, this.#wake.signal);
-    const now = this.#clock.now();
-    const late = now - from - pause;
-    if (late <= tickPeriod) return;
-    this.#blind += late;
-    this.#evidence.observe({ type: "blind", at: now, from: now - late });
+    const late = this.#clock.now() - from - pause;
+    if (late > tickPeriod) this.#stalled += late;
   }
 }

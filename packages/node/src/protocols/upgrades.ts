@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import type { Patience } from "../servers/traffic.ts";
 import { goingAway, nameCloseFrames } from "./close-frames.ts";
+import type { Patience } from "./watch.ts";
 
 /** What is no WebSocket, such as a tunnel, is at work while it has moved a byte within this time. */
 const pause = 1_000;

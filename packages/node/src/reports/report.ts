@@ -1,9 +1,9 @@
 import { courseText, type Course } from "@lameduck/drain";
 import type { ClosedEvent, ClosingEvent, HoldExplained, HookOutcome, LameDuckEvent } from "../events.ts";
 import type { Deadlines } from "../closing/deadlines.ts";
-import type { Cut } from "../closing/closing.ts";
 import type { HoldEnd } from "../hold/hold.ts";
 import type { Settings } from "../options/settings.ts";
+import type { Cut } from "../protocols/watch.ts";
 
 /** Builds the events of one termination. Times within the process are monotonic; events carry time of day. */
 export class Report {
@@ -50,7 +50,7 @@ export class Report {
       connections,
       requests,
       lastArrival: lastArrival === undefined ? null : this.#timeOfDay(lastArrival),
-      blind: Math.round(end.blind),
+      stalled: Math.round(end.stalled),
       open,
       ...explained(end.course),
     };
