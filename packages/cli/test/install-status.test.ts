@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { carrierFiles } from "@lameduck/operator";
+import { carrierFiles } from "@lameduck/webhook";
 import { carrier, Cluster, enabled, withoutInit } from "./install-cluster.ts";
 
 const cluster = new Cluster();

@@ -1,12 +1,5 @@
-export {
-  defaultRamp,
-  drainDefaults,
-  hintsFrom,
-  parseConfig,
-  unforeseen,
-  type DrainConfig,
-  type DrainOptions,
-} from "./config.ts";
+export { drainDefaults, hintsFrom, parseConfig, unforeseen, type DrainConfig } from "./config.ts";
+export type { DrainOptions } from "./options.ts";
 export type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
 export { Drain } from "./drain.ts";
 
@@ -32,5 +25,5 @@ export type * from "./observation.ts";
 export type { Overrule, Release, ActiveRelease } from "./release.ts";
 export { priorHypotheses, type Hypothesis } from "./belief/hypotheses.ts";
 export { nearest, unknownName } from "./spelling.ts";
-export { policyKinds, type Policy } from "./policy.ts";
+export type { Policy } from "./policy.ts";
 export { expandVector, runVector, type DecisionVector } from "./vectors.ts";

@@ -1,7 +1,8 @@
-import { parseConfig, type DrainOptions } from "./config.ts";
+import { parseConfig } from "./config.ts";
 import type { Decision, StopReason } from "./decision.ts";
 import { Drain } from "./drain.ts";
 import type { Observation } from "./observation.ts";
+import type { DrainOptions } from "./options.ts";
 
 /**
  * A decision to be taken alike by every implementation: observations, and when the hold must end and why.

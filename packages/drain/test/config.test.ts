@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseConfig, type DrainOptions } from "../src/config.ts";
+import { parseConfig, type DrainOptions } from "../src/index.ts";
 import { formatDuration, parseDuration } from "../src/duration.ts";
 import { DrainError, drainErrors } from "../src/errors.ts";
 

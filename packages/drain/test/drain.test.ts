@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseConfig, type DrainOptions } from "../src/config.ts";
+import { parseConfig, type DrainOptions } from "../src/index.ts";
 import { Drain } from "../src/drain.ts";
 import type { Observation } from "../src/observation.ts";
 import { runVector } from "../src/vectors.ts";

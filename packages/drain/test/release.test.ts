@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Conditions } from "../src/explain/conditions.ts";
-import { parseConfig, type DrainOptions } from "../src/config.ts";
+import { parseConfig, type DrainOptions } from "../src/index.ts";
 import { courseText } from "../src/explain/course-text.ts";
 import { Drain } from "../src/drain.ts";
 import type { Observation } from "../src/observation.ts";

@@ -4,12 +4,12 @@ import {
   learn,
   learntText,
   parseLearnt,
-  policyKinds,
   priorHypotheses,
   type DrainOptions,
   type Learnt,
   type Observation,
 } from "@lameduck/drain";
+import { policyKinds } from "@lameduck/options";
 import type { Case } from "./native-decision.ts";
 
 const sender = fc.constantFrom("a", "b", "c", "d", "e");

@@ -2,7 +2,7 @@ import { Lameduck } from "./lameduck.ts";
 import { mistake } from "./errors.ts";
 import { findServers } from "./find-servers.ts";
 import type { WatchedServer } from "./servers/servers.ts";
-import type { LameduckOptions } from "./options/settings.ts";
+import type { LameduckOptions } from "./options/lameduck-options.ts";
 
 /**
  * Keeps a server serving after SIGTERM until the evidence says that traffic has moved away, then closes it in order, inside the
@@ -55,7 +55,8 @@ export {
   type StreamOptions,
 } from "./options/requests.ts";
 export type { WatchedServer } from "./servers/servers.ts";
-export type { LameduckOptions, Logger } from "./options/settings.ts";
+export type { Logger } from "./options/logger.ts";
+export type { LameduckOptions } from "./options/lameduck-options.ts";
 export {
   DrainError,
   learn,

@@ -73,17 +73,19 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
   test("asks pooled clients to leave where the application sets Connection: keep-alive itself", async () => {
     const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_CONVERGENCE: "100ms", LAMEDUCK_CAP: "60s" };
     await using child = await startServer({ options: { ramp: 0, grace: "90s" } }, env);
-    const pooled = async (way: string): Promise<void> => {
+    const clients = ["set", "object", "array"].map((way) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      let answer = await ask(child.port, `/keep?way=${way}`, agent);
-      assert.equal(answer.connection, "keep-alive");
-      while (answer.connection !== "close") answer = await ask(child.port, `/keep?way=${way}`, agent);
+      return { agent, asked: () => ask(child.port, `/keep?way=${way}`, agent) };
+    });
+    for (const { asked } of clients) assert.equal((await asked()).connection, "keep-alive");
+    child.kill();
+    const isAskedToLeave = async ({ agent, asked }: (typeof clients)[number]): Promise<void> => {
+      let answer = await asked();
+      while (answer.connection !== "close") answer = await asked();
       assert.equal(answer.body, "ok\n");
       agent.destroy();
     };
-    const clients = Promise.all(["set", "object", "array"].map(pooled));
-    child.kill();
-    await clients;
+    await Promise.all(clients.map(isAskedToLeave));
     assert.equal((await child.exited).code, 0);
     assert.equal(child.event("closing")?.reason, "quiet", "and not the cap");
   });

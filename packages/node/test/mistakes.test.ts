@@ -157,7 +157,8 @@ test("a misspelt option is an error that names the known ones", () => {
 /** What a person may write into a manifest. Each mistake, and the beginning of what is said. */
 const written: Record<string, readonly string[]> = {
   LAMEDUCK_POLICY: ["hope", "20", "-1"],
-  LAMEDUCK_LOSS_BUDGET: ["few", "-1", "0.5s", "0"],
+  LAMEDUCK_LOSS_BUDGET: ["few", "-1", "0.5s", "0", "0x1", "1e999"],
+  LAMEDUCK_MAX_SENDERS: ["many", "-20", "0.5", "5000"],
   LAMEDUCK_SIGNALS: ["20", "TERM", "SIGTERM,SIGSTOP"],
 };
 

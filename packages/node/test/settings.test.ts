@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DrainError } from "@lameduck/drain";
-import { environmentVariables, variables } from "../src/options/environment.ts";
+import { libraryVariables, rows } from "@lameduck/options";
+import { environmentVariables } from "../src/options/environment.ts";
 import { LameduckError } from "../src/errors.ts";
-import { parseSettings, type LameduckOptions } from "../src/options/settings.ts";
+import type { LameduckOptions } from "../src/index.ts";
+import { parseSettings } from "../src/options/settings.ts";
 
 const pod = { KUBERNETES_SERVICE_HOST: "198.18.0.1", LAMEDUCK_GRACE_PERIOD: "30s" };
 
@@ -51,12 +53,15 @@ test("a variable of a pod's time means that somebody runs this as a pod, and no 
     LAMEDUCK_WINDOW: "3s",
     LAMEDUCK_LOSS_BUDGET: "0.1",
     LAMEDUCK_CONVERGENCE: "2s",
+    LAMEDUCK_REQUEST_QUIET: "2s",
+    LAMEDUCK_SETTLE: "2s",
+    LAMEDUCK_MAX_SENDERS: "64",
     LAMEDUCK_SIGNALS: "SIGTERM",
     LAMEDUCK_CRASHES: "close",
     LAMEDUCK_TRACE: "/tmp/hold.jsonl",
     LAMEDUCK_MODE: "consistency",
     LAMEDUCK_PROBES: "/healthz",
-    LAMEDUCK_STREAMS: "/poll",
+    LAMEDUCK_STREAM_PATHS: "/poll",
   };
   const asked: Record<string, string> = {
     LAMEDUCK_POLICY: "quiet",
@@ -103,7 +108,7 @@ test("every variable reaches its option", () => {
 });
 
 test("paths of probes and streams can be named by variables, where code names none", () => {
-  const environment = { LAMEDUCK_PROBES: "/healthz, /ready", LAMEDUCK_STREAMS: "/poll" };
+  const environment = { LAMEDUCK_PROBES: "/healthz, /ready", LAMEDUCK_STREAM_PATHS: "/poll" };
   const request = (url: string) => ({ method: "GET", url, headers: {} });
   const { isProbe, isStream } = settings({}, environment);
   assert.deepEqual(
@@ -243,8 +248,8 @@ for (const [title, options, environment, code, place] of mistakes)
     });
   });
 
-for (const [name, option] of Object.entries(variables))
-  if (option !== "policy" && option !== "lossBudget")
+for (const { variable: name, name: option } of libraryVariables)
+  if (rows[option].decides && rows[option].kind === "duration")
     test(`${name} without a unit is an error that names both spellings`, () => {
       for (const policy of ["fixed", "until-deadline", "quiet", "adaptive"])
         assert.throws(() => settings({}, { LAMEDUCK_POLICY: policy, LAMEDUCK_DELAY: "1s", [name]: "20" }), {
@@ -278,10 +283,13 @@ test("a setting of another policy than the one chosen is a warning", () => {
   const warnings = (said: Record<string, string>): readonly string[] =>
     settings({}, { ...pod, ...said }).warnings;
   assert.deepEqual(warnings({ LAMEDUCK_DELAY: "15s" }), [
-    "delay counts under the policy fixed only, and the policy is adaptive",
+    "LAMEDUCK_DELAY does nothing: it is of the policy fixed, and the policy is adaptive",
   ]);
   assert.deepEqual(warnings({ LAMEDUCK_WINDOW: "5s", LAMEDUCK_POLICY: "until-deadline" }), [
-    "window counts under the policy quiet only, and the policy is until-deadline",
+    "LAMEDUCK_WINDOW does nothing: it is of the policy quiet, and the policy is until-deadline",
+  ]);
+  assert.deepEqual(settings({ lossBudget: 0.1, policy: "quiet" }, pod).warnings, [
+    "lossBudget does nothing: it is of the policy adaptive, and the policy is quiet",
   ]);
   assert.deepEqual(warnings({ LAMEDUCK_DELAY: "15s", LAMEDUCK_POLICY: "fixed" }), []);
 });

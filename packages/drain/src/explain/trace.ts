@@ -1,8 +1,10 @@
+import { options as table } from "@lameduck/options";
 import { learntVersion, unusable } from "../belief/learning.ts";
-import { mostSenders, parseConfig, type DrainConfig, type DrainOptions } from "../config.ts";
+import { parseConfig, type DrainConfig } from "../config.ts";
 import type { StopReason, Wait } from "../decision.ts";
 import { DrainError } from "../errors.ts";
 import type { Observation } from "../observation.ts";
+import type { DrainOptions } from "../options.ts";
 
 /**
  * A recorded hold: JSON lines, written by the library and by lameduck-init alike. Times are milliseconds since the termination. The first line is the
@@ -67,7 +69,7 @@ export interface Trace {
 
 /** The settings in the form in which decision vectors have them. */
 export function optionsOf(config: DrainConfig): DrainOptions {
-  const { policy, floor, cap, prestop, requestQuiet, settle, maxSenders } = config;
+  const { policy, floor, cap, prestop, ...plain } = config;
   const { kind, ...rest } = policy;
   const { prior, ...ofPolicy } = rest as { prior?: readonly number[] };
   return {
@@ -79,9 +81,7 @@ export function optionsOf(config: DrainConfig): DrainOptions {
     reserve: 0,
     ...ofPolicy,
     ...(prior && { learnt: { version: learntVersion, terminations: 1, weights: prior } }),
-    requestQuiet,
-    settle,
-    maxSenders,
+    ...plain,
   };
 }
 
@@ -158,6 +158,7 @@ function headerIn({ number, value }: Row, name: string): Pick<Trace, "header" | 
 /** The settings, such that this release takes them. */
 function replayable(config: DrainOptions): DrainOptions {
   const { cap, grace, prestop, maxSenders } = config;
+  const { most } = table.maxSenders;
   const lacking = Number(cap) - (Number(grace) - Number(prestop));
   return {
     ...config,
@@ -165,7 +166,7 @@ function replayable(config: DrainOptions): DrainOptions {
     ...(lacking > 0 && lacking < 1 && { grace: Number(grace) + 1 }),
     ...(unusable(config.learnt) !== undefined && { learnt: null }),
     // lameduck-init has larger tables. Whether that matters, the comparison of both decisions shows.
-    ...(maxSenders !== undefined && maxSenders > mostSenders && { maxSenders: mostSenders }),
+    ...(maxSenders !== undefined && maxSenders > most && { maxSenders: most }),
   };
 }
 

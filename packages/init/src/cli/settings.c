@@ -88,12 +88,19 @@ static bool check_path(const char *path, const char *option, struct error *error
 	return false;
 }
 
-/* As the library for Node, which reads the same variable, demands. */
-static bool check_recording(const struct settings *settings, struct error *error)
+/* A recording is for diagnosis: a mistake in its variable must not keep a program from starting. */
+static bool check_recording(struct settings *settings, struct error *error)
 {
 	const char *path = settings->hold.recording;
+	char place[LONGEST_PLACE];
 	if (!path || *path == '/')
 		return true;
+	if (given_by_variable(settings, "trace", place)) {
+		snprintf(settings->notice, sizeof settings->notice, "%s: \"%.200s\" is not an absolute path; no hold is recorded",
+			 place, path);
+		settings->hold.recording = NULL;
+		return true;
+	}
 	error_set(error, ERROR_BAD_CHOICE, "trace", "\"%s\" is not an absolute path", path);
 	return false;
 }

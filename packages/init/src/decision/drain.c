@@ -129,7 +129,7 @@ double drain_expected_loss(const struct drain *drain, double now)
 {
 	if (!drain->watching || !drain->terminated)
 		return 0;
-	double convergence = drain_weighs(&drain->config) ? drain->config.convergence : 4000;
+	double convergence = drain_weighs(&drain->config) ? drain->config.convergence : DEFAULT_CONVERGENCE;
 	return senders_expected_loss(&drain->senders, now, convergence);
 }
 

@@ -76,15 +76,14 @@ static double since_epoch(double at)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6 - (clock_now() - at);
 }
 
-static const char *policy_fields(const struct drain_config *config, char fields[128])
+/* The numbers that count under the policy. */
+static const char *number_fields(const struct drain_config *config, char *fields, size_t size)
 {
-	*fields = '\0';
-	if (config->policy == POLICY_FIXED)
-		snprintf(fields, 128, "\"delay\":%.17g,", config->delay);
-	else if (config->policy == POLICY_QUIET)
-		snprintf(fields, 128, "\"window\":%.17g,", config->window);
-	else if (drain_weighs(config))
-		snprintf(fields, 128, "\"lossBudget\":%.17g,\"convergence\":%.17g,", config->loss_budget, config->convergence);
+	size_t length = 0;
+	for (size_t i = 0; i < drain_number_count && length < size; i++)
+		if (drain_number_counts(&drain_numbers[i], config->policy))
+			length += (size_t)snprintf(fields + length, size - length, "\"%s\":%.17g,", drain_numbers[i].in_code,
+						   drain_number_of(&drain_numbers[i], config));
 	return fields;
 }
 
@@ -104,7 +103,7 @@ static const char *learnt_field(const struct drain_config *config, char field[LO
 void trace_begin(struct trace *trace, const char *place, const char *why, const struct logger *logger,
 		 const struct drain_config *config, double terminated_at)
 {
-	char problem[MOST_PATH + 128], fields[128], learnt[LONGEST_LEARNT + 80];
+	char problem[MOST_PATH + 128], fields[512], learnt[LONGEST_LEARNT + 80];
 	*trace = (struct trace){ .on = place != NULL, .fd = -1, .logger = logger, .from = terminated_at };
 	if (!trace->on)
 		return;
@@ -116,12 +115,10 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 	trace->next_flush = clock_now() + flush_interval;
 	add(trace,
 	    "{\"lameduck\":\"trace\",\"version\":1,\"by\":\"lameduck-init\",\"pid\":%d,\"on\":\"%s\",\"config\":{\"policy\":\"%s\","
-	    "\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0,%s%s\"requestQuiet\":%.17g,"
-	    "\"settle\":%.17g,\"maxSenders\":%zu},\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
-	    (int)getpid(), why, policy_names[config->policy], config->floor + config->prestop, config->cap,
-	    config->cap + config->prestop, config->prestop, policy_fields(config, fields), learnt_field(config, learnt),
-	    config->request_quiet,
-	    config->settle, config->max_senders, since_epoch(terminated_at));
+	    "%s%s\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0},"
+	    "\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
+	    (int)getpid(), why, policy_names[config->policy], number_fields(config, fields, sizeof fields),
+	    learnt_field(config, learnt), config->floor + config->prestop, config->cap, config->cap + config->prestop, config->prestop, since_epoch(terminated_at));
 }
 
 /* When it happened, and when the decision learnt of it, if that was later. */

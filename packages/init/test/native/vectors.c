@@ -36,18 +36,14 @@ static const char **option_named(struct drain_options *options, const char *name
 		{ "grace", &options->grace },
 		{ "prestop", &options->prestop },
 		{ "reserve", &options->reserve },
-		{ "delay", &options->delay },
-		{ "window", &options->window },
-		{ "lossBudget", &options->loss_budget },
-		{ "convergence", &options->convergence },
 		{ "learnt", &options->learnt },
-		{ "requestQuiet", &options->request_quiet },
-		{ "settle", &options->settle },
-		{ "maxSenders", &options->max_senders },
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(known[i].name, name) == 0)
 			return known[i].value;
+	for (size_t i = 0; i < drain_number_count; i++)
+		if (strcmp(drain_numbers[i].in_code, name) == 0)
+			return (const char **)((char *)options + drain_numbers[i].said);
 	fprintf(stderr, "no such option: %s\n", name);
 	exit(2);
 }

@@ -1,6 +1,7 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
 import { badOption } from "../errors.ts";
+import { choiceOf } from "./by-table.ts";
 import type { Environment } from "./environment.ts";
 
 /** What a coordinator that cannot release the pod leaves to decide, under the policy `acknowledged`: evidence, or the cap. */
@@ -34,7 +35,7 @@ export function parseCoordinator(
   mode: unknown,
   environment: Environment,
 ): CoordinatorSettings {
-  const base = { mode: parseMode(mode, environment), place: undefined, isMeant: false, warnings: [] };
+  const base = { mode: choiceOf("mode", mode, environment), place: undefined, isMeant: false, warnings: [] };
   if (inCode === false) return base;
   const injected = environment["LAMEDUCK_COORDINATOR"]?.trim();
   const given = inCode === undefined ? injected : inCode;
@@ -73,14 +74,6 @@ function addressIn(text: string): { host: string; port: number } | undefined {
   const isBare = url.pathname === "/" && `${url.search}${url.hash}${url.username}${url.password}` === "";
   if (!isBare) return undefined;
   return { host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port || 80) };
-}
-
-function parseMode(inCode: unknown, environment: Environment): Mode {
-  const injected = environment["LAMEDUCK_MODE"]?.trim() || "availability";
-  const value = inCode === undefined ? injected : inCode;
-  if (value === "availability" || value === "consistency") return value;
-  const place = inCode === undefined ? "LAMEDUCK_MODE" : "mode";
-  throw badOption(place, `${shown(value)} is not "availability" or "consistency"`);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { messageOf } from "@lameduck/drain/common";
+import { options } from "@lameduck/options";
 import { badOption, nodeErrors } from "../errors.ts";
 import type { Environment } from "./environment.ts";
 import { nestedOptions, pathList, pathsFrom } from "./nested-options.ts";
@@ -69,8 +70,8 @@ export function parseProbes(
   return (request) => isAgent(userAgentOf(request), agents) || isPath(request.url, paths) || isMatch(request);
 }
 
-function probesIn({ LAMEDUCK_PROBES: text }: Environment): ProbeOptions {
-  return { paths: pathsFrom(text, "LAMEDUCK_PROBES") };
+function probesIn(environment: Environment): ProbeOptions {
+  return { paths: pathsFrom(environment, options.probes.variable) };
 }
 
 const userAgent = "user-agent";
@@ -125,8 +126,8 @@ export function parseStreams(inCode?: StreamOptions, environment: Environment = 
     isSocketIoPoll(request) || (known.size > 0 && known.has(pathOf(request.url))) || isMatch(request);
 }
 
-function streamsIn({ LAMEDUCK_STREAMS: text }: Environment): StreamOptions {
-  return { paths: pathsFrom(text, "LAMEDUCK_STREAMS") };
+function streamsIn(environment: Environment): StreamOptions {
+  return { paths: pathsFrom(environment, options.streams.variable) };
 }
 
 /** A poll of socket.io hangs for up to 25 s; its POSTs are ordinary requests. */

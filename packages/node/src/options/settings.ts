@@ -1,6 +1,5 @@
 import { isAbsolute } from "node:path";
 import {
-  defaultRamp,
   DrainError,
   drainDefaults,
   formatDuration,
@@ -14,74 +13,27 @@ import {
   type Duration,
 } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
-import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } from "./environment.ts";
+import { options as table } from "@lameduck/options";
+import { choiceOf, switchOf } from "./by-table.ts";
+import {
+  isInKubernetes,
+  optionsFromEnvironment,
+  valueOf,
+  variableOf,
+  type Environment,
+} from "./environment.ts";
+import type { LameduckOptions } from "./lameduck-options.ts";
 import { badOption } from "../errors.ts";
-import { parseHealth, type FailingHealth, type Health } from "./health.ts";
+import { parseHealth, type Health } from "./health.ts";
+import { parseLog, type Logger } from "./logger.ts";
 import { decisionOptions, unknownOptionIn } from "./option-names.ts";
 import { isRecord } from "./nested-options.ts";
 import { warningsAbout } from "./warnings.ts";
 import { misspeltVariables } from "./misspelt.ts";
-import {
-  parseProbes,
-  parseStreams,
-  type IsProbe,
-  type IsStream,
-  type ProbeOptions,
-  type StreamOptions,
-} from "./requests.ts";
-import { parseCoordinator, withoutCoordinator, type CoordinatorSettings, type Mode } from "./coordinator.ts";
+import { parseProbes, parseStreams, type IsProbe, type IsStream } from "./requests.ts";
+import { parseCoordinator, withoutCoordinator, type CoordinatorSettings } from "./coordinator.ts";
 import { yieldToCode } from "./injected-times.ts";
 import { parseSignals } from "./signals.ts";
-
-/** The part of pino, winston, bunyan or console that is used. */
-export interface Logger {
-  info(...args: unknown[]): unknown;
-  warn?(...args: unknown[]): unknown;
-}
-
-/** Everything may be left out. Durations are "5s", "300ms" or milliseconds. */
-export interface LameduckOptions extends DrainOptions {
-  /** Which requests are probes and hence no traffic, beside the well-known ones. */
-  probes?: ProbeOptions;
-  /** Which answers last as long as the client likes, beside server-sent events. */
-  streams?: StreamOptions;
-  /** A health path that fails from SIGTERM on, and how long the load balancer takes to notice. */
-  lbHealth?: FailingHealth;
-  /** Hold and closing together take at most so long. Default: what preStop hooks leave of the grace period. */
-  timeout?: Duration;
-  /** Over which time answers begin to say `Connection: close`, so that pools do not all reconnect at once. Default 1 s. */
-  ramp?: Duration;
-  /** Where phase lines go: a pino- or console-shaped logger, or false. Default: JSON lines on stderr. */
-  log?: Logger | false;
-  /** Leave the process running at the end. Default: exit with process.exitCode or 0. */
-  exit?: boolean;
-  /**
-   * Which signals mean that the pod is terminated. Default: SIGTERM, and in a pod SIGINT, too, unless it may be somebody's Ctrl-C; that
-   * ends the hold at once. False listens to none: call terminate().
-   */
-  signals?: boolean | readonly NodeJS.Signals[];
-  /** SIGTERM handlers of others run when the hold is over ("hold", default) or at once ("leave"). */
-  otherHandlers?: "hold" | "leave";
-  /**
-   * An error that nobody catches while the process serves ends it at once, as in any process ("leave", default), or in order: without a
-   * hold, within the reserve, with exit code 1 ("close").
-   */
-  crashes?: "leave" | "close";
-  /**
-   * A file, or a directory, on a local volume: there the next hold is recorded, for `lameduck explain`. At most 8 MB; until the termination the latest
-   * 20,000 arrivals or more are kept in memory. Default: none.
-   */
-  trace?: string;
-  /**
-   * Where the cluster says whether all consumers have let go of this pod, "http://HOST:PORT"; false asks nobody. The pod's name, namespace and uid are in
-   * its environment. Default: LAMEDUCK_COORDINATOR, or nobody.
-   */
-  coordinator?: string | false;
-  /** `acknowledged` while the coordinator cannot release the pod: evidence decides ("availability", default), or the cap ("consistency"). */
-  mode?: Mode;
-  /** Default process.env. */
-  environment?: Environment;
-}
 
 export interface Settings {
   readonly isPod: boolean;
@@ -153,7 +105,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     ...coordinator.warnings,
     ...trace.warnings,
   ];
-  const ramp = parseDuration(options.ramp === undefined ? defaultRamp : options.ramp, "ramp");
+  const ramp = parseDuration(options.ramp === undefined ? table.ramp.default : options.ramp, "ramp");
   return Object.freeze({
     isPod,
     holds,
@@ -166,10 +118,10 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     isStream: parseStreams(options.streams, environment),
     health,
     log: parseLog(options.log),
-    exit: boolean(options.exit, "exit"),
+    exit: switchOf("exit", options.exit),
     signals: parseSignals(options.signals, environment),
-    otherHandlers: parseOtherHandlers(options.otherHandlers),
-    crashes: parseCrashes(options.crashes, environment),
+    otherHandlers: choiceOf("otherHandlers", options.otherHandlers, environment),
+    crashes: choiceOf("crashes", options.crashes, environment),
     trace: trace.path,
     coordinator: coordinator.isMeant ? coordinator : undefined,
     pod: isPod ? environment : undefined,
@@ -251,47 +203,15 @@ function drainOptionsOf(options: LameduckOptions): DrainOptions {
   return Object.fromEntries(names.map((name) => [name, options[name]]));
 }
 
-function boolean(value: unknown, option: string): boolean {
-  if (value === undefined) return true;
-  if (typeof value !== "boolean") throw badOption(option, `${shown(value)} is not true or false`);
-  return value;
-}
-
-function parseOtherHandlers(value: unknown = "hold"): "hold" | "leave" {
-  if (value === "hold" || value === "leave") return value;
-  throw badOption("otherHandlers", `${shown(value)} is not "hold" or "leave"`);
-}
-
-function parseCrashes(inCode: unknown, environment: Environment): "leave" | "close" {
-  const text = environment["LAMEDUCK_CRASHES"]?.trim();
-  const value = inCode === undefined ? text || "leave" : inCode;
-  if (value === "leave" || value === "close") return value;
-  const place = inCode === undefined ? "LAMEDUCK_CRASHES" : "crashes";
-  throw badOption(place, `${shown(value)} is not "leave" or "close"`);
-}
-
-function parseLog(value: unknown): Logger | false | undefined {
-  if (value === undefined || value === false) return value;
-  const { info, warn } = Object(value) as Partial<Logger>;
-  if (typeof info === "function" && (warn === undefined || typeof warn === "function"))
-    return value as Logger;
-  throw badOption(
-    "log",
-    `${shown(value)} is no logger: one has a method info(), and warn() if any is a method, too`,
-  );
-}
-
 /** A recording is for diagnosis: a mistake in its variable must not keep a server from serving. */
 function traceFrom(
   inCode: unknown,
-  { LAMEDUCK_TRACE: text }: Environment,
+  environment: Environment,
 ): { readonly path: string | undefined; readonly warnings: readonly string[] } {
-  const given = text?.trim();
-  if (inCode !== undefined) {
-    if (typeof inCode === "string" && isAbsolute(inCode)) return { path: inCode, warnings: [] };
-    throw badOption("trace", `${shown(inCode)} is not an absolute path`);
-  }
-  if (!given || isAbsolute(given)) return { path: given || undefined, warnings: [] };
-  const warning = `LAMEDUCK_TRACE: ${shown(given)} is not an absolute path; no hold is recorded`;
-  return { path: undefined, warnings: [warning] };
+  const given = inCode === undefined ? valueOf(environment, table.trace.variable) : inCode;
+  if (given === undefined || (typeof given === "string" && isAbsolute(given)))
+    return { path: given, warnings: [] };
+  const problem = `${shown(given)} is not an absolute path`;
+  if (inCode !== undefined) throw badOption("trace", problem);
+  return { path: undefined, warnings: [`${table.trace.variable}: ${problem}; no hold is recorded`] };
 }

@@ -1,10 +1,16 @@
 import { isMainThread } from "node:worker_threads";
 import { formatDuration, type DrainConfig, type DrainOptions } from "@lameduck/drain";
-import type { Environment } from "./environment.ts";
+import { decisionNames, rows } from "@lameduck/options";
+import { valueOf, type Environment } from "./environment.ts";
 
 /** Settings that are allowed and probably not meant: one line for each. */
 export function warningsAbout(options: DrainOptions, drain: DrainConfig, environment: Environment): string[] {
-  return [...ofThread(), ...ofGrace(options, environment), ...ofCap(drain), ...ofPolicy(options, drain)];
+  return [
+    ...ofThread(),
+    ...ofGrace(options, environment),
+    ...ofCap(drain),
+    ...ofPolicy(options, drain, environment),
+  ];
 }
 
 function ofThread(): string[] {
@@ -38,16 +44,12 @@ function ofCap({ policy, cap }: DrainConfig): string[] {
   ];
 }
 
-/** Settings of one policy, and what others do without. */
-const ofOnePolicy = {
-  delay: "fixed",
-  window: "quiet",
-} as const;
-
-function ofPolicy(options: DrainOptions, { policy }: DrainConfig): string[] {
-  return Object.entries(ofOnePolicy).flatMap(([name, kind]) =>
-    options[name as keyof typeof ofOnePolicy] === undefined || policy.kind === kind
-      ? []
-      : [`${name} counts under the policy ${kind} only, and the policy is ${policy.kind}`],
-  );
+/** What only other policies use. A lesson is set by platforms, whatever the policy is. */
+function ofPolicy(options: DrainOptions, { policy }: DrainConfig, environment: Environment): string[] {
+  return decisionNames.flatMap((name) => {
+    const { policies, injected, variable = name } = rows[name];
+    if (options[name] === undefined || !policies || injected || policies.includes(policy.kind)) return [];
+    const place = valueOf(environment, variable) === undefined ? name : variable;
+    return `${place} does nothing: it is of the policy ${policies[0]}, and the policy is ${policy.kind}`;
+  });
 }

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import type { LameduckEvent } from "../events.ts";
-import type { Logger } from "../options/settings.ts";
+import type { Logger } from "../options/logger.ts";
 
 export type Log = (event: LameduckEvent) => void;
 
