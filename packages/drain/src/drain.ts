@@ -1,5 +1,5 @@
 import type { Summary } from "./belief/posterior.ts";
-import { unlearntPrior } from "./belief/hypotheses.ts";
+import { defaultPrior } from "./belief/hypotheses.ts";
 import { drainDefaults, type DrainConfig } from "./config.ts";
 import type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
 import { Evaluations } from "./evaluations.ts";
@@ -117,8 +117,8 @@ export class Drain {
    * What this termination says of its environment, to be carried to the next one of the same workload by `learn`. Undefined
    * before the termination, and where nothing was seen.
    */
-  lesson(now: number): readonly number[] | undefined {
-    return this.#trafficKnown ? this.#posterior(now)?.lesson : undefined;
+  priorUpdate(now: number): readonly number[] | undefined {
+    return this.#trafficKnown ? this.#posterior(now)?.priorUpdate : undefined;
   }
 
   #arrival({ sender, kind, asked, at, earlier, old }: Arrival): void {
@@ -244,7 +244,7 @@ function weighs(policy: Policy): policy is Policy & Weighing {
   return "lossBudget" in policy;
 }
 
-const unlearnt = unlearntPrior();
+const unlearnt = defaultPrior();
 
 /** What a wait is for, and when to ask again. */
 interface Awaited {

@@ -3,9 +3,7 @@ export type { DrainOptions } from "./options.ts";
 export type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
 export { Drain } from "./drain.ts";
 
-export { learn, unusable, type Learnt } from "./belief/learning.ts";
-export { measuredLesson, type MeasuredSender } from "./belief/measured.ts";
-export { learnText, learntText, lessonText, parseLearnt } from "./belief/learnt-text.ts";
+export { learn, learntText, parseLearnt, unusable, type Learnt } from "./belief/learning.ts";
 export type { Suspect } from "./senders/senders.ts";
 export { Conditions, type Course, type Met } from "./explain/conditions.ts";
 export { replay, type Moment, type Replay } from "./explain/replay.ts";

@@ -189,7 +189,7 @@ export class Termination {
     this.#owner.held(end);
     const stopped = report.closing(clock.now(), end, servers.open);
     void announcer.phase(stopped);
-    coordinator?.report(reportAtStop(stopped, end.lesson));
+    coordinator?.report(reportAtStop(stopped));
     // What comes next may exit at once, as handlers of the application do.
     if (recording) await untilSettled(recording.written, longestWrite);
     this.#owner.close(end);

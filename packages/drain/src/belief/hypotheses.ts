@@ -21,7 +21,7 @@ const meanWeights = [1, 1, 1, 0.5, 0.01] as const;
 export const hypothesisCount = delays.length * means.length;
 
 /** What is believed of hypotheses before anything has been learnt: weights that add up to 1. */
-export function unlearntPrior(): number[] {
+export function defaultPrior(): number[] {
   const weights = delayWeights.flatMap((delay) => meanWeights.map((mean) => delay * mean));
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return weights.map((weight) => weight / sum);
@@ -37,7 +37,7 @@ export interface Hypothesis {
 
 /** What `adaptive` believes before it has seen or learnt anything, in the order of what it learns. */
 export function priorHypotheses(): Hypothesis[] {
-  const prior = unlearntPrior();
+  const prior = defaultPrior();
   return delays.flatMap((delay, d) =>
     means.map((mean, m) => ({ delay, mean, weight: prior[d * means.length + m]! })),
   );

@@ -17,8 +17,8 @@ export interface Summary {
   readonly expectedLoss: number;
   /** What is believed of hypotheses after all that was seen; adds up to 1. */
   readonly weights: number[];
-  /** The same without the delay of the latest arrival, which counts for the delay before it. */
-  readonly lesson: number[];
+  /** The same for the hypotheses of the prior: the delay of the latest arrival counts for the delay before it. */
+  readonly priorUpdate: number[];
 }
 
 /** Sums over senders, by hypothesis: those of the prior, and of each mean one with the delay of the latest arrival. */
@@ -74,10 +74,10 @@ export class Posterior {
     const likelihoods = Array.from(this.#logs, (log) => Math.exp(log - highest));
     const sum = likelihoods.reduce((total, each) => total + each, 0);
     const weights = likelihoods.map((each) => each / sum);
-    const lesson = weights.slice(0, -means.length);
+    const priorUpdate = weights.slice(0, -means.length);
     for (const [index, weight] of weights.slice(-means.length).entries())
-      lesson[this.#delayBefore * means.length + index]! += weight;
-    return { expectedLoss: this.lossUnder(weights), weights, lesson };
+      priorUpdate[this.#delayBefore * means.length + index]! += weight;
+    return { expectedLoss: this.lossUnder(weights), weights, priorUpdate };
   }
 
   /** What the senders seen here would still send if hypotheses had these weights. */

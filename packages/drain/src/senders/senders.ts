@@ -1,6 +1,6 @@
 import { Posterior, type ArrivalProcess, type Summary } from "../belief/posterior.ts";
 import { LearntHabit, recentGaps } from "../belief/evidence.ts";
-import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
+import { defaultPrior, type Latest } from "../belief/hypotheses.ts";
 import { fewest, Gaps, horizon } from "./gaps.ts";
 import { Pool } from "./pool.ts";
 import { Aggregate, Sender } from "./sender.ts";
@@ -106,7 +106,7 @@ export class SenderTable {
   suspects(now: number, convergence: number, weights: readonly number[]): Suspect[] {
     const since = this.#since(now);
     const suspects = this.#judged().map(({ name, process }) => {
-      const posterior = new Posterior(convergence, unlearntPrior(), since, this.#latest);
+      const posterior = new Posterior(convergence, defaultPrior(), since, this.#latest);
       posterior.update(process);
       return {
         sender: name,

@@ -1,4 +1,3 @@
-import { lessonText } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
 import type { ClosedEvent, ClosingEvent, LameDuckEvent } from "../events.ts";
 
@@ -73,8 +72,7 @@ export function reportAtBegin({ reason, policy, floor }: LameDuckEvent): Report 
   return { phase: "lame-duck", program: "library", policy, reason, "floor-ms": String(floor) };
 }
 
-/** @param lesson what the termination taught, if anything. */
-export function reportAtStop(event: ClosingEvent, lesson: readonly number[] | undefined): Report {
+export function reportAtStop(event: ClosingEvent): Report {
   const { reason, hold, at, lastArrival, connections, requests, explanation } = event;
   return {
     phase: "closing",
@@ -84,7 +82,6 @@ export function reportAtStop(event: ClosingEvent, lesson: readonly number[] | un
     connections: String(connections),
     requests: String(requests),
     "oldest-wait": explanation,
-    lesson: lesson === undefined ? "" : lessonText(lesson),
   };
 }
 

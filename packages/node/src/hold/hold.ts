@@ -28,7 +28,7 @@ export interface HoldEnd {
   /** Milliseconds for which the event loop stood still. */
   readonly stalled: number;
   /** What it says of the environment, for `learn`; undefined where nothing was seen. */
-  readonly lesson: readonly number[] | undefined;
+  readonly priorUpdate: readonly number[] | undefined;
 }
 
 /** What a hold does with the servers. */
@@ -123,7 +123,7 @@ export class Hold {
       course: this.#conditions.course(end),
       hold: end - from,
       stalled: this.#stalled,
-      lesson: drain.lesson(end),
+      priorUpdate: drain.priorUpdate(end),
     };
     return this.#end;
   }
