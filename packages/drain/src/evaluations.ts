@@ -1,5 +1,5 @@
 /** Evaluations are no closer together, ms. */
-const leastPause = 20;
+const leastPauseMs = 20;
 
 /** The pause after an evaluation close to the budget, as a share of the hold so far. */
 const closePause = 1 / 64;
@@ -28,7 +28,7 @@ export class Evaluations {
     if (now >= this.#nextAt) {
       const above = Math.log(loss(now) / budget);
       const pauses = Math.min(longestPauses, Math.max(1, above));
-      this.#nextAt = now + Math.max(leastPause, (now - terminatedAt) * closePause * pauses);
+      this.#nextAt = now + Math.max(leastPauseMs, (now - terminatedAt) * closePause * pauses);
       this.#belowAt = above < 0 ? this.#observed : undefined;
       if (above < 0) return undefined;
     }

@@ -1,7 +1,7 @@
 import type { Released, Unreleased } from "./observation.ts";
 
 /** A new connection so long after the release, ms, was on its way when the last consumer let go. */
-const onItsWay = 100;
+const onItsWayMs = 100;
 
 /** A release that no connection has disproved, for reports. */
 export interface ActiveRelease {
@@ -59,7 +59,7 @@ export class Release {
 
   #compare(): void {
     const { at, sender, earliest } = this.#surest;
-    if (this.#given && earliest > this.#given.at + onItsWay) this.#overruled ??= { at, sender };
+    if (this.#given && earliest > this.#given.at + onItsWayMs) this.#overruled ??= { at, sender };
   }
 
   /** Nobody will release the pod: what it sees itself decides. */

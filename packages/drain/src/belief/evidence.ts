@@ -12,7 +12,7 @@ export const leftHazard = -Math.log(1e-9);
 /**
  * Milliseconds. A pool that opens several connections at once is no sender of thousands a second: in less time than this nobody shows a habit.
  */
-const leastExposure = 1_000;
+const leastExposureMs = 1_000;
 
 /**
  * How much more slowly than their longest gap tells the tail of bursty gaps falls: with gaps of a coefficient of variation of 3 and 5 this keeps the
@@ -45,7 +45,7 @@ export class LearntHabit {
 
   constructor(gaps: number, exposure: number, longestGap: number, pauses = noPauses) {
     this.#gaps = gaps;
-    this.#t = Math.max(exposure, leastExposure);
+    this.#t = Math.max(exposure, leastExposureMs);
     this.rate = Math.min(gaps / this.#t, highestRate);
     const expected = Math.log(Math.max(gaps, 1)) + 0.577;
     const bursts = Math.max(1, (longestGap * this.rate) / expected) ** burstiness;

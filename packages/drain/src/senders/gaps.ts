@@ -1,10 +1,10 @@
 import { LearntHabit, leftHazard } from "../belief/evidence.ts";
 
 /** Habits older than this fade: traffic of last night says little about this minute. */
-export const horizon = 120_000;
+export const horizonMs = 120_000;
 
 /** ms. Shorter ones are stalls of a machine: those come again, and do no harm as a habit. */
-const shortestPause = 3_000;
+const shortestPauseMs = 3_000;
 /** One sender's burst must not stand for its habit: of fewer gaps no lull is called a pause. All senders together are not in one burst. */
 export const fewest = { ofOne: 50, ofAll: 0 } as const;
 
@@ -28,7 +28,7 @@ export class Gaps {
    * are counted apart. In a hold no gap is a pause, since a long one may mean that the sender has left.
    */
   add(gap: number, held: boolean, least: number = fewest.ofOne): boolean {
-    if (!held && this.count >= least && gap > shortestPause && this.#usual.hazard(gap) > leftHazard) {
+    if (!held && this.count >= least && gap > shortestPauseMs && this.#usual.hazard(gap) > leftHazard) {
       this.#pauses++;
       this.#longestPause = Math.max(this.#longestPause, gap);
       return true;
@@ -36,7 +36,7 @@ export class Gaps {
     this.count++;
     this.exposure += gap;
     this.#longest = Math.max(this.#longest, gap);
-    if (this.exposure > horizon) this.#fade();
+    if (this.exposure > horizonMs) this.#fade();
     this.recent = this.count === 1 ? gap : this.recent + recency * (gap - this.recent);
     return false;
   }
@@ -65,7 +65,7 @@ export class Gaps {
 
   /** However long the latest gap was, its length is known until as much time again has passed. */
   #fade(): void {
-    const part = 0.5 ** Math.ceil(Math.log2(this.exposure / horizon));
+    const part = 0.5 ** Math.ceil(Math.log2(this.exposure / horizonMs));
     this.count *= part;
     this.exposure *= part;
     this.#pauses *= part;

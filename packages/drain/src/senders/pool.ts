@@ -9,7 +9,7 @@ const mostCameBack = 1.5;
 const byChance = 5;
 
 /** Requests so close together are one: a page's, not the habit of a sender that goes on. */
-const together = 50;
+const togetherMs = 50;
 
 /**
  * What a sender did since the hold began on connections of before, and after some of them were asked to close.
@@ -39,7 +39,7 @@ export class Pool {
     this.last = first ? at : Math.max(this.last, at);
     if (first) this.#burstAt = at;
     const gap = at - this.#burstAt;
-    if (gap < together) return;
+    if (gap < togetherMs) return;
     this.#gaps.add(gap, true);
     this.#burstAt = at;
   }

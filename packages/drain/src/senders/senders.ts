@@ -1,7 +1,7 @@
 import { Posterior, type ArrivalProcess, type Summary } from "../belief/posterior.ts";
 import { LearntHabit, recentGaps } from "../belief/evidence.ts";
 import { defaultPrior, type Latest } from "../belief/hypotheses.ts";
-import { fewest, Gaps, horizon } from "./gaps.ts";
+import { fewest, Gaps, horizonMs } from "./gaps.ts";
 import { Pool } from "./pool.ts";
 import { Aggregate, Sender } from "./sender.ts";
 import { connectionsOf, withRequests } from "./arrival-process.ts";
@@ -193,7 +193,7 @@ export class SenderTable {
   }
 
   #hasOverflowed(at: number): boolean {
-    return at - this.#overflowedAt <= horizon;
+    return at - this.#overflowedAt <= horizonMs;
   }
 
   /**
@@ -202,7 +202,7 @@ export class SenderTable {
    * its place, however many senders come once.
    */
   #makeRoom(at: number): void {
-    this.#drop(({ last }) => at - last > horizon);
+    this.#drop(({ last }) => at - last > horizonMs);
     if (!this.#isFull) return;
     const isNew = !this.#hasOverflowed(at);
     this.#overflowedAt = at;

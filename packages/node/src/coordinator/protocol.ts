@@ -23,7 +23,7 @@ const states = ["waiting", "released", "incomplete", "unknown"] as const;
 const modes = ["availability", "consistency"] as const;
 
 /** An hour: longer times add nothing. */
-const longest = 3_600_000;
+const longestMs = 3_600_000;
 /** Characters of a value that are shown to people. */
 const longestText = 300;
 
@@ -62,7 +62,7 @@ export function parseAnswer(text: string): Answer {
 }
 
 function millisecondsOf(text = ""): number {
-  return /^\d{1,15}$/.test(text) ? Math.min(longest, Number(text)) : 0;
+  return /^\d{1,15}$/.test(text) ? Math.min(longestMs, Number(text)) : 0;
 }
 
 /** What a pod reports of its termination, by the keys of docs/acknowledgements-protocol.md. */

@@ -5,7 +5,7 @@ import type { Servers } from "../servers/servers.ts";
 import type { Evidence } from "./evidence.ts";
 
 /** Interval of the hold's timer. An event loop that stands still is noticed from twice this time on. */
-const tickPeriod = 20;
+const tickPeriodMs = 20;
 
 /** What makes one hold different from others. */
 export interface Manner {
@@ -16,7 +16,7 @@ export interface Manner {
 }
 
 /** Milliseconds between two looks whether somebody has. */
-const askPeriod = 200;
+const askPeriodMs = 200;
 
 export interface HoldEnd {
   readonly reason: StopReason;
@@ -101,7 +101,7 @@ export class Hold {
       const now = this.#clock.now();
       this.#hint(now - from, isSecond ? 0 : this.#hintAt);
       if (now >= askAt) {
-        askAt = now + askPeriod;
+        askAt = now + askPeriodMs;
         if (isAsked()) this.force();
       }
       this.#servers.tick();
@@ -150,9 +150,9 @@ export class Hold {
   /** While a tick is late, the event loop stood still. That is only reported: what came meanwhile waited in the kernel, and is read before the decision. */
   async #tick(until: number): Promise<void> {
     const from = this.#clock.now();
-    const pause = Math.max(1, Math.min(tickPeriod, until - from));
+    const pause = Math.max(1, Math.min(tickPeriodMs, until - from));
     await sleep(pause, this.#wake.signal);
     const late = this.#clock.now() - from - pause;
-    if (late > tickPeriod) this.#stalled += late;
+    if (late > tickPeriodMs) this.#stalled += late;
   }
 }
