@@ -6,7 +6,7 @@ import { Evaluations } from "./evaluations.ts";
 import type { Arrival, Observation } from "./observation.ts";
 import type { Adaptive, Policy } from "./policy.ts";
 import { Release } from "./release.ts";
-import { SenderTable, type Suspect } from "./senders/senders.ts";
+import { SenderTable, type PendingSender } from "./senders/senders.ts";
 
 /**
  * The decision when a terminating pod may stop. It has no clock and no timers: it is fed with observations, and asked.
@@ -107,10 +107,10 @@ export class Drain {
   }
 
   /** The senders whose arrivals are still expected at `now`, and which the hold waits for. Most expected first. */
-  suspects(now: number): Suspect[] {
+  pendingSenders(now: number): PendingSender[] {
     const weights = this.#posterior(now)?.weights;
     if (!weights || !this.#senders || this.#terminatedAt === undefined) return [];
-    return this.#senders.suspects(now, this.#belief.convergence, weights);
+    return this.#senders.pendingSenders(now, this.#belief.convergence, weights);
   }
 
   /**
@@ -177,7 +177,7 @@ export class Drain {
     }
   }
 
-  /** Evidence says that all let go, or the cluster, whichever comes first. */
+  /** Senders are waited for until evidence says that all let go, or the cluster does. */
   #sending(now: number, until: number | undefined): Awaited[] {
     const { settledAt } = this.release;
     if (until === undefined || now >= settledAt) return [];
@@ -228,7 +228,7 @@ export class Drain {
     return this.#expectedLoss(now) < lossBudget;
   }
 
-  /** Whether all conditions were, and nothing came later that could tell. */
+  /** Whether all conditions were met at that time, and nothing arrived later. */
   #wasMetBy(at: number): boolean {
     const isLast = Math.max(this.#lastConnection, this.#lastRequest) <= at;
     return (

@@ -44,13 +44,13 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     const trace = parseTrace(readFileSync(path, "utf8"), path);
     assert.equal(trace.header.on, "SIGTERM");
     assert.deepEqual(trace.unknown, []);
-    const { stop, recordedStop, reason, length, course } = replay(trace);
+    const { stop, recordedStop, reason, length, timeline } = replay(trace);
     assert.equal(reason, report.reason, server.stderr);
     assert.ok(Math.abs(length - report.hold_ms) < 20, `${length} and ${report.hold_ms}`);
     assert.equal(stop, recordedStop);
     // Which of them it is depends on how evenly a busy machine lets them send.
     assert.match(report.waited_for ?? "", /^198\.18\.1\.[12]$/);
-    assert.equal(course.sender?.sender, report.waited_for, server.stderr);
+    assert.equal(timeline.sender?.sender, report.waited_for, server.stderr);
     assert.match(
       server.stderr,
       /held for [\d.]+m?s, quiet: floor 1\.0, 198\.18\.1\.[12] \([\d.]+\/s before, silent [\d.]+ s\) until [\d.]+;/,

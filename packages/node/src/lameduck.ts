@@ -113,7 +113,7 @@ export class Lameduck {
       servers: this.#servers.size,
       // Every sender is weighed for it, and metrics never ask.
       get hold() {
-        return heldFor(hold.course());
+        return heldFor(hold.timeline());
       },
       acknowledgements: this.#coordinator?.known,
     };

@@ -4,7 +4,7 @@ import { DrainError } from "../errors.ts";
 
 /** What terminations of one workload have taught about its environment: small, and plain JSON, to be carried from pod to pod. */
 export interface Learnt {
-  /** Which hypotheses and which first belief the weights belong to. */
+  /** Tells to which hypotheses and to which default prior the weights belong. */
   readonly version: number;
   /** How many terminations. */
   readonly terminations: number;
@@ -15,7 +15,7 @@ export interface Learnt {
 /** No more terminations than these count, so that a changed cluster is believed within a day's rollouts. */
 const memory = 50;
 
-/** As many terminations as the belief before the first one is worth: nothing is ever ruled out, only made less likely. */
+/** The default prior counts as this many terminations. So nothing is ever ruled out, only made less likely. */
 const unlearntWorth = 3;
 
 /**
@@ -87,13 +87,13 @@ export function learntText({ version, terminations, weights }: Learnt): string {
   return `${version}:${terminations}:${weightsText(weights)}`;
 }
 
-/** As short as it goes: what is less than a millionth is as good as nothing, and must not become it. */
+/** The shortest form. A weight below a millionth is written as a millionth: it must not become 0, which would rule a hypothesis out. */
 function weightsText(weights: readonly number[]): string {
   const shortest = (weight: number): number => Number(Math.max(weight, 1e-6).toPrecision(decimals));
   return weights.map((weight) => String(weight === 0 ? 0 : shortest(weight))).join(",");
 }
 
-/** Undefined for what is none, also for one of another version: new pods then begin anew. */
+/** Undefined for a text that is damaged or of another version: the pod then begins with the default prior. */
 export function parseLearnt(text: string | undefined): Learnt | undefined {
   if (text === undefined || text.length > longestText) return undefined;
   const [version, terminations, weights] = text.split(":");
@@ -106,7 +106,7 @@ export function parseLearnt(text: string | undefined): Learnt | undefined {
   return unusable(learnt) === undefined ? learnt : undefined;
 }
 
-/** Nothing but digits, as `learntText` writes them. */
+/** Numbers as `learntText` writes them, and no other form; NaN else. */
 function numberOf(text: string): number {
   return /^\d{1,15}(?:\.\d{1,12})?(?:e-\d{1,3})?$/.test(text) ? Number(text) : NaN;
 }

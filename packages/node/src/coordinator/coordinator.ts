@@ -108,8 +108,10 @@ export class Coordinator {
 
   /** Who sends, by the pod's own evidence: addresses, those first that are waited for. */
   #senders(): string {
-    const suspects = this.#evidence.drain.suspects(this.#clock.now());
-    const names = suspects.flatMap(({ sender }) => (sender !== undefined && isIP(sender) ? [sender] : []));
+    const pendingSenders = this.#evidence.drain.pendingSenders(this.#clock.now());
+    const names = pendingSenders.flatMap(({ sender }) =>
+      sender !== undefined && isIP(sender) ? [sender] : [],
+    );
     return names.slice(0, mostSenders).join(" ");
   }
 

@@ -1,4 +1,4 @@
-import { Conditions, type Course, type Decision, type Explanation, type StopReason } from "@lameduck/drain";
+import { Conditions, type Timeline, type Decision, type Explanation, type StopReason } from "@lameduck/drain";
 import { nextTurn, sleep, type Clock } from "../clock.ts";
 import type { Recording } from "./recording.ts";
 import type { Servers } from "../servers/servers.ts";
@@ -22,7 +22,7 @@ export interface HoldEnd {
   readonly reason: StopReason;
   readonly explanation: Explanation;
   /** Whom it waited for, and which condition of the stop was met when. */
-  readonly course: Course;
+  readonly timeline: Timeline;
   /** Milliseconds. */
   readonly hold: number;
   /** Milliseconds for which the event loop stood still. */
@@ -77,8 +77,8 @@ export class Hold {
   }
 
   /** Whom it waits for, or waited for at its end; undefined before it began. */
-  course(now = this.#clock.now()): Course | undefined {
-    return this.#end?.course ?? this.#conditions?.course(now);
+  timeline(now = this.#clock.now()): Timeline | undefined {
+    return this.#end?.timeline ?? this.#conditions?.timeline(now);
   }
 
   #decide(now: number): Decision {
@@ -120,7 +120,7 @@ export class Hold {
     this.#end = {
       reason,
       explanation: drain.explain(end),
-      course: this.#conditions.course(end),
+      timeline: this.#conditions.timeline(end),
       hold: end - from,
       stalled: this.#stalled,
       priorUpdate: drain.priorUpdate(end),
