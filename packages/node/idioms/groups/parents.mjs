@@ -60,6 +60,7 @@ export default {
     what: "`npx`: npm runs the program of a package",
     needs: ["tsx"],
     command: ["npx", "--no", "tsx", typed],
+    env: { npm_config_script_shell: "fixtures/shell.sh" },
     ignores: /^npm /,
   },
   concurrently: {
