@@ -1,12 +1,12 @@
 import type { Summary } from "./belief/posterior.ts";
-import { unlearntPrior } from "./belief/hypotheses.ts";
+import { defaultPrior } from "./belief/hypotheses.ts";
 import { drainDefaults, type DrainConfig } from "./config.ts";
 import type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
 import { Evaluations } from "./evaluations.ts";
 import type { Arrival, Observation } from "./observation.ts";
 import type { Adaptive, Policy } from "./policy.ts";
 import { Release } from "./release.ts";
-import { SenderTable, type Suspect } from "./senders/senders.ts";
+import { SenderTable, type PendingSender } from "./senders/senders.ts";
 
 /**
  * The decision when a terminating pod may stop. It has no clock and no timers: it is fed with observations, and asked.
@@ -107,18 +107,18 @@ export class Drain {
   }
 
   /** The senders whose arrivals are still expected at `now`, and which the hold waits for. Most expected first. */
-  suspects(now: number): Suspect[] {
+  pendingSenders(now: number): PendingSender[] {
     const weights = this.#posterior(now)?.weights;
     if (!weights || !this.#senders || this.#terminatedAt === undefined) return [];
-    return this.#senders.suspects(now, this.#belief.convergence, weights);
+    return this.#senders.pendingSenders(now, this.#belief.convergence, weights);
   }
 
   /**
    * What this termination says of its environment, to be carried to the next one of the same workload by `learn`. Undefined
    * before the termination, and where nothing was seen.
    */
-  lesson(now: number): readonly number[] | undefined {
-    return this.#trafficKnown ? this.#posterior(now)?.lesson : undefined;
+  priorUpdate(now: number): readonly number[] | undefined {
+    return this.#trafficKnown ? this.#posterior(now)?.priorUpdate : undefined;
   }
 
   #arrival({ sender, kind, asked, at, earlier, old }: Arrival): void {
@@ -177,7 +177,7 @@ export class Drain {
     }
   }
 
-  /** Evidence says that all let go, or the cluster, whichever comes first. */
+  /** Senders are waited for until evidence says that all let go, or the cluster does. */
   #sending(now: number, until: number | undefined): Awaited[] {
     const { settledAt } = this.release;
     if (until === undefined || now >= settledAt) return [];
@@ -228,7 +228,7 @@ export class Drain {
     return this.#expectedLoss(now) < lossBudget;
   }
 
-  /** Whether all conditions were, and nothing came later that could tell. */
+  /** Whether all conditions were met at that time, and nothing arrived later. */
   #wasMetBy(at: number): boolean {
     const isLast = Math.max(this.#lastConnection, this.#lastRequest) <= at;
     return (
@@ -244,7 +244,7 @@ function weighs(policy: Policy): policy is Policy & Weighing {
   return "lossBudget" in policy;
 }
 
-const unlearnt = unlearntPrior();
+const unlearnt = defaultPrior();
 
 /** What a wait is for, and when to ask again. */
 interface Awaited {

@@ -3,11 +3,9 @@ export type { DrainOptions } from "./options.ts";
 export type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
 export { Drain } from "./drain.ts";
 
-export { learn, unusable, type Learnt } from "./belief/learning.ts";
-export { measuredLesson, type MeasuredSender } from "./belief/measured.ts";
-export { learnText, learntText, lessonText, parseLearnt } from "./belief/learnt-text.ts";
-export type { Suspect } from "./senders/senders.ts";
-export { Conditions, type Course, type Met } from "./explain/conditions.ts";
+export { learn, learntText, parseLearnt, unusable, type Learnt } from "./belief/learning.ts";
+export type { PendingSender } from "./senders/senders.ts";
+export { Conditions, type Timeline, type Met } from "./explain/conditions.ts";
 export { replay, type Moment, type Replay } from "./explain/replay.ts";
 export {
   optionsOf,
@@ -18,7 +16,7 @@ export {
   type TraceHeader,
   type TraceLine,
 } from "./explain/trace.ts";
-export { courseText } from "./explain/course-text.ts";
+export { timelineText } from "./explain/timeline-text.ts";
 export { longestDuration, parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
 export type * from "./observation.ts";

@@ -4,7 +4,7 @@
  */
 export type Observation = Watching | Termination | Arrival | Asked | InFlight | Released | Unreleased | Force;
 
-/** Arrivals are complete from here on. Without it, that is the time of the first observation. */
+/** Arrivals are complete from here on. Without this observation they are complete from the first one on. */
 export interface Watching {
   readonly type: "watching";
   readonly at: number;
@@ -41,7 +41,7 @@ export interface Asked {
   readonly type: "asked";
   readonly at: number;
   readonly sender: string;
-  /** So many, arrivals of the kind "request" all. */
+  /** The number of those requests. */
   readonly requests: number;
 }
 
@@ -62,11 +62,11 @@ export interface Released {
   readonly last?: string;
 }
 
-/** There is no release, or no longer. */
+/** There is no release yet, or no longer. */
 export interface Unreleased {
   readonly type: "unreleased";
   readonly at: number;
-  /** Nor is one to be waited for: the cluster is silent, or does not know all consumers. `acknowledged` decides as `adaptive` does meanwhile. */
+  /** The cluster will not release the pod: it is silent, or does not know all consumers. `acknowledged` decides as `adaptive` does meanwhile. */
   readonly local?: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface DecisionVector {
   readonly languages?: readonly ("typescript" | "c")[];
 }
 
-/** An observation made again and again: at `at`, `at + every` ... up to and including `to`; by so many senders in turn, numbered from 0. */
+/** One observation repeated at `at`, `at + every` ... up to and including `to`, by this many senders in turn, numbered from 0. */
 export type Repeated = Observation & {
   readonly every: number;
   readonly to: number;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { courseText, parseTrace, replay } from "@lameduck/drain";
+import { timelineText, parseTrace, replay } from "@lameduck/drain";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
 import {
@@ -92,10 +92,10 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       /^floor 0\.5, released by 5 of 5 consumers at 2\.\d \(kube-proxy\/node5 last\)$/,
     );
     assert.match(server.stderr, /the cluster: waiting, 4\/5 consumers, behind: kube-proxy\/node5 \(rules\)/);
-    const { reason, length, course } = replay(parseTrace(readFileSync(path, "utf8"), path));
+    const { reason, length, timeline } = replay(parseTrace(readFileSync(path, "utf8"), path));
     assert.equal(reason, "acknowledged");
     assert.ok(Math.abs(length - report.hold_ms) < 20, `${length} and ${report.hold_ms}`);
-    assert.equal(courseText(course), report.explanation);
+    assert.equal(timelineText(timeline), report.explanation);
     const lines = linesOf(cluster);
     const asked = lines.flatMap(({ asked: count, path }) => (count === undefined ? [] : [path]));
     assert.deepEqual(asked.slice(0, 2), [

@@ -87,7 +87,7 @@ function answerOf({ config, observations }: Case): Answer | string {
   const vector = { name: "", why: "", config, observations, expect: { stop: 0, reason: "cap" } } as const;
   const { stop, reason } = runVector(vector, drain, (now, decision) => conditions.decided(now, decision));
   const { expectedLoss } = drain.explain(stop);
-  return { stop, reason, expectedLoss, unmet: sorted(conditions.course(stop).unmet) };
+  return { stop, reason, expectedLoss, unmet: sorted(conditions.timeline(stop).unmet) };
 }
 
 function sorted(unmet: readonly string[]): string {

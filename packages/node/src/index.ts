@@ -55,8 +55,8 @@ export {
   type StreamOptions,
 } from "./options/requests.ts";
 export type { WatchedServer } from "./servers/servers.ts";
-export type { LameduckOptions } from "./options/lameduck-options.ts";
 export type { Logger } from "./options/logger.ts";
+export type { LameduckOptions } from "./options/lameduck-options.ts";
 export {
   DrainError,
   learn,

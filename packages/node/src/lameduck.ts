@@ -46,7 +46,7 @@ export class Lameduck {
   readonly #manner: Manner;
   #phase: Phase = "serving";
   #exits: boolean;
-  #lesson: readonly number[] | undefined;
+  #priorUpdate: readonly number[] | undefined;
   #closed: Promise<ClosedEvent> | undefined;
   #untilClosed: Promise<ClosedEvent> | undefined;
   readonly #atDetach: (() => void)[] = [];
@@ -113,7 +113,7 @@ export class Lameduck {
       servers: this.#servers.size,
       // Every sender is weighed for it, and metrics never ask.
       get hold() {
-        return heldFor(hold.course());
+        return heldFor(hold.timeline());
       },
       acknowledgements: this.#coordinator?.known,
     };
@@ -185,7 +185,7 @@ export class Lameduck {
 
   /** Work that is no request (a job taken from a queue) but is to be finished like one. `using lease = duck.busy()` */
   busy(): Disposable {
-    return this.#evidence.lease();
+    return this.#evidence.trackWork();
   }
 
   /**
@@ -193,7 +193,7 @@ export class Lameduck {
    * `learnt`. Undefined before, and where nothing was seen.
    */
   lesson(): readonly number[] | undefined {
-    return this.#lesson;
+    return this.#priorUpdate;
   }
 
   /**
@@ -287,7 +287,7 @@ export class Lameduck {
   #held(end: HoldEnd): void {
     this.#atHoldEnd();
     this.#phase = "closing";
-    this.#lesson = end.lesson;
+    this.#priorUpdate = end.priorUpdate;
   }
 
   #end(exitCode: number | null, until: number | undefined): void {

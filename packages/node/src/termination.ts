@@ -20,11 +20,11 @@ import type { OtherHandlers } from "./signals/other-handlers.ts";
 import { signalGate } from "./signals/signals.ts";
 
 /** Milliseconds that a slow disk may take for the last of a recording. */
-const longestWrite = 250;
+const longestWriteMs = 250;
 /** Milliseconds in which handlers may close servers themselves, at least. */
-const shortTurn = 1_000;
+const shortTurnMs = 1_000;
 /** Milliseconds for the last reports where the program has used up the time. */
-const longestReport = 1_000;
+const longestReportMs = 1_000;
 
 /** What a termination works with. */
 export interface Parts {
@@ -108,7 +108,7 @@ export class Termination {
     leaveExit();
     const exitCode = this.#exitCode();
     const closed = report.closed(clock.now(), cut, hooks.outcomes, exitCode);
-    const left = Math.max(by.hooks, others.exist ? clock.now() + longestReport : 0) - clock.now();
+    const left = Math.max(by.hooks, others.exist ? clock.now() + longestReportMs : 0) - clock.now();
     const reported = [
       announcer.phase(closed),
       recording?.written ?? Promise.resolve(),
@@ -141,7 +141,7 @@ export class Termination {
       endSpan();
       others.pass(hooks.has("closed"));
       // Where the process goes on, somebody waits for the end of ours.
-      const turn = this.#owner.exits() ? by.cap : Math.min(by.cap, clock.now() + shortTurn);
+      const turn = this.#owner.exits() ? by.cap : Math.min(by.cap, clock.now() + shortTurnMs);
       if (!closingHooks) await others.closeThemselves(servers.listeners, isInFlight, turn);
     }
     if (!closingHooks) await stopListening();
@@ -189,9 +189,9 @@ export class Termination {
     this.#owner.held(end);
     const stopped = report.closing(clock.now(), end, servers.open);
     void announcer.phase(stopped);
-    coordinator?.report(reportAtStop(stopped, end.lesson));
+    coordinator?.report(reportAtStop(stopped));
     // What comes next may exit at once, as handlers of the application do.
-    if (recording) await untilSettled(recording.written, longestWrite);
+    if (recording) await untilSettled(recording.written, longestWriteMs);
     this.#owner.close(end);
     return { hooks, isCapped: end.reason === "cap" };
   }

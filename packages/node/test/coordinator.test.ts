@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { learnText, parseTrace, replay, type Trace } from "@lameduck/drain";
+import { parseTrace, replay, type Trace } from "@lameduck/drain";
 import { ask } from "./ask.ts";
 import { startServer } from "./child.ts";
 import {
@@ -89,7 +89,6 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     assert.equal(stopped?.["reason"], reason);
     assert.equal(stopped?.["oldest-wait"], explanation);
     assert.ok(Number(stopped?.["last-arrival-ms"]) >= hold);
-    assert.equal(learnText(undefined, stopped?.["lesson"] ?? "")?.terminations, 1);
   });
 
   /** What the decision would have been without a word of the coordinator. */

@@ -26,13 +26,13 @@ export interface TraceHeader {
   readonly config: DrainOptions;
 }
 
-/** What lameduck-init learns of the past: nothing that a program sees of itself. */
+/** What lameduck-init learns later of the past. The library needs none of it: a program sees its own traffic. */
 export type Correction =
-  /** Habits are learnt from here on. */
+  /** The rates that senders had before the hold are known from here on. */
   | { readonly type: "settled"; readonly at: number }
-  /** What this sender did was no traffic, but for what is told again. */
+  /** The arrivals of this sender were no traffic; those that were are told again. */
   | { readonly type: "forgotten"; readonly at: number; readonly sender: string }
-  /** Of the connections before the hold only this share has been told. */
+  /** Only this share of the connections before the hold has been told. */
   | { readonly type: "share"; readonly at: number; readonly told: number };
 
 /** `told`: when the decision was told of it, where that was later than it happened. */
@@ -41,7 +41,7 @@ export type Told<T> = T & { readonly told?: number };
 export interface DecisionLine {
   readonly type: "decision";
   readonly at: number;
-  /** Absent where it allowed to stop. */
+  /** Absent where the decision was to stop. */
   readonly waitingFor?: Wait;
   readonly reason?: StopReason;
 }
@@ -165,7 +165,7 @@ function replayable(config: DrainOptions): DrainOptions {
     // All three are rounded.
     ...(lacking > 0 && lacking < 1 && { grace: Number(grace) + 1 }),
     ...(unusable(config.learnt) !== undefined && { learnt: null }),
-    // lameduck-init has larger tables. Whether that matters, the comparison of both decisions shows.
+    // lameduck-init has larger tables. The comparison of both decisions shows whether that matters.
     ...(maxSenders !== undefined && maxSenders > most && { maxSenders: most }),
   };
 }

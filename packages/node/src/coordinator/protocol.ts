@@ -1,4 +1,3 @@
-import { lessonText } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
 import type { ClosedEvent, ClosingEvent, LameDuckEvent } from "../events.ts";
 
@@ -24,7 +23,7 @@ const states = ["waiting", "released", "incomplete", "unknown"] as const;
 const modes = ["availability", "consistency"] as const;
 
 /** An hour: longer times add nothing. */
-const longest = 3_600_000;
+const longestMs = 3_600_000;
 /** Characters of a value that are shown to people. */
 const longestText = 300;
 
@@ -63,7 +62,7 @@ export function parseAnswer(text: string): Answer {
 }
 
 function millisecondsOf(text = ""): number {
-  return /^\d{1,15}$/.test(text) ? Math.min(longest, Number(text)) : 0;
+  return /^\d{1,15}$/.test(text) ? Math.min(longestMs, Number(text)) : 0;
 }
 
 /** What a pod reports of its termination, by the keys of docs/acknowledgements-protocol.md. */
@@ -73,8 +72,7 @@ export function reportAtBegin({ reason, policy, floor }: LameDuckEvent): Report 
   return { phase: "lame-duck", program: "library", policy, reason, "floor-ms": String(floor) };
 }
 
-/** @param lesson what the termination taught, if anything. */
-export function reportAtStop(event: ClosingEvent, lesson: readonly number[] | undefined): Report {
+export function reportAtStop(event: ClosingEvent): Report {
   const { reason, hold, at, lastArrival, connections, requests, explanation } = event;
   return {
     phase: "closing",
@@ -84,7 +82,6 @@ export function reportAtStop(event: ClosingEvent, lesson: readonly number[] | un
     connections: String(connections),
     requests: String(requests),
     "oldest-wait": explanation,
-    lesson: lesson === undefined ? "" : lessonText(lesson),
   };
 }
 

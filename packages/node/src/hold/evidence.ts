@@ -58,7 +58,7 @@ export class Evidence implements Traffic {
   }
 
   /** Work that is no request but must be finished like one. */
-  lease(): Disposable {
+  trackWork(): Disposable {
     let held = true;
     this.#busy++;
     this.observe({ type: "in-flight", at: this.#clock.now(), change: 1 });

@@ -1,11 +1,11 @@
-import { Conditions, type Course, type Decision, type Explanation, type StopReason } from "@lameduck/drain";
+import { Conditions, type Timeline, type Decision, type Explanation, type StopReason } from "@lameduck/drain";
 import { nextTurn, sleep, type Clock } from "../clock.ts";
 import type { Recording } from "./recording.ts";
 import type { Servers } from "../servers/servers.ts";
 import type { Evidence } from "./evidence.ts";
 
 /** Interval of the hold's timer. An event loop that stands still is noticed from twice this time on. */
-const tickPeriod = 20;
+const tickPeriodMs = 20;
 
 /** What makes one hold different from others. */
 export interface Manner {
@@ -16,19 +16,19 @@ export interface Manner {
 }
 
 /** Milliseconds between two looks whether somebody has. */
-const askPeriod = 200;
+const askPeriodMs = 200;
 
 export interface HoldEnd {
   readonly reason: StopReason;
   readonly explanation: Explanation;
   /** Whom it waited for, and which condition of the stop was met when. */
-  readonly course: Course;
+  readonly timeline: Timeline;
   /** Milliseconds. */
   readonly hold: number;
   /** Milliseconds for which the event loop stood still. */
   readonly stalled: number;
   /** What it says of the environment, for `learn`; undefined where nothing was seen. */
-  readonly lesson: readonly number[] | undefined;
+  readonly priorUpdate: readonly number[] | undefined;
 }
 
 /** What a hold does with the servers. */
@@ -77,8 +77,8 @@ export class Hold {
   }
 
   /** Whom it waits for, or waited for at its end; undefined before it began. */
-  course(now = this.#clock.now()): Course | undefined {
-    return this.#end?.course ?? this.#conditions?.course(now);
+  timeline(now = this.#clock.now()): Timeline | undefined {
+    return this.#end?.timeline ?? this.#conditions?.timeline(now);
   }
 
   #decide(now: number): Decision {
@@ -101,7 +101,7 @@ export class Hold {
       const now = this.#clock.now();
       this.#hint(now - from, isSecond ? 0 : this.#hintAt);
       if (now >= askAt) {
-        askAt = now + askPeriod;
+        askAt = now + askPeriodMs;
         if (isAsked()) this.force();
       }
       this.#servers.tick();
@@ -120,10 +120,10 @@ export class Hold {
     this.#end = {
       reason,
       explanation: drain.explain(end),
-      course: this.#conditions.course(end),
+      timeline: this.#conditions.timeline(end),
       hold: end - from,
       stalled: this.#stalled,
-      lesson: drain.lesson(end),
+      priorUpdate: drain.priorUpdate(end),
     };
     return this.#end;
   }
@@ -150,9 +150,9 @@ export class Hold {
   /** While a tick is late, the event loop stood still. That is only reported: what came meanwhile waited in the kernel, and is read before the decision. */
   async #tick(until: number): Promise<void> {
     const from = this.#clock.now();
-    const pause = Math.max(1, Math.min(tickPeriod, until - from));
+    const pause = Math.max(1, Math.min(tickPeriodMs, until - from));
     await sleep(pause, this.#wake.signal);
     const late = this.#clock.now() - from - pause;
-    if (late > tickPeriod) this.#stalled += late;
+    if (late > tickPeriodMs) this.#stalled += late;
   }
 }

@@ -21,7 +21,7 @@ import { parentOf, startOf } from "../proc.ts";
 
 const folder = "/dev/shm";
 /** Milliseconds: the kubelet signals at once when its hook has ended, and may be slow on a busy node. */
-const just = 5_000;
+const justMs = 5_000;
 
 /** The hold of another, before this one. */
 export interface HeldBefore {
@@ -109,7 +109,7 @@ export class Holder {
         ? undefined
         : { program: "init", spent: cap, isOver: true };
     const { program, began, ended } = latest;
-    return { program, spent: time - began, isOver: ended > 0 && time - ended < just };
+    return { program, spent: time - began, isOver: ended > 0 && time - ended < justMs };
   }
 
   #write(): void {

@@ -22,7 +22,7 @@ const mostWritten = 8 * 2 ** 20;
 /** Lines that are made at a time, so that requests are not kept waiting for them. */
 const atATime = 500;
 /** Milliseconds between two looks for more to write. */
-const pause = 250;
+const pauseMs = 250;
 
 type Seen = Observation & { readonly told?: number };
 type Answer = { readonly type: "decision" | "end"; readonly at: number } & Readonly<Record<string, unknown>>;
@@ -128,7 +128,7 @@ export class Recording {
     yield header;
     let left = mostWritten - header.length;
     for (;;) {
-      while (this.#lines.length === 0 && !this.#end) await sleep(pause, this.#ended.signal);
+      while (this.#lines.length === 0 && !this.#end) await sleep(pauseMs, this.#ended.signal);
       if (this.#lines.length === 0) break;
       const lines = this.#lines.splice(0, atATime);
       const text = lines.map((line) => this.#textOf(line)).join("");

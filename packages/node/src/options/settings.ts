@@ -139,7 +139,7 @@ function learntBefore(given: DrainOptions, environment: Environment): string[] {
   return [];
 }
 
-/** A stored lesson must not keep a pod from starting: another release may have written it. */
+/** What was stored must not keep a pod from starting: another release may have written it. */
 function forgetUnusable(options: DrainOptions): string[] {
   const problem = typeof options.learnt === "object" ? unusable(options.learnt) : undefined;
   if (problem === undefined) return [];

@@ -44,7 +44,7 @@ function ofCap({ policy, cap }: DrainConfig): string[] {
   ];
 }
 
-/** What only other policies use. A lesson is set by platforms, whatever the policy is. */
+/** What only other policies use. What was learnt is set by platforms, whatever the policy is. */
 function ofPolicy(options: DrainOptions, { policy }: DrainConfig, environment: Environment): string[] {
   return decisionNames.flatMap((name) => {
     const { policies, injected, variable = name } = rows[name];

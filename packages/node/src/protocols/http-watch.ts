@@ -27,7 +27,7 @@ interface Activity {
 }
 
 /** How long half a request head is waited for once the listener is closed: senders that are alive send a head at once. */
-const headTimeout = 1_000;
+const headTimeoutMs = 1_000;
 
 /** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it counts connections and looks at some; requests cost nothing. */
 export class HttpWatch implements ProtocolWatch {
@@ -99,7 +99,7 @@ export class HttpWatch implements ProtocolWatch {
 
   restless(quiet: number): number {
     const now = this.#context.now();
-    const awaitsHeads = now < this.#context.stoppedAt + headTimeout;
+    const awaitsHeads = now < this.#context.stoppedAt + headTimeoutMs;
     let count = this.#upgrades.restless;
     for (const [socket, activity] of this.#activities)
       if (

@@ -17,13 +17,13 @@ type AnyHttp2Server = Http2Server | Http2SecureServer;
  * A session gets this long before it is asked to go, milliseconds: asked at once, a client whose load balancer has not converged would
  * make a session, and over TLS a handshake, for each request.
  */
-const youngestAge = 1_000;
+const youngestAgeMs = 1_000;
 /** A session without a stream for this long counts as an arrival all the same. */
-const timeout = 500;
+const timeoutMs = 500;
 /** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
-const roundTrip = 100;
+const roundTripMs = 100;
 /** A client that begins streams so long after the first GOAWAY ignores it. */
-const longestRoundTrip = 1_000;
+const longestRoundTripMs = 1_000;
 
 /** What was asked for, and when. */
 interface Asked {
@@ -148,7 +148,7 @@ export class Http2Watch implements ProtocolWatch {
       },
     };
     this.#sessions.set(session, state);
-    const timer = setTimeout(() => this.#count(session, state), timeout).unref();
+    const timer = setTimeout(() => this.#count(session, state), timeoutMs).unref();
     const onClose = (): void => {
       state.forget();
       this.#sessions.delete(session);
@@ -222,7 +222,7 @@ export class Http2Watch implements ProtocolWatch {
 
   #isToBeAsked({ askedAt, turn, openedAt }: SessionState): boolean {
     // When the listener closes, all are asked.
-    const latest = this.#hinted === Infinity ? Infinity : this.#context.now() - youngestAge;
+    const latest = this.#hinted === Infinity ? Infinity : this.#context.now() - youngestAgeMs;
     return askedAt === Infinity && this.#hinted > turn && openedAt <= latest;
   }
 
@@ -263,11 +263,11 @@ export class Http2Watch implements ProtocolWatch {
 
   /** When a session that cannot be given notice is closed: once it has been idle for a while, else one session after the other. */
   #betweenStreams({ streams, idleSince, turn, takesTurns }: SessionState): number {
-    const latest = this.#context.stoppedAt + longestRoundTrip * (1 + turn);
+    const latest = this.#context.stoppedAt + longestRoundTripMs * (1 + turn);
     if (streams.size > 0) return latest;
     // Where nobody expects the process to last, clients are near.
     const isPatient = takesTurns && this.#context.holds;
-    return Math.min(latest, idleSince + (isPatient ? longestRoundTrip : roundTrip));
+    return Math.min(latest, idleSince + (isPatient ? longestRoundTripMs : roundTripMs));
   }
 }
 
@@ -280,7 +280,7 @@ function canBeNotified(session: ServerHttp2Session, state: SessionState): boolea
 }
 
 function afterNotice({ askedAt, idleSince }: SessionState): number {
-  return Math.min(Math.max(askedAt, idleSince) + roundTrip, askedAt + longestRoundTrip);
+  return Math.min(Math.max(askedAt, idleSince) + roundTripMs, askedAt + longestRoundTripMs);
 }
 
 function requestOf(headers: IncomingHttpHeaders): ProbeRequest {
