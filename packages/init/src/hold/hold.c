@@ -14,7 +14,7 @@ static const double poll_interval_ms = 100;
 static const double event_interval_ms = 10;
 /* A dump is fresh for 20 times its own cost: deciding may then take up to 5 % of a core, for moments. */
 static const double fresh_for_costs = 20;
-static const double trace_interval_ms = 1000;
+static const double progress_interval_ms = 1000;
 static const double longest_wait_for_pools_ms = 500;
 static const double between_requests_ms = 10;
 /* An exit is delayed by so much at most until the coordinator has taken the last report. */
@@ -91,7 +91,7 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->logger = logger;
 	hold->began = now;
 	hold->next_poll = hold->events_from = now;
-	hold->next_trace = now + trace_interval_ms;
+	hold->next_progress = now + progress_interval_ms;
 	hold->ready_since = NAN;
 	hold->good_at = now;
 	hold->ended_by = NULL;
@@ -208,10 +208,10 @@ static void observe(struct hold *hold, double now)
 	decide(hold, now);
 	if (!hold->decision.stop && hold->decision.waiting_for == WAIT_IN_FLIGHT)
 		traffic_dump_soon(traffic);
-	if (hold->settings->trace && now >= hold->next_trace) {
+	if (hold->settings->trace && now >= hold->next_progress) {
 		const struct report report = report_of(hold);
 		report_now(&report, now);
-		hold->next_trace += trace_interval_ms;
+		hold->next_progress += progress_interval_ms;
 	}
 }
 

@@ -30,7 +30,7 @@ struct hold {
 	double began;
 	double next_poll;
 	double events_from; /* not polled for before then: events are read in batches */
-	double next_trace;
+	double next_progress;
 	struct decision decision;
 	uint64_t decided_on;  /* the revision of the drain for which that was decided */
 	double ready_since;   /* when the decision first allowed to stop; NAN before */

@@ -77,7 +77,7 @@ static void classify(struct arrivals *arrivals, const struct sighting *sighting,
 bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, double now)
 {
 	bool prober = probes_know(&arrivals->probes, &sighting->peer);
-	bool may_be_probe = prober ? sighting->bytes < LARGEST_PROBE : sighting->bytes == 0;
+	bool may_be_probe = sighting->size == SIZE_UNKNOWN || sighting->size == 0 || (prober && sighting->size < LARGEST_PROBE);
 	if (may_be_probe && now < sighting->at + longest_probe_ms) {
 		if (!prober)
 			arrivals->undecided_until = fmax(arrivals->undecided_until, sighting->at + moment_ms);

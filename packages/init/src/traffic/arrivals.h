@@ -11,8 +11,7 @@
 /* A connection as it was observed. */
 struct sighting {
 	struct address peer;
-	uint64_t bytes; /* received; 0 where that is unknown */
-	uint64_t size; /* the same, or SIZE_UNKNOWN */
+	uint64_t size; /* bytes received, or SIZE_UNKNOWN */
 	double at, since; /* it came between `since` and `at` */
 };
 

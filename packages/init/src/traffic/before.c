@@ -10,11 +10,11 @@
 
 /* Senders of a new pod come one by one, at irregular intervals. Their usual rates are those of the time after. */
 static const double beginning_ms = 10000;
-/* Connections without a trace may be of other senders: no rate is taken for more than twice that of its trace. */
+/* Connections without a known peer may be of other senders: no sender is taken to have come more than twice as often as was seen. */
 static const double least_coverage = 0.5;
 /* So many arrivals are enough for a rate. */
 static const double most_told = 256;
-/* How often ignored peers come without a trace is known only once their connections are seen to end. */
+/* How often ignored peers come is known only once their connections are seen to end. */
 static const double longest_watch_ms = 1000;
 
 enum { MOST_PAST = 4096 };
@@ -105,7 +105,7 @@ void before_begin(struct before *before, const struct baseline *baseline, const 
 	bool young = history.count > 0 && !arrivals->probes.periods.assumed && namespace_age() * 1000 < TIME_WAIT_MS;
 	arrivals_take_past(arrivals, history.past, history.count, settled_at, young);
 	double from = fmax(history.complete_from, baseline->known ? baseline->at : 0);
-	before->rate = ((double)history.count + history.foreign) / fmax(1, began - from);
+	before->rate_with_peer = ((double)history.count + history.foreign) / fmax(1, began - from);
 }
 
 /* A namespace that has sent no data has answered no request, even if it had connections. */
@@ -120,8 +120,8 @@ void before_count(struct before *before, const struct baseline *baseline, const 
 	if (read_data_sent(&data_sent))
 		rate = fmin(rate, (double)(data_sent - baseline->data_sent) / span);
 	/* The peers of open connections are known, too. */
-	before->with_trace = before->rate * span + (double)sockets->connections.count;
-	before->without_trace = rate * span - before->with_trace;
+	before->with_peer = before->rate_with_peer * span + (double)sockets->connections.count;
+	before->without_peer = rate * span - before->with_peer;
 	before->span = span;
 	before->pending = true;
 	before_tell(before, sockets, before->began);
@@ -136,12 +136,12 @@ void before_tell(struct before *before, const struct sockets *sockets, double no
 		return;
 	before->pending = false;
 	double ignored = watched > 0 ? sockets->ignored / watched * before->span : 0;
-	double rest = before->without_trace - fmin(before->without_trace, ignored);
-	/* Probes that left no trace, and connections just being closed, must not look like a rare sender. */
-	if (rest <= 0.2 * before->with_trace || rest < 3)
+	double rest = before->without_peer - fmin(before->without_peer, ignored);
+	/* Probes of which nothing is left, and connections just being closed, must not look like a rare sender. */
+	if (rest <= 0.2 * before->with_peer || rest < 3)
 		return;
-	/* Connections that the peer closes first leave no trace: the gaps between the others are longer than its usual ones. */
-	double coverage = fmax(least_coverage, before->with_trace / (before->with_trace + rest));
+	/* Of a connection that the peer closed first nothing is left: the gaps between the others are longer than the usual ones. */
+	double coverage = fmax(least_coverage, before->with_peer / (before->with_peer + rest));
 	tell(teller, (struct observation){ .type = SEEN_COVERAGE, .value = coverage });
 	/* As one sender, at even gaps. They say nothing of a release, as nobody knows when each of them came. */
 	double gap = before->span / rest;

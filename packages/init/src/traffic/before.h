@@ -18,11 +18,11 @@ struct baseline baseline_of_namespace(double now);
 
 struct before {
 	double began; /* the hold */
-	double rate; /* connections per ms that left a trace */
+	double rate_with_peer; /* per ms: connections whose peers are known */
 	double counted_rate; /* new connections per second; NAN where unknown */
-	bool pending; /* those without a trace have not been told of */
-	double without_trace; /* connections */
-	double with_trace;
+	bool pending; /* those without a known peer have not been told of */
+	double without_peer; /* connections */
+	double with_peer;
 	double span;
 };
 

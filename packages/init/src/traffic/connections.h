@@ -15,10 +15,10 @@ struct connection {
 	uint32_t segments;
 	uint64_t bytes; /* received */
 	uint64_t sent;
-	double came_after; /* ms: the latest time at which it had not come for sure */
-	double undecided_since; /* ms, when it came, while it may yet turn out to be a probe; NAN once that is known */
-	double accepted_at; /* ms; NAN while it waits in the accept queue */
-	double active_since; /* ms; NAN while silent */
+	double came_after; /* it came later than that for sure */
+	double undecided_since; /* when it came, while it may still turn out to be a probe; NAN once that is known */
+	double accepted_at; /* NAN while it waits in the accept queue */
+	double active_since; /* NAN while silent */
 };
 
 struct connections {

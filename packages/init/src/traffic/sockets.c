@@ -78,7 +78,6 @@ static struct port_use use_of(const struct sockets *sockets, const struct tcp_ro
 static struct sighting sighting_of(const struct tcp_row *row, double at, double since)
 {
 	return (struct sighting){ .peer = row->peer,
-				  .bytes = row->bytes_received,
 				  .size = row->has_info ? row->bytes_received : SIZE_UNKNOWN,
 				  .at = at,
 				  .since = since };
@@ -251,7 +250,7 @@ void sockets_read_events(struct sockets *sockets)
 {
 	sockets->now = clock_now();
 	if (sockets->events >= 0 && !diag_read_ended(sockets->events, take_ended, sockets))
-		sockets->unattributed->missed_events = true;
+		unattributed_miss_events(sockets->unattributed);
 }
 
 /* Without events, the end of a connection that our side closed is still visible for a minute. */

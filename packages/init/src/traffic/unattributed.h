@@ -38,6 +38,9 @@ void unattributed_count(struct unattributed *unattributed, double now);
 /* A connection has been attributed. Returns when it came, at the latest: only the counter knows, else `now`. */
 double unattributed_explain(struct unattributed *unattributed, double now);
 
+/* Connections have ended of which no event came. */
+void unattributed_miss_events(struct unattributed *unattributed);
+
 /* After a dump: tells of those whose address will never be known. `since`: when the dump before was. */
 void unattributed_tell(struct unattributed *unattributed, struct teller *teller, bool with_events, double since, double now);
 
