@@ -85,6 +85,15 @@ test("every field has the bounds, the choices or the form that its check needs",
   }
 });
 
+test("a flag of the init chooses between two, of which the first is the default", () => {
+  const chosen = initFlags
+    .map(({ name }) => rows[name])
+    .filter(({ kind, decides }) => kind === "choice" && !decides);
+  assert.ok(chosen.length > 0);
+  for (const { choices = [], default: value } of chosen)
+    assert.deepEqual([choices.length, choices[0]], [2, value]);
+});
+
 test("each line of the help fits a terminal of 120 columns", () => {
   assert.deepEqual(
     optionHelp()
