@@ -138,7 +138,10 @@ export class Termination {
       await stopListening();
       await closing.untilIdle(isInFlight, by.others);
     }
-    if (areOthers) for (const watch of watches) watch.beforeHandlers();
+    if (areOthers) {
+      await others.areDue(by.others);
+      for (const watch of watches) watch.beforeHandlers();
+    }
     this.#owner.letOthers();
     if (areOthers) {
       endSpan();
