@@ -293,6 +293,24 @@ export function replaceEmit(emit: typeof process.emit): void {
   }
 }
 
+/** The listeners by which Node begins and ends to watch a signal, as this module finds them before the program has run. */
+const watchersOfSignals = (["newListener", "removeListener"] as const).flatMap((event) =>
+  process
+    .rawListeners(event as "newListener")
+    .filter(({ name }) => /^(?:start|stop)ListeningIfSignal$/.test(name))
+    .map((watcher) => ({ event, watcher })),
+);
+
+/**
+ * `process.removeAllListeners()` of a program takes them away, and no signal reaches anybody any more. Without it: such a program dies at once of the
+ * signal, as it does without us.
+ */
+export function restoreSignals(): void {
+  for (const { event, watcher } of watchersOfSignals)
+    if (!process.rawListeners(event).includes(watcher))
+      process.on(event as "newListener", watcher as () => void);
+}
+
 /** What primaries of a cluster and workers that have Lameduck tell each other. */
 export type Word = "who" | "here" | "left" | "hold" | "over" | "end";
 

@@ -47,6 +47,7 @@ const endings: Record<string, readonly [end: End, printed: RegExp, env?: Record<
   "close at once": [0, /closed undefined/],
   "all listeners removed before": [0, /^(?!.*own handler)/s],
   "all listeners of everything removed before": [0, /^(?!.*own handler)/s],
+  "all listeners of everything removed before the call": [0, /^(?!.*own handler)/s],
   "ten handlers": [0, /own handler/],
 };
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { constants } from "node:os";
-import { replaceEmit } from "../internals.ts";
+import { replaceEmit, restoreSignals } from "../internals.ts";
 import { LateExit, watchKill } from "./late-exit.ts";
 import { followPrimary } from "./worker.ts";
 
@@ -38,8 +38,6 @@ export class SignalGate {
   #emit: typeof process.emit | undefined;
   #isListening = false;
   #room: number | undefined;
-  /** By which Node listens to signals that somebody listens to. */
-  #ofNode: readonly (readonly [string, unknown])[] = [];
   #passed: NodeJS.Signals | undefined;
   /** Those that members have acted on. */
   readonly #acted = new Set<NodeJS.Signals>();
@@ -221,9 +219,7 @@ export class SignalGate {
         hold: (over) => this.#follow(over),
         letGo: () => (this.#isLetGo = true),
       });
-      this.#ofNode = ["newListener", "removeListener"].flatMap((event) =>
-        process.rawListeners(event as "newListener").map((own) => [event, own] as const),
-      );
+      restoreSignals();
       process.on("newListener", this.#makeRoom);
       process.on("removeListener", this.#stay);
     }
@@ -277,7 +273,7 @@ export class SignalGate {
     // All listeners of all events may go, those by which Node starts to listen to signals among them.
     queueMicrotask(() => {
       if (!this.#isListening || process.rawListeners("removeListener").includes(this.#stay)) return;
-      for (const [event, own] of this.#ofNode) process.on(event as "newListener", own as () => void);
+      restoreSignals();
       process.on("newListener", this.#makeRoom);
       process.on("removeListener", this.#stay);
       for (const each of this.#handlers.keys()) this.#again(each);
