@@ -136,7 +136,7 @@ double drain_expected_loss(const struct drain *drain, double now)
 	return senders_expected_loss(&drain->senders, now, convergence);
 }
 
-bool drain_is_enough(const struct drain *drain, double now)
+static bool is_enough(const struct drain *drain, double now)
 {
 	return drain_expected_loss(drain, now) < drain->config.loss_budget;
 }
@@ -171,7 +171,7 @@ static double evaluate(struct drain *drain, double now)
 /* The same, without an effect on when the evidence is weighed next. */
 static double evaluate_once(const struct drain *drain, double now)
 {
-	return uses_evidence(drain) && !drain_is_enough(drain, now) ? INFINITY : -INFINITY;
+	return uses_evidence(drain) && !is_enough(drain, now) ? INFINITY : -INFINITY;
 }
 
 static void add_in_flight(struct waits *waits, const struct drain *drain, double now)
@@ -251,7 +251,7 @@ static enum stop_reason reason_of(const struct drain *drain, double now, double 
 		return STOP_IDLE;
 	if (drain->config.floor > 0 && was_met_by(drain, floor_at))
 		return STOP_FLOOR;
-	if (now >= release_settled_at(&drain->release) && drain_weighs(&drain->config) && !drain_is_enough(drain, now))
+	if (now >= release_settled_at(&drain->release) && drain_weighs(&drain->config) && !is_enough(drain, now))
 		return STOP_ACKNOWLEDGED;
 	return kind == POLICY_FIXED ? STOP_DELAY : STOP_QUIET;
 }

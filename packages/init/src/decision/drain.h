@@ -100,7 +100,6 @@ double drain_coverage(const struct drain *drain);
 struct decision drain_decide(struct drain *drain, double now);
 struct explanation drain_explain(const struct drain *drain, double now);
 double drain_expected_loss(const struct drain *drain, double now);
-bool drain_is_enough(const struct drain *drain, double now);
 /* Whether the policy weighs evidence, always or where it must. */
 bool drain_weighs(const struct drain_config *config);
 
