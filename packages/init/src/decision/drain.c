@@ -38,14 +38,14 @@ void drain_free(struct drain *drain)
 	senders_free(&drain->senders);
 }
 
-static void arrival(struct drain *drain, struct observation seen)
+static void arrival(struct drain *drain, const struct observation *seen)
 {
-	double at = seen.at;
+	double at = seen->at;
 	drain->traffic_known = true;
-	if (seen.type == SEEN_CONNECTION) {
-		senders_arrival(&drain->senders, seen.name, at);
-		if (!seen.old)
-			release_connection(&drain->release, seen.name, at, seen.earlier);
+	if (seen->type == SEEN_CONNECTION) {
+		senders_arrival(&drain->senders, seen->name, at);
+		if (!seen->old)
+			release_connection(&drain->release, seen->name, at, seen->earlier);
 		drain->last_connection = fmax(drain->last_connection, at);
 	} else {
 		drain->last_request = fmax(drain->last_request, at);
@@ -64,23 +64,23 @@ static bool begins_watch(enum observation_type type)
 	return type != SEEN_RELEASED && type != SEEN_UNRELEASED && type < SEEN_SETTLED;
 }
 
-void drain_observe(struct drain *drain, struct observation seen)
+void drain_observe(struct drain *drain, const struct observation *seen)
 {
-	double at = seen.at;
+	double at = seen->at;
 	drain->revision++;
 	/* The watch begins with the first observation of the pod itself. */
-	if (!drain->watching && begins_watch(seen.type)) {
+	if (!drain->watching && begins_watch(seen->type)) {
 		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at,
 			     &drain->config.prior);
 		drain->watching = true;
 	}
-	switch (seen.type) {
+	switch (seen->type) {
 	case SEEN_WATCHING:
 		senders_watching_from(&drain->senders, at);
 		return;
 	case SEEN_TERMINATION:
 		if (!drain->terminated) {
-			drain->terminated_at = seen.at;
+			drain->terminated_at = seen->at;
 			senders_held_from(&drain->senders, at);
 		}
 		drain->terminated = true;
@@ -91,7 +91,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 		arrival(drain, seen);
 		return;
 	case SEEN_IN_FLIGHT:
-		drain->in_flight = fmax(0, drain->in_flight + seen.value);
+		drain->in_flight = fmax(0, drain->in_flight + seen->value);
 		if (drain->in_flight == 0)
 			drain->last_request = fmax(drain->last_request, at);
 		return;
@@ -99,7 +99,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 		release_give(&drain->release, at);
 		return;
 	case SEEN_UNRELEASED:
-		release_withdraw(&drain->release, seen.value > 0);
+		release_withdraw(&drain->release, seen->value > 0);
 		return;
 	case SEEN_FORCE:
 		drain->forced = true;
@@ -108,15 +108,15 @@ void drain_observe(struct drain *drain, struct observation seen)
 		senders_settle(&drain->senders);
 		break;
 	case SEEN_COVERAGE:
-		senders_set_coverage(&drain->senders, seen.value);
+		senders_set_coverage(&drain->senders, seen->value);
 		break;
 	case SEEN_FORGOTTEN:
-		senders_forget(&drain->senders, seen.name);
-		release_forget(&drain->release, seen.name);
+		senders_forget(&drain->senders, seen->name);
+		release_forget(&drain->release, seen->name);
 		break;
 	case SEEN_AGAIN:
-		senders_arrival(&drain->senders, seen.name, at);
-		release_connection(&drain->release, seen.name, at, seen.earlier);
+		senders_arrival(&drain->senders, seen->name, at);
+		release_connection(&drain->release, seen->name, at, seen->earlier);
 		break;
 	}
 	/* A correction: the evidence is weighed anew. */
