@@ -121,8 +121,8 @@ const whenToStop = {
   },
   learnt: {
     kind: "own",
-    text: "what earlier terminations have taught, as the injection sets it",
-    more: "In code: what `learn` gives.",
+    text: "what earlier terminations have taught, as one line of text",
+    more: "In code it is what `learn` gives.",
     byDefault: "",
     decides: true,
     policies: ["adaptive", "acknowledged"],
