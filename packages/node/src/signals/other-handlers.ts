@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import type { Server as NetServer } from "node:net";
-import { sleep, type Clock } from "../clock.ts";
+import { sleep, untilSettled, type Clock } from "../clock.ts";
 import { unrefConnections } from "../internals.ts";
 import { signalGate } from "./signals.ts";
 import { isTestRun } from "./test-run.ts";
@@ -36,8 +36,10 @@ export class OtherHandlers {
 
   /** The exit code, where they have asked for the end of the process. */
   get exitCode(): number | undefined {
-    const { exit, fatal } = signalGate();
-    return exit.code ?? (fatal && 128 + constants.signals[fatal]);
+    const { exit, fatal, isLetGo } = signalGate();
+    if (exit.code !== undefined) return exit.code;
+    if (fatal) return 128 + constants.signals[fatal];
+    return isLetGo ? Number(process.exitCode ?? 0) : undefined;
   }
 
   /** An error that nobody catches ends a program. Without its end an interval or a pool would keep the process for ever. */
@@ -55,6 +57,13 @@ export class OtherHandlers {
       asked ??= this.#clock.now() + (exit.code !== undefined || isRaised ? theirTurn : patience);
       return Math.min(latest, asked);
     };
+  }
+
+  /** Holds of workers end a moment after that of their primary. @param latest when they get the signal all the same. */
+  async areDue(latest: number): Promise<void> {
+    const { ahead } = signalGate();
+    const wait = Math.min(theirTurn, latest - this.#clock.now());
+    if (ahead.size > 0) await untilSettled(Promise.all(ahead), Math.max(0, wait));
   }
 
   /** Gives them the signal. @param hooksFollow they cannot end the process before end(). */
