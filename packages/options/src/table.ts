@@ -241,6 +241,8 @@ const traffic = {
   probePeriod: {
     kind: "duration",
     text: "periodSeconds of the kubelet's httpGet or grpc probe, once for each",
+    // Kubernetes' own.
+    default: 10_000,
     byDefault: "assumed: 10s",
     init: { flag: "probe-period", reads: "read_probe_period", holds: true },
   },
