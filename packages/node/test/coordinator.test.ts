@@ -23,7 +23,8 @@ const volume = mkdtempSync(join(tmpdir(), "lameduck-coordinator-"));
 after(() => rmSync(volume, { recursive: true }));
 let files = 0;
 
-describe("what the coordinator answers", { concurrency: 3 }, () => {
+// Most of them wait for the end of a hold.
+describe("what the coordinator answers", { concurrency: 6 }, () => {
   test("a pod that all consumers have let go of stops, and says who let go last", async () => {
     await using coordination = await Coordination.start(waiting);
     const child = await asked({ ...coordination.environment, LAMEDUCK_FLOOR: "50ms" });
