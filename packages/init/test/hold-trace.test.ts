@@ -35,7 +35,7 @@ async function held(network: Network, server: Running): Promise<void> {
 describe("a recording", { skip, concurrency: 3 }, () => {
   before(() => void initProgram());
 
-  test("fed to the decision in TypeScript it stops at the same moment, and names the same sender", async () => {
+  test("a recording fed to the decision in TypeScript stops at the same moment, and names the same sender", async () => {
     await using network = await Network.create();
     const path = join(volume, "hold.jsonl");
     const server = await pod(network, ["--trace", path, "--loss-budget", "0.01"]);
@@ -98,7 +98,7 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     assert.match(explanation, /^floor 1\.0(?:,|$)/, server.stderr);
   });
 
-  test("what cannot be written is one line, and the hold is as without it", async () => {
+  test("a recording that cannot be written costs one line, and the hold is as without it", async () => {
     await using network = await Network.create();
     const strange = join(volume, "strange");
     writeFileSync(strange, "precious\n");
@@ -120,7 +120,7 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     assert.equal(readFileSync(strange, "utf8"), "precious\n");
   });
 
-  test("a full disk, and a root that is read-only, cost the recording and nothing else", async () => {
+  test("a full disk and a read-only root cost the recording and nothing else", async () => {
     await using network = await Network.create();
     for (const [options, problem] of [
       ["size=4k,mode=777", /no recording: No space left on device/],

@@ -1,3 +1,4 @@
+import { options } from "@lameduck/options";
 import { isMap } from "@lameduck/protocol";
 import type { Reason } from "./injection.ts";
 import { mayBeRepeated } from "./node-options.ts";
@@ -41,7 +42,7 @@ export function actionsOf(
       return act(does, text);
     };
     // Only what another webhook has added since.
-    if (isInjected && mapsIn(container["env"]).some(({ name: one }) => one === "LAMEDUCK_GRACE_PERIOD"))
+    if (isInjected && mapsIn(container["env"]).some(({ name: one }) => one === options.grace.variable))
       return leave("already-injected", "it was told the grace period before");
     const preStop = preStopOf(container);
     const own = ownLameduck(container);

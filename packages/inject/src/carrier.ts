@@ -1,5 +1,6 @@
 import { carrierPath, initFile, oldestKubernetes, registerFile, isMap } from "@lameduck/protocol";
-import { architectures, type Architecture, type InjectionSettings } from "./policy/settings.ts";
+import { architectures, options } from "@lameduck/options";
+import type { Architecture, InjectionSettings } from "./policy/settings.ts";
 import type { ClusterFacts } from "./injection.ts";
 import { mapsIn, textOf, type PodView } from "./pod.ts";
 
@@ -72,7 +73,7 @@ function reasonAgainstInit(
     return "hostNetwork: the kernel counts the connections of the whole node";
   // A container of an earlier pass already has our mounts.
   const hasGracePeriod = (one: Raw): boolean =>
-    pod.isInjected && mapsIn(one["env"]).some(({ name }) => name === "LAMEDUCK_GRACE_PERIOD");
+    pod.isInjected && mapsIn(one["env"]).some(({ name }) => name === options.grace.variable);
   const isTaken =
     (!pod.isInjected && pod.volumes.some(({ name }) => reservedNames.includes(textOf(name)))) ||
     pod.containers.some((one) => !hasGracePeriod(one) && pathsOf(one).some(isWithin));

@@ -1,3 +1,4 @@
+import { options } from "@lameduck/options";
 import { coordinatorVariable } from "@lameduck/protocol";
 
 /** The coordinator that pods ask whether all senders have let go of them (docs/acknowledgements-protocol.md). */
@@ -15,17 +16,17 @@ export type EnvVariable =
 export function coordinatorVariables({ address, mode }: PodsCoordinator): EnvVariable[] {
   return [
     { name: coordinatorVariable, value: address },
-    ofPod("LAMEDUCK_POD_NAME", "metadata.name"),
-    ofPod("LAMEDUCK_POD_NAMESPACE", "metadata.namespace"),
-    ofPod("LAMEDUCK_POD_UID", "metadata.uid"),
+    ofPod(options.podName.variable, "metadata.name"),
+    ofPod(options.podNamespace.variable, "metadata.namespace"),
+    ofPod(options.podUid.variable, "metadata.uid"),
     ...(mode === "consistency" ? consistent : []),
   ];
 }
 
 /** Stops on the cluster's word alone, however little traffic there was to learn from. */
 const consistent: readonly EnvVariable[] = [
-  { name: "LAMEDUCK_MODE", value: "consistency" },
-  { name: "LAMEDUCK_POLICY", value: "acknowledged" },
+  { name: options.mode.variable, value: "consistency" },
+  { name: options.policy.variable, value: "acknowledged" },
 ];
 
 function ofPod(name: string, fieldPath: string): EnvVariable {

@@ -1,9 +1,10 @@
 import type { InjectionSettings } from "./policy/settings.ts";
+import { options } from "@lameduck/options";
 import type { Action } from "./action.ts";
 import { carrierPath, initFile } from "@lameduck/protocol";
 import { orderPath, orderVolume } from "./carrier.ts";
 import { gracefulSignalOf } from "./software.ts";
-import { longestSeconds, type Times } from "./times.ts";
+import { handedOnBy, longestSeconds, type Times } from "./times.ts";
 
 export const orderMount = { name: orderVolume, mountPath: orderPath } as const;
 /** In memory: the cluster autoscaler takes any other emptyDir for data that must not be lost. */
@@ -41,19 +42,18 @@ function waitCommand(
   { holds, isOrdered, times, settings }: HookOptions,
 ): string[] {
   const { grace, hold } = times;
-  const { floorSeconds } = settings;
   // Flags win over variables, and LAMEDUCK_PRESTOP means what comes after this hook.
   const command = [
     `${carrierPath}/${initFile}`,
     "wait",
-    "--grace",
+    `--${options.grace.init.flag}`,
     `${Math.min(grace, longestSeconds)}s`,
-    "--prestop",
+    `--${options.prestop.init.flag}`,
     "0s",
-    "--cap",
+    `--${options.cap.init.flag}`,
     `${hold}s`,
   ];
-  if (floorSeconds !== undefined) command.push("--floor", `${Math.min(floorSeconds, hold)}s`);
+  for (const { flag, value } of handedOnBy(settings, hold)) command.push(flag, value);
   if (does === "follow")
     return [
       ...command,

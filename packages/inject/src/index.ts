@@ -21,7 +21,8 @@ export {
 export { apiGroup, apiVersion, column, drainPolicyCrd } from "./policy/crd.ts";
 export { settingsFor, type SettingSources } from "./policy/merge.ts";
 export { cut, formatProblem, type Problem } from "./policy/read.ts";
-export { type Architecture, architectures, defaultSettings } from "./policy/settings.ts";
+export { architectures } from "@lameduck/options";
+export { type Architecture, defaultSettings } from "./policy/settings.ts";
 export {
   misplacedSettings,
   policyName,

@@ -1,3 +1,4 @@
+import { decisionVariables } from "@lameduck/options";
 import { dockerHubs, programOf, repositoryOf, softwares, type Software } from "@lameduck/audit";
 import { isMap } from "@lameduck/protocol";
 import { listIn, mapsIn, pathIn, textOf } from "./pod.ts";
@@ -94,8 +95,7 @@ export function isSidecar(container: Raw): boolean {
 }
 
 /** Variables by which an app with a Lameduck of its own is told. */
-export const ownVariables =
-  /^LAMEDUCK_(?:POLICY|GRACE_PERIOD|CAP|FLOOR|PRESTOP|RESERVE|LOSS_BUDGET|CONVERGENCE|DELAY|WINDOW)$/;
+export const ownVariables = new RegExp(`^(?:${decisionVariables.join("|")})$`);
 export const ownLoaders: readonly string[] = ["@lameduck/node/register", "lameduck-register.cjs"];
 
 /** In which way the container brings Lameduck itself. */

@@ -1,4 +1,5 @@
 import { longestDuration } from "@lameduck/drain";
+import { handedOn, options, type HandedOn } from "@lameduck/options";
 import type { InjectionSettings } from "./policy/settings.ts";
 import type { ClusterFacts } from "./injection.ts";
 
@@ -6,11 +7,11 @@ import type { ClusterFacts } from "./injection.ts";
 export const unknownConvergence = 15;
 /** The least that a hold may take where it ends by evidence: it costs only where traffic goes on. */
 export const leastCap = 25;
-export const usualGrace = 30;
+export const usualGrace = options.grace.default / 1_000;
 /** Neither lameduck-init nor @lameduck/node reads a longer time, and both end at once where they are told one. */
 export const longestSeconds = longestDuration / 1_000;
-/** As lameduck-init and @lameduck/node keep it where nobody asks for a reserve: 5 s, or a third. */
-export const usualReserve = 5;
+/** As lameduck-init and @lameduck/node keep it where nobody asks for a reserve, or a third. */
+export const usualReserve = options.reserve.default / 1_000;
 
 export interface Times {
   readonly convergence: { readonly value: number; readonly origin: string };
@@ -61,4 +62,15 @@ export function timesOf(
   // They refuse a cap that leaves less than they keep by themselves: a hook would fail, and a Node app not start.
   const reserve = Math.max(reserveSeconds ?? 0, Math.min(usualReserve, Math.ceil(grace / 3)));
   return { convergence, graceBefore, grace, hold: Math.min(wanted, grace - reserve) };
+}
+
+/** The settings that a pod gets as they are, as far as its longest hold allows: with the flag and the variable that say them. */
+export function handedOnBy(
+  settings: InjectionSettings,
+  hold: number,
+): (Pick<HandedOn, "flag" | "variable"> & { readonly value: string })[] {
+  return handedOn.flatMap(({ field, flag, variable }) => {
+    const seconds = settings[field];
+    return typeof seconds === "number" ? [{ flag, variable, value: `${Math.min(seconds, hold)}s` }] : [];
+  });
 }

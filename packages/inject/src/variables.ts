@@ -1,12 +1,14 @@
 import type { InjectionSettings } from "./policy/settings.ts";
 import { isMap, coordinatorVariable } from "@lameduck/protocol";
+import { initVariableOf, options } from "@lameduck/options";
 import { preStopOf, type Action } from "./action.ts";
 import { coordinatorVariables, type EnvVariable } from "./coordinator.ts";
 import type { ClusterFacts } from "./injection.ts";
 import { mapIn, mapsIn } from "./pod.ts";
-import { longestSeconds, type Times } from "./times.ts";
+import { handedOnBy, longestSeconds, type Times } from "./times.ts";
 
-export const probePeriodVariable = "LAMEDUCK_PROBE_PERIOD";
+/** Of the init alone. */
+export const probePeriodVariable = initVariableOf("probePeriod");
 /** In the order in which their periods are told. */
 export const probeFields = ["readinessProbe", "livenessProbe", "startupProbe"] as const;
 /** Those with which the kubelet sends data on a connection of its own. */
@@ -20,7 +22,7 @@ export function variablesFor(
   { does, container }: Action,
   hookSeconds: number | undefined,
   { grace, hold }: Times,
-  { floorSeconds }: InjectionSettings,
+  settings: InjectionSettings,
   { coordinator }: Pick<ClusterFacts, "coordinator">,
 ): EnvVariable[] {
   const known = mapsIn(container["env"]).map(({ name }) => name);
@@ -30,12 +32,14 @@ export function variablesFor(
   const preStop =
     hookSeconds ?? (own !== undefined && own >= Math.min(grace, longestSeconds) ? undefined : own);
   const wanted = [
-    { name: "LAMEDUCK_GRACE_PERIOD", value: `${Math.min(grace, longestSeconds)}s` },
-    ...(preStop === undefined ? [] : [{ name: "LAMEDUCK_PRESTOP", value: `${preStop}s` }]),
+    { name: options.grace.variable, value: `${Math.min(grace, longestSeconds)}s` },
+    ...(preStop === undefined ? [] : [{ name: options.prestop.variable, value: `${preStop}s` }]),
     ...(periods === "" ? [] : [{ name: probePeriodVariable, value: periods }]),
-    ...(does === "instrument" ? [{ name: "LAMEDUCK_CAP", value: `${hold}s` }] : []),
-    ...(does === "instrument" && floorSeconds !== undefined
-      ? [{ name: "LAMEDUCK_FLOOR", value: `${Math.min(floorSeconds, hold)}s` }]
+    ...(does === "instrument"
+      ? [
+          { name: options.cap.variable, value: `${hold}s` },
+          ...handedOnBy(settings, hold).map(({ variable, value }) => ({ name: variable, value })),
+        ]
       : []),
     // Whoever only follows others has nothing to ask.
     ...(coordinator === undefined || does === "follow" || known.includes(coordinatorVariable)

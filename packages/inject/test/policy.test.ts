@@ -10,7 +10,7 @@ import {
   validateAnnotations,
   validatePolicy,
 } from "../src/index.ts";
-import { settingFields, settingNames, type SettingName } from "../src/policy/fields.ts";
+import { settingFields, settingNames, type SettingField, type SettingName } from "../src/policy/fields.ts";
 import { injected, web } from "./injected.ts";
 import { wrongSpecs } from "../../../e2e/inject/wrong-policies.ts";
 
@@ -36,7 +36,12 @@ const pod = (annotations: unknown): unknown => ({
 
 describe("a DrainPolicy", () => {
   it("may say nothing, or all there is", () => {
+    const least = settingNames.flatMap((name) => {
+      const field = settingFields[name];
+      return field.kind === "seconds" ? [[name, field.least]] : [];
+    });
     const all = {
+      ...Object.fromEntries(least),
       inject: true,
       floorSeconds: 2,
       capSeconds: 40,
@@ -53,8 +58,8 @@ describe("a DrainPolicy", () => {
     };
     assert.deepEqual(validatePolicy(policy(all)), []);
     assert.deepEqual(
-      Object.keys(all),
-      settingNames.filter((name) => settingFields[name].inPolicy),
+      Object.keys(all).toSorted(),
+      settingNames.filter((name) => settingFields[name].inPolicy).toSorted(),
     );
     assert.deepEqual(validatePolicy(policy(undefined)), []);
     const { settings, origins, warnings } = settingsFor({ clusterPolicy: policy(all) });
@@ -118,26 +123,20 @@ describe("annotations", () => {
     "0x10s",
     "20S",
   ];
-  const switches = ["yes", "True", "1", "", "enabled", " true"];
-  const wrong: Readonly<Record<string, readonly unknown[]>> = {
-    inject: switches,
-    serves: switches,
-    "instrument-node": switches,
-    carrier: ["floppy", "", "ConfigMap", "none;"],
-    floor: [...seconds, "61m"],
-    cap: [...seconds, "0s", "61m"],
-    reserve: [...seconds, "0s"],
-    "grace-period": [...seconds, "0s"],
-    convergence: [...seconds, "0s"],
+  const wrong: Readonly<Record<SettingField["kind"], (field: SettingField) => readonly string[]>> = {
+    switch: () => ["yes", "True", "1", "", "enabled", " true"],
+    choice: () => ["floppy", "", "ConfigMap", "none;"],
+    seconds: (field) => {
+      const { least, most } = field as Extract<SettingField, { kind: "seconds" }>;
+      return [...seconds, `${most + 60}s`, `${Math.floor(most / 60) + 1}m`, ...(least > 0 ? ["0s"] : [])];
+    },
+    text: () => [],
   };
 
-  it("are all in this table", () => {
-    const known = settingNames.flatMap((name) => settingFields[name].annotation ?? []);
-    assert.deepEqual(Object.keys(wrong).sort(), known.sort());
-  });
-
-  for (const [name, values] of Object.entries(wrong))
-    for (const value of [...values, 20, true, null, {}, []])
+  for (const field of settingNames.map((each) => settingFields[each]))
+    for (const value of [...wrong[field.kind](field), 20, true, null, {}, []]) {
+      const name = field.annotation;
+      if (name === undefined) break;
       it(`lameduck.dev/${name}: ${JSON.stringify(value)} is rejected, and the pod admitted with defaults`, () => {
         const key = `lameduck.dev/${name}`;
         const [problem] = validateAnnotations({ [key]: value });
@@ -148,6 +147,7 @@ describe("annotations", () => {
         assert.match(warnings.join(), new RegExp(key));
         assert.notDeepEqual(inject(pod({ [key]: value }), settings, facts).patch, []);
       });
+    }
 
   it("of a namespace's policy stay below the cluster's greatest grace period", () => {
     const namespacePolicy = policy({ maxGracePeriodSeconds: 86_400, gracePeriodSeconds: 4_000 });

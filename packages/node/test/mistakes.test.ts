@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { inspect } from "node:util";
+import { libraryNames, rows, type LibraryName } from "@lameduck/options";
 import { environmentVariables, lameduck, LameduckError, type LameduckOptions } from "../src/index.ts";
 import { documentedOptions } from "../src/options/option-names.ts";
 import { ask } from "./ask.ts";
@@ -27,24 +28,12 @@ const durations = [
   Object.create(null),
 ];
 const numbers = ["", "5", "many", -1, NaN, 0, {}, null, 1n];
-const flags = ["", "true", 0, 1, null, 1n];
+const switches = ["", "true", 0, 1, null, 1n];
 
-const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
-  policy: ["", "hope", "Quiet", 5, null, 1n],
-  floor: durations,
-  cap: durations,
-  grace: durations,
-  prestop: durations,
-  reserve: durations,
-  delay: durations,
-  window: durations,
-  lossBudget: numbers,
-  convergence: [...durations, 0],
+/** Those of a form of their own. */
+const own: Partial<Record<LibraryName, readonly unknown[]>> = {
   // What has been stored, whatever it is, is no mistake of whoever reads it.
   learnt: ["", 5, true],
-  requestQuiet: durations,
-  settle: durations,
-  maxSenders: [...numbers, 1.5],
   probes: [
     "",
     "/healthz",
@@ -81,24 +70,33 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
     { path: "/h", wait: "5" },
     { path: "/h" },
   ],
-  timeout: [...durations, 0, "31s"],
-  ramp: durations,
   log: ["", "json", true, 5, {}, null, { info: () => {}, warn: true }],
-  exit: flags,
-  signals: [...flags, [], ["SIGKILL"], ["SIGTREM"], [15], "SIGTERM"],
-  crashes: ["", "exit", true, 1, null],
-  otherHandlers: ["", "kill", true, null],
-  trace: ["", "hold.jsonl", 5, null, {}, true],
+  signals: [...switches, [], ["SIGKILL"], ["SIGTREM"], [15], "SIGTERM"],
   coordinator: ["here", "https://example", "http://a/b", true, 5, null, {}],
-  mode: ["", "safe", 5, null, {}],
   environment: ["", 5, [], null],
 };
 
-test("every option stands in the table", () => {
-  const all = new Set<string>([...Object.values(environmentVariables), ...documentedOptions]);
-  for (const option of Object.keys(wrong)) all.delete(option);
-  assert.deepEqual([...all], []);
-});
+function wrongFor(name: LibraryName): readonly unknown[] {
+  const { kind, aboveZero } = rows[name];
+  switch (kind) {
+    case "duration":
+      return name === "timeout" ? [...durations, 0, "31s"] : aboveZero ? [...durations, 0] : durations;
+    case "number":
+      return numbers;
+    case "whole number":
+      return [...numbers, 1.5];
+    case "choice":
+      return ["", "hope", "Quiet", true, 5, null, 1n];
+    case "switch":
+      return switches;
+    case "path":
+      return ["", "hold.jsonl", 5, null, {}, true];
+    default:
+      return own[name] ?? assert.fail(`no wrong values for ${name}`);
+  }
+}
+
+const wrong = Object.fromEntries(libraryNames.map((name) => [name, wrongFor(name)]));
 
 for (const [option, values] of Object.entries(wrong))
   for (const value of values)

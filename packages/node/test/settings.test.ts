@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DrainError } from "@lameduck/drain";
 import { libraryVariables, rows } from "@lameduck/options";
-import { environmentVariables } from "../src/options/environment.ts";
 import { LameduckError } from "../src/errors.ts";
 import type { LameduckOptions } from "../src/index.ts";
 import { parseSettings } from "../src/options/settings.ts";
@@ -47,34 +46,26 @@ test("a variable of a pod's time means that somebody runs this as a pod, and no 
     const { drain } = settings({ prestop: 0 }, { [name]: "10s" });
     assert.deepEqual([drain.policy.kind, drain.floor, drain.requestQuiet], ["adaptive", 1_000, 1_000]);
   }
-  const others: Record<string, string> = {
-    LAMEDUCK_CAP: "10s",
-    LAMEDUCK_RESERVE: "3s",
-    LAMEDUCK_WINDOW: "3s",
-    LAMEDUCK_LOSS_BUDGET: "0.1",
-    LAMEDUCK_CONVERGENCE: "2s",
-    LAMEDUCK_REQUEST_QUIET: "2s",
-    LAMEDUCK_SETTLE: "2s",
-    LAMEDUCK_MAX_SENDERS: "64",
+  const own: Record<string, string> = {
     LAMEDUCK_SIGNALS: "SIGTERM",
-    LAMEDUCK_CRASHES: "close",
-    LAMEDUCK_TRACE: "/tmp/hold.jsonl",
-    LAMEDUCK_MODE: "consistency",
     LAMEDUCK_PROBES: "/healthz",
     LAMEDUCK_STREAM_PATHS: "/poll",
   };
-  const asked: Record<string, string> = {
-    LAMEDUCK_POLICY: "quiet",
-    LAMEDUCK_DELAY: "3s",
-    LAMEDUCK_FLOOR: "3s",
-  };
-  for (const name of Object.keys(environmentVariables))
-    if (!name.includes("PERIOD") && !name.includes("PRESTOP")) {
-      const value = others[name] ?? asked[name]!;
-      const { policy, floor } = settings({}, { [name]: value }).drain;
-      const isNothing = policy.kind === "fixed" && policy.delay === 0 && floor === 0;
-      assert.equal(isNothing, name in others, name);
-    }
+  const asking = ["LAMEDUCK_POLICY", "LAMEDUCK_DELAY", "LAMEDUCK_FLOOR"];
+  for (const { variable, name, injected } of libraryVariables) {
+    const { kind, choices = [], decides } = rows[name];
+    if (injected || name === "grace" || name === "prestop") continue;
+    const values: Record<string, string> = {
+      duration: "3s",
+      number: "0.1",
+      "whole number": "64",
+      choice: decides ? "quiet" : (choices.at(-1) ?? ""),
+      path: "/tmp/hold.jsonl",
+    };
+    const { policy, floor } = settings({}, { [variable]: values[kind] ?? own[variable] ?? "" }).drain;
+    const isNothing = policy.kind === "fixed" && policy.delay === 0 && floor === 0;
+    assert.equal(isNothing, !asking.includes(variable), variable);
+  }
 });
 
 test("outside Kubernetes a variable switches the hold on, and then options in code count", () => {

@@ -103,7 +103,7 @@ function flagRow({
   holds,
   form,
 }: InitFlag): string[] {
-  const { decides, variable: shared, library } = rows[name];
+  const { decides, variable: shared, library, choices } = rows[name];
   const programs = ["own", ...letterOf].map((one) => one.toUpperCase().replaceAll("-", "_"));
   const place = decides ? `decision.${snake(name)}` : keeps;
   const members: readonly (readonly [string, string | undefined])[] = [
@@ -114,6 +114,7 @@ function flagRow({
     ["kind", form.toUpperCase()],
     ["of_hold", (decides ?? holds) && "true"],
     ["told", decides && library && shared === variable ? "true" : undefined],
+    ["choices", choices && !decides ? `{ ${choices.map(text).join(", ")} }` : undefined],
     ["offset", place && `AT(${place})`],
     ["read", reads],
   ];

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { drainOptions, lameduckOptions } from "./declarations.ts";
-import { fieldTable, libraryTable, pageWith } from "./pages.ts";
+import { fieldTable, libraryTable, pageWith, releaseTable } from "./pages.ts";
 import { decisionHeader, flagTable } from "./c.ts";
 
 /** Of the repository, with a slash at its end. */
@@ -14,6 +14,7 @@ export async function generated(): Promise<readonly (readonly [path: string, tex
     ["packages/drain/src/options.ts", drainOptions()],
     ["packages/node/src/options/lameduck-options.ts", lameduckOptions()],
     ["docs/node.md", await pageWith(`${root}docs/node.md`, "option", libraryTable())],
+    ["docs/acknowledgements.md", await pageWith(`${root}docs/acknowledgements.md`, "field", releaseTable())],
     ["docs/inject.md", await pageWith(`${root}docs/inject.md`, "field of a DrainPolicy", fieldTable())],
   ];
 }

@@ -38,5 +38,5 @@ function lineOf(flag: InitFlag): string {
 }
 
 function defaultIn(row: Option): string {
-  return row.kind === "switch" ? "" : defaultOf(row);
+  return row.kind === "switch" || row.init?.text !== undefined ? "" : defaultOf(row);
 }

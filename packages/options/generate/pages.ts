@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { formatPage } from "../../../scripts/format-page.ts";
-import { fields, libraryNames, rows, type FieldRow, type LibraryName } from "../src/index.ts";
+import { fields, libraryNames, releaseFields, rows, type FieldRow, type LibraryName } from "../src/index.ts";
 import { defaultOf, textOf } from "./words.ts";
 
 /** Characters in a cell: what is longer belongs below the table. */
@@ -29,18 +29,24 @@ export function fieldTable(): string {
   return table(["field of a DrainPolicy", "annotation", "default", "what it is"], fields.map(fieldRow));
 }
 
-function fieldRow({ name, annotation, onlyAnnotation, text, row, hasDefault }: FieldRow): string[] {
-  const value = hasDefault
-    ? row.kind === "duration"
-      ? Number(row.default) / 1_000
-      : row.default
-    : undefined;
+function fieldRow({ name, annotation, onlyAnnotation, text, default: value }: FieldRow): string[] {
   return [
     onlyAnnotation ? "" : code(name),
     code(annotation && `lameduck.dev/${annotation}`),
     code(value === undefined ? undefined : String(value)),
     text,
   ];
+}
+
+/** Fields of `spec.acknowledgements`, for docs/acknowledgements.md. */
+export function releaseTable(): string {
+  const lines = releaseFields.map(({ name, default: value, text, example, least, most, row }) => [
+    code(name),
+    code(value === undefined ? undefined : String(value)),
+    row.choices?.map(code).join(", ") ?? (most === undefined ? (example ?? "") : `${least} to ${most}`),
+    text,
+  ]);
+  return table(["field", "default", "values", "what it is"], lines);
 }
 
 const code = (text: string | undefined): string => (text === undefined || text === "" ? "" : `\`${text}\``);

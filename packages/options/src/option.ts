@@ -82,7 +82,7 @@ export interface Flag {
   readonly onlyFlag?: true;
   /** Where its line in the help begins otherwise; empty: another line names it. */
   readonly shownAs?: string;
-  /** Replaces the text in the help. */
+  /** Replaces the text in the help, with its default. */
   readonly text?: string;
 }
 

@@ -99,6 +99,11 @@ function formOf({ kind, init }: Option): InitFlag["form"] {
   return init.value === undefined && kind !== "duration" ? "act" : "list";
 }
 
+/** The variable of an option that lameduck-init alone reads. */
+export function initVariableOf(name: NamesWith<{ readonly init: object }>): string {
+  return variableOf(rows[name].init?.flag ?? "");
+}
+
 function variableOf(flag: string): string {
   return `LAMEDUCK_${flag.toUpperCase().replaceAll("-", "_")}`;
 }
@@ -109,16 +114,17 @@ function flagOf(variable: string): string {
 
 export interface FieldRow extends Field {
   readonly text: string;
-  /** Options of the decision have a default for whoever reads them; an injection lets it follow from the pod. */
-  readonly hasDefault: boolean;
+  /** Seconds, where it is a duration. Options of the decision have none here: an injection lets them follow from the pod. */
+  readonly default: Option["default"];
   readonly row: Option;
 }
 
 function fieldsIn(table: Readonly<Record<string, Option>>): FieldRow[] {
   return Object.values(table).flatMap((row) => {
-    if (!row.field) return [];
-    const hasDefault = row.default !== undefined && row.decides === undefined;
-    return [{ ...row.field, text: row.field.text ?? row.text, hasDefault, row }];
+    const { field, kind, decides, default: value } = row;
+    if (!field) return [];
+    const inSeconds = kind === "duration" && typeof value === "number" ? value / 1_000 : value;
+    return [{ ...field, text: field.text ?? row.text, default: decides ? undefined : inSeconds, row }];
   });
 }
 
@@ -127,3 +133,50 @@ const { inject, ...others } = rows;
 export const fields: readonly FieldRow[] = fieldsIn({ inject, ...others });
 /** Fields of its `spec.acknowledgements`. */
 export const releaseFields: readonly FieldRow[] = fieldsIn(releaseOptions);
+
+type Value<Row> = Row extends { readonly kind: "duration" }
+  ? number
+  : Row extends { readonly kind: "switch" }
+    ? boolean
+    : Row extends { readonly kind: "choice"; readonly choices: readonly (infer Choice)[] }
+      ? Choice
+      : string;
+
+/** Fields by name, with their values: whole seconds, as in Kubernetes; `undefined` where nobody asked for anything and there is no default. */
+type Values<Rows> = {
+  readonly [
+    Name in keyof Rows as Rows[Name] extends { readonly field: { readonly name: infer Field } }
+      ? Field & string
+      : never
+  ]:
+    | Value<Rows[Name]>
+    | (Rows[Name] extends { readonly decides: true }
+        ? undefined
+        : Rows[Name] extends { readonly default: unknown }
+          ? never
+          : undefined);
+};
+
+export type FieldValues = Values<Table>;
+export type ReleaseValues = Values<typeof releaseOptions>;
+
+/** An option of the decision that an injection hands on as it is: by this flag to lameduck-init, by this variable to @lameduck/node. */
+export interface HandedOn {
+  readonly field: keyof FieldValues;
+  readonly option: OptionName;
+  readonly flag: string;
+  readonly variable: string;
+}
+
+/** Durations, all of them: nothing in a hold takes longer than the hold. */
+export const handedOn: readonly HandedOn[] = decisionNames.flatMap((option) => {
+  const { field, init, variable } = rows[option];
+  if (!field?.handedOn || !init || variable === undefined) return [];
+  return [{ field: field.name as keyof FieldValues, option, flag: `--${init.flag}`, variable }];
+});
+
+/** The variables by which users tell a pod about its decision: of no use to a container without Lameduck. */
+export const decisionVariables: readonly string[] = decisionNames.flatMap((name) => {
+  const { variable, injected } = rows[name];
+  return variable === undefined || injected ? [] : [variable];
+});

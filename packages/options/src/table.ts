@@ -347,11 +347,16 @@ const acknowledgements = {
     kind: "choice",
     choices: ["availability", "consistency"],
     default: "availability",
-    text: "`policy` acknowledged, while the coordinator is silent or cannot release the pod:\navailability (default) decides as adaptive does, consistency waits for the cap",
-    byDefault: "",
+    text: "policy acknowledged, while the cluster cannot release the pod: evidence decides (availability), or the cap",
     variable: "LAMEDUCK_MODE",
     library: {},
-    init: { flag: "mode", value: "M", keeps: "mode", holds: true },
+    init: {
+      flag: "mode",
+      value: "M",
+      keeps: "mode",
+      holds: true,
+      text: "`policy` acknowledged, while the coordinator is silent or cannot release the pod:\navailability (default) decides as adaptive does, consistency waits for the cap",
+    },
   },
   settle: {
     kind: "duration",
@@ -625,7 +630,7 @@ export const releaseOptions = {
   quorum: {
     kind: "text",
     default: "all",
-    text: "how many of the nodes must have reported",
+    text: "how many of the nodes must have reported; all other consumers must have, always",
     field: {
       name: "quorum",
       pattern: /^(?:all|(?:[1-9]|[1-9][0-9]|100)%)$/,
@@ -649,12 +654,12 @@ export const releaseOptions = {
     kind: "duration",
     // CoreDNS's kubernetes plugin, unless its `ttl` says otherwise.
     default: 5_000,
-    text: "how long clients of headless Services may keep an address",
+    text: "how long clients of headless Services may keep an address: CoreDNS's ttl, twice that with NodeLocal DNSCache",
     field: { name: "dnsTtlSeconds", least: 0, most: 3_600 },
   },
   external: {
     kind: "text",
-    text: "further consumers that must have let go, as KIND/NAME",
+    text: "further consumers that must have let go, 16 at most, as KIND/NAME by their --name or their --serves",
     field: {
       name: "external",
       pattern: /^[a-z0-9-]+\/[\w.:-]+(?:, ?[a-z0-9-]+\/[\w.:-]+){0,15}$/,

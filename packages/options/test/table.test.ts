@@ -3,7 +3,15 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { optionHelp } from "../generate/help.ts";
 import { generated, root } from "../generate/files.ts";
-import { fields, initFlags, libraryVariables, releaseFields, rows, type Option } from "../src/index.ts";
+import {
+  fields,
+  handedOn,
+  initFlags,
+  libraryVariables,
+  releaseFields,
+  rows,
+  type Option,
+} from "../src/index.ts";
 
 function assertOnce(what: string, names: readonly (string | undefined)[]): void {
   const known = names.filter((name) => name !== undefined);
@@ -57,6 +65,33 @@ test("a default is a value that the row allows", () => {
     else if (kind === "switch") assert.ok(value === undefined || typeof value === "boolean", name);
     else if (typeof value === "number") assert.ok(value >= least && value <= most, name);
   }
+});
+
+test("what an injection hands on is a duration with a flag and a variable", () => {
+  const wanted = fields.filter((field) => field.handedOn);
+  assert.ok(wanted.every(({ row }) => row.kind === "duration"));
+  assert.deepEqual(
+    handedOn.map(({ field }) => field),
+    wanted.map(({ name }) => name),
+  );
+});
+
+test("every field has the bounds, the choices or the form that its check needs", () => {
+  for (const { name, row, least, most, pattern, longest, example } of [...fields, ...releaseFields]) {
+    if (row.kind === "duration") assert.ok(least !== undefined && most !== undefined, name);
+    else if (row.kind === "choice") assert.ok(row.choices, name);
+    else if (row.kind === "text") assert.ok(pattern && longest && example, name);
+    else assert.equal(row.kind, "switch", name);
+  }
+});
+
+test("a flag of the init chooses between two, of which the first is the default", () => {
+  const chosen = initFlags
+    .map(({ name }) => rows[name])
+    .filter(({ kind, decides }) => kind === "choice" && !decides);
+  assert.ok(chosen.length > 0);
+  for (const { choices = [], default: value } of chosen)
+    assert.deepEqual([choices.length, choices[0]], [2, value]);
 });
 
 test("each line of the help fits a terminal of 120 columns", () => {

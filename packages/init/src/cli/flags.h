@@ -21,6 +21,7 @@ struct flag {
 	enum flag_kind kind;
 	bool of_hold;		/* asking for it asks tini and dumb-init to hold */
 	bool told;		/* the library for Node reads the variable as an option of its own decision */
+	const char *choices[2];	/* of a TEXT; the first is the default */
 	size_t offset;
 	flag_reader *read;
 };

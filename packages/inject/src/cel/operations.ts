@@ -18,8 +18,9 @@ import {
   probePeriodVariable,
   usualProbePeriod,
 } from "../variables.ts";
+import { handedOn, options, type HandedOn } from "@lameduck/options";
 import type { InjectionSettings } from "../policy/settings.ts";
-import { constant, literal } from "./expression.ts";
+import { constant, lesser, literal } from "./expression.ts";
 import { revisionVariable, type Variable } from "./settings.ts";
 
 const containers = "object.spec.containers";
@@ -40,10 +41,10 @@ export function containerVariables({ coordinator }: ClusterFacts): Variable[] {
         `${containers}.transformList(i, c, variables.isHooked[i] ? variables.hold : ` +
         `!c.?lifecycle.?preStop.hasValue() ? 0 : c.?lifecycle.?preStop.?sleep.hasValue() ? ${ownSleep} : -1)`,
     },
-    { name: "addsGrace", expression: `${containers}.map(c, !(${hasVariable("LAMEDUCK_GRACE_PERIOD")}))` },
+    { name: "addsGrace", expression: `${containers}.map(c, !(${hasVariable(options.grace.variable)}))` },
     {
       name: "addsPreStop",
-      expression: `${containers}.transformList(i, c, variables.preStop[i] >= 0 && (variables.isHooked[i] || variables.preStop[i] < variables.graceStated) && !(${hasVariable("LAMEDUCK_PRESTOP")}))`,
+      expression: `${containers}.transformList(i, c, variables.preStop[i] >= 0 && (variables.isHooked[i] || variables.preStop[i] < variables.graceStated) && !(${hasVariable(options.prestop.variable)}))`,
     },
     { name: "probePeriods", expression: `${containers}.map(c, ${probePeriods()})` },
     {
@@ -99,7 +100,6 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
   const optionsAt = `c.env.map(e, e.name).indexOf("NODE_OPTIONS")`;
   const before = `c.env[${optionsAt}].?value.orValue("")`;
   const secondsOf = (of: string): string => `string(${of}) + "s"`;
-  const floor = `(variables.floor < variables.hold ? variables.floor : variables.hold)`;
   const anyCarried = "variables.isCarried.exists(one, one)";
   const hasCarrier = `object.spec.?volumes.orValue([]).exists(v, v.name == ${literal(carrierVolume)})`;
   const newCarrier = `${anyCarried} && !(${hasCarrier})`;
@@ -113,11 +113,13 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
       ),
     ),
     each(`${env}.size() == 0 && variables.isChanged[i]`, add(`${path} + "/env"`, "[]")),
-    variable("variables.addsGrace[i]", "LAMEDUCK_GRACE_PERIOD", secondsOf("variables.graceStated")),
-    variable("variables.addsPreStop[i]", "LAMEDUCK_PRESTOP", secondsOf("variables.preStop[i]")),
+    variable("variables.addsGrace[i]", options.grace.variable, secondsOf("variables.graceStated")),
+    variable("variables.addsPreStop[i]", options.prestop.variable, secondsOf("variables.preStop[i]")),
     variable("variables.addsProbePeriods[i]", probePeriodVariable, "variables.probePeriods[i]"),
-    variable(isInstrumented, "LAMEDUCK_CAP", secondsOf("variables.hold")),
-    variable(`${isInstrumented} && variables.floor >= 0`, "LAMEDUCK_FLOOR", secondsOf(floor)),
+    variable(isInstrumented, options.cap.variable, secondsOf("variables.hold")),
+    ...handedOn.map((one) =>
+      variable(`${isInstrumented} && variables.${one.option} >= 0`, one.variable, secondsOf(bounded(one))),
+    ),
     ...(facts.coordinator === undefined ? [] : coordinatorVariables(facts.coordinator)).map((one) =>
       each(
         `variables.addsCoordinator[i] && !(${hasVariable(one.name)})`,
@@ -171,11 +173,18 @@ function answered(): string {
   return `(${isAsked} ? [JSONPatch{op: "replace", path: ${path}, value: variables.${revisionVariable}}] : [])`;
 }
 
+/** What a pod is told of a setting, as `handedOnBy` says it. */
+function bounded({ option }: HandedOn): string {
+  return lesser(`variables.${option}`, "variables.hold");
+}
+
 function hook(): string {
   const command = [
     literal([`${carrierPath}/${initFile}`, "wait", "--grace"]),
     `[string(variables.graceStated) + "s", "--prestop", "0s", "--cap", string(variables.hold) + "s"]`,
-    `(variables.floor >= 0 ? ["--floor", string(variables.floor < variables.hold ? variables.floor : variables.hold) + "s"] : [])`,
+    ...handedOn.map(
+      (one) => `(variables.${one.option} >= 0 ? [${literal(one.flag)}, string(${bounded(one)}) + "s"] : [])`,
+    ),
     `(variables.does[i] == "follow" ? (variables.isOrdered ? variables.awaited : []) : ` +
       `(variables.then[i] == "" ? [] : ["--then", variables.then[i]]) + ` +
       `(variables.isOrdered ? ["--ready-file", ${literal(`${orderPath}/`)} + string(i)] : []))`,

@@ -1,4 +1,5 @@
 import { observedPort, softwares } from "@lameduck/audit";
+import { options } from "@lameduck/options";
 import { carrierContainer, carrierVolume, orderPath, reservedNames, reservedPaths } from "../carrier.ts";
 import { mostAwaited } from "../hook.ts";
 import { longestOptions } from "../node-options.ts";
@@ -81,7 +82,7 @@ function byEvidence(): string {
   const paths = `(${list("c.?volumeMounts")}.map(m, m.mountPath) + ${list("c.?volumeDevices")}.map(d, d.devicePath))`;
   const isTaken =
     `(!variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name in ${literal(reservedNames)})) || ` +
-    `${containers}.exists(c, !(variables.isInjected && ${list("c.?env")}.exists(e, e.name == "LAMEDUCK_GRACE_PERIOD")) && ${paths}.exists(p, ${within}))`;
+    `${containers}.exists(c, !(variables.isInjected && ${list("c.?env")}.exists(e, e.name == ${literal(options.grace.variable)})) && ${paths}.exists(p, ${within}))`;
   const isThere = `variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name == ${literal(carrierVolume)})`;
   const named = (of: string): string => `${of}.exists(c, c.name == ${literal(carrierContainer)})`;
   const hasOurName = `!(${isThere}) && (${named(containers)} || ${named(list("object.spec.?initContainers"))})`;
@@ -112,7 +113,7 @@ function does(): string {
   const own = `variables.programs[i] == "lameduck-init" || ${words}.exists(w, ${loads("w")}) || ${isTold}`;
   const hook = 'c.?lifecycle.?preStop.?exec.?command[?0].orValue("")';
   return [
-    `variables.isInjected && ${env}.exists(e, e.name == "LAMEDUCK_GRACE_PERIOD") ? "nothing"`,
+    `variables.isInjected && ${env}.exists(e, e.name == ${literal(options.grace.variable)}) ? "nothing"`,
     `${own} ? "own"`,
     `c.?lifecycle.?preStop.hasValue() ? (${lastPart(hook)} == "lameduck-init" ? "own" : "nothing")`,
     `variables.hasApp && variables.isSidecar[i] ? "follow"`,

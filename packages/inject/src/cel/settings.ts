@@ -3,7 +3,8 @@ import type { ClusterFacts } from "../injection.ts";
 import { leastCap, longestSeconds, unknownConvergence, usualGrace, usualReserve } from "../times.ts";
 import { settingFields, type SettingName } from "../policy/fields.ts";
 import { duration } from "../policy/read.ts";
-import { carriers, type InjectionSettings } from "../policy/settings.ts";
+import { carriers, handedOn } from "@lameduck/options";
+import type { InjectionSettings } from "../policy/settings.ts";
 import { annotationOf } from "../policy/validate.ts";
 import { greater, lesser, literal } from "./expression.ts";
 
@@ -42,6 +43,10 @@ export function settingVariables(settings: InjectionSettings, facts: ClusterFact
       name: "floor",
       expression: `variables.cap >= 0 ? ${lesser("variables.floorAsked", "variables.cap")} : variables.floorAsked`,
     },
+    // The floor is bounded by the cap; no other has its own.
+    ...handedOn.flatMap(({ option, field }) =>
+      option === "floor" ? [] : seconds(option, field, settings[field] as number | undefined),
+    ),
     ...seconds("reserveAsked", "reserveSeconds", settings.reserveSeconds),
     ...seconds("graceAsked", "gracePeriodSeconds", settings.gracePeriodSeconds),
     ...seconds("convergence", "convergenceSeconds", convergenceSeconds),

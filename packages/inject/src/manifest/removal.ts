@@ -1,9 +1,11 @@
+import { handedOn, options } from "@lameduck/options";
 import { isMap, carrierPath, initFile, injectedAnnotation } from "@lameduck/protocol";
 import { carrierContainer, reservedNames, reservedPaths } from "../carrier.ts";
 import { preStopOf } from "../action.ts";
 import { loader } from "../node-options.ts";
 import { listIn, mapsIn, podOf, textOf, undoAnnotation, type PodView } from "../pod.ts";
 import { longestSeconds } from "../times.ts";
+import { probePeriodVariable } from "../variables.ts";
 import { emptiesIn, type Empties } from "./empties.ts";
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -32,11 +34,14 @@ export interface Removal {
 }
 
 /** Those that an injection adds to manifests. */
-const variables = new Set(
-  "LAMEDUCK_GRACE_PERIOD LAMEDUCK_PRESTOP LAMEDUCK_PROBE_PERIOD LAMEDUCK_CAP LAMEDUCK_FLOOR NODE_OPTIONS".split(
-    " ",
-  ),
-);
+const variables = new Set<string>([
+  options.grace.variable,
+  options.prestop.variable,
+  probePeriodVariable,
+  options.cap.variable,
+  ...handedOn.map(({ variable }) => variable),
+  "NODE_OPTIONS",
+]);
 
 /** @returns undefined where no injection has been here. */
 export function removalOf(template: unknown): Removal | undefined {
@@ -124,7 +129,7 @@ function ourHook(container: Raw): string | undefined {
   if (isMap(sleep)) return `${String(sleep["seconds"])}s`;
   const command = isMap(exec) ? listIn(exec["command"]) : [];
   if (command[0] !== `${carrierPath}/${initFile}` || command[1] !== "wait") return undefined;
-  return command[command.indexOf("--cap") + 1] ?? "";
+  return command[command.indexOf(`--${options.cap.init.flag}`) + 1] ?? "";
 }
 
 /** As many as were added, from the end of the list, with values that an injection writes. */
@@ -136,8 +141,8 @@ function ownVariables(
 ): ReadonlySet<number> {
   const expected: Readonly<Record<string, string | undefined>> = {
     NODE_OPTIONS: loader,
-    LAMEDUCK_PRESTOP: hook,
-    LAMEDUCK_GRACE_PERIOD: typeof grace === "number" ? `${Math.min(grace, longestSeconds)}s` : undefined,
+    [options.prestop.variable]: hook,
+    [options.grace.variable]: typeof grace === "number" ? `${Math.min(grace, longestSeconds)}s` : undefined,
   };
   const named = [...env.keys()].filter((at) => {
     const one = env[at];

@@ -1,89 +1,18 @@
-import type { SettingField } from "./fields.ts";
+import { releaseFields, type ReleaseValues } from "@lameduck/options";
+import { settingFieldsOf } from "./fields.ts";
 import { isMap } from "@lameduck/protocol";
 import { readValue, type Problem, briefly } from "./read.ts";
+import { defaultsOf } from "./settings.ts";
 import { unknownNames } from "./unknown.ts";
 
 /** When a pod counts as released: `spec.acknowledgements` of a DrainPolicy. Times are whole seconds. */
-export interface AcknowledgementSettings {
-  /** availability: who is silent for too long is left out; consistency: never. */
-  readonly mode: "availability" | "consistency";
-  /** Which nodes matter: all that are Ready, or those from which the pod has seen senders. */
-  readonly consumers: "all" | "seen";
-  /** How much of them must have reported: "all", or a percentage. */
-  readonly quorum: string;
-  readonly silentAfterSeconds: number;
-  readonly notReadyAfterSeconds: number;
-  readonly dnsTtlSeconds: number;
-  /** Consumers that no Service, Ingress or Gateway names: "KIND/NAME", with commas between. */
-  readonly external: string | undefined;
-}
+export type AcknowledgementSettings = ReleaseValues;
 
-export const defaultAcknowledgements: AcknowledgementSettings = {
-  mode: "availability",
-  consumers: "all",
-  quorum: "all",
-  silentAfterSeconds: 10,
-  notReadyAfterSeconds: 10,
-  // CoreDNS's kubernetes plugin, unless its `ttl` says otherwise.
-  dnsTtlSeconds: 5,
-  external: undefined,
-};
+export const defaultAcknowledgements = defaultsOf(releaseFields) as unknown as AcknowledgementSettings;
 
 type Name = keyof AcknowledgementSettings;
 
-type Field = Omit<Extract<SettingField, { kind: "choice" | "seconds" | "text" }>, "inPolicy" | "annotation">;
-
-export const acknowledgementFields: Readonly<Record<Name, Field & SettingField>> = {
-  mode: {
-    kind: "choice",
-    choices: ["availability", "consistency"],
-    inPolicy: true,
-    does: "availability: a consumer that falls silent is left out; consistency: it is waited for, up to the cap",
-  },
-  consumers: {
-    kind: "choice",
-    choices: ["all", "seen"],
-    inPolicy: true,
-    does: "which nodes must have let go: all that are Ready, or those from which the pod has seen connections",
-  },
-  quorum: {
-    kind: "text",
-    pattern: /^(?:all|(?:[1-9]|[1-9][0-9]|100)%)$/,
-    longest: 4,
-    example: "all or 95%",
-    inPolicy: true,
-    does: "how many of the nodes must have reported",
-  },
-  silentAfterSeconds: {
-    kind: "seconds",
-    least: 4,
-    most: 600,
-    inPolicy: true,
-    does: "a consumer without a heartbeat for so long is left out, with mode availability",
-  },
-  notReadyAfterSeconds: {
-    kind: "seconds",
-    least: 1,
-    most: 600,
-    inPolicy: true,
-    does: "a node that is not Ready for so long does not count",
-  },
-  dnsTtlSeconds: {
-    kind: "seconds",
-    least: 0,
-    most: 3_600,
-    inPolicy: true,
-    does: "how long clients of headless Services may keep an address",
-  },
-  external: {
-    kind: "text",
-    pattern: /^[a-z0-9-]+\/[\w.:-]+(?:, ?[a-z0-9-]+\/[\w.:-]+){0,15}$/,
-    longest: 1_024,
-    example: "http/cdn, aws/shop",
-    inPolicy: true,
-    does: "further consumers that must have let go, as KIND/NAME",
-  },
-};
+export const acknowledgementFields = settingFieldsOf<Name>(releaseFields);
 
 export const acknowledgementNames = Object.keys(acknowledgementFields) as Name[];
 

@@ -1,5 +1,5 @@
 import { acknowledgementFields } from "./acknowledgements.ts";
-import { settingFields, settingNames, type SettingField } from "./fields.ts";
+import { ascending, settingFields, settingNames, type SettingField } from "./fields.ts";
 import { policyName } from "./validate.ts";
 
 /** The group and version of every kind that Lameduck defines. */
@@ -94,9 +94,7 @@ function schema(): object {
           },
         },
         "x-kubernetes-validations": [
-          notAbove("floorSeconds", "capSeconds"),
-          notAbove("capSeconds", "gracePeriodSeconds"),
-          notAbove("gracePeriodSeconds", "maxGracePeriodSeconds"),
+          ...ascending.map(([lesser, greater]) => notAbove(lesser, greater)),
           {
             rule: "!has(self.carrier) || !(self.carrier in ['image-volume', 'init-container']) || has(self.carrierImage)",
             message:

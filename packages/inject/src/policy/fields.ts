@@ -1,10 +1,11 @@
-import { architectures, carriers, type InjectionSettings } from "./settings.ts";
+import { fields, type FieldRow } from "@lameduck/options";
+import type { InjectionSettings } from "./settings.ts";
 
 export type SettingName = keyof InjectionSettings;
 
 interface Common {
   /** After `lameduck.dev/`; undefined: workloads have no say in it. */
-  readonly annotation?: string;
+  readonly annotation: string | undefined;
   /** Whether a DrainPolicy has the field. */
   readonly inPolicy: boolean;
   readonly does: string;
@@ -19,111 +20,37 @@ export type SettingField = Common &
     | { readonly kind: "switch" }
   );
 
-const day = 86_400;
-const hour = 3_600;
+/** Rows of the table of options, as they are checked here. */
+export function settingFieldsOf<Name extends string>(
+  rows: readonly FieldRow[],
+): Readonly<Record<Name, SettingField>> {
+  return Object.fromEntries(rows.map((row) => [row.name, settingField(row)])) as Record<Name, SettingField>;
+}
 
-export const settingFields: Readonly<Record<SettingName, SettingField>> = {
-  inject: {
-    kind: "switch",
-    annotation: "inject",
-    inPolicy: true,
-    does: "whether pods are injected at all",
-  },
-  floorSeconds: {
-    kind: "seconds",
-    least: 0,
-    most: hour,
-    annotation: "floor",
-    inPolicy: true,
-    does: "shortest hold",
-  },
-  capSeconds: {
-    kind: "seconds",
-    least: 1,
-    most: hour,
-    annotation: "cap",
-    inPolicy: true,
-    does: "longest hold; default: 1.5 x convergence, and 25 at least",
-  },
-  reserveSeconds: {
-    kind: "seconds",
-    least: 1,
-    most: day,
-    annotation: "reserve",
-    inPolicy: true,
-    does: "kept after the hold for the container's own shutdown; default: the grace period that the pod has today",
-  },
-  gracePeriodSeconds: {
-    kind: "seconds",
-    least: 1,
-    most: day,
-    annotation: "grace-period",
-    inPolicy: true,
-    does: "grace period of injected pods, where theirs is shorter; default: hold + reserve",
-  },
-  maxGracePeriodSeconds: {
-    kind: "seconds",
-    least: 1,
-    most: day,
-    inPolicy: true,
-    does: "no grace period is raised above it",
-  },
-  convergenceSeconds: {
-    kind: "seconds",
-    least: 1,
-    most: hour,
-    annotation: "convergence",
-    inPolicy: true,
-    does: "how long senders may go on choosing a deleted pod; default: as the Services and Ingresses say, else 15",
-  },
-  carrier: {
-    kind: "choice",
-    choices: carriers,
-    annotation: "carrier",
-    inPolicy: true,
-    does: "how lameduck-init comes into the container; none: the kubelet's own sleep instead",
-  },
-  carrierName: {
-    kind: "text",
-    pattern: /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/,
-    longest: 253,
-    example: "lameduck-init",
-    inPolicy: true,
-    does: "name of the ConfigMap that holds it",
-  },
-  carrierImage: {
-    kind: "text",
-    pattern: /^[a-z0-9](?:[\w./:@-]*\w)?$/,
-    longest: 512,
-    example: "ghcr.io/lameduck/lameduck:0.1.0",
-    inPolicy: true,
-    does: "image of carrier image-volume or init-container",
-  },
-  architecture: {
-    kind: "choice",
-    choices: architectures,
-    inPolicy: true,
-    does: "processor of nodes, for pods that do not select one by kubernetes.io/arch",
-  },
-  instrumentNode: {
-    kind: "switch",
-    annotation: "instrument-node",
-    inPolicy: true,
-    does: "load @lameduck/node into Node apps by NODE_OPTIONS, instead of a hook",
-  },
-  onlyExposed: {
-    kind: "switch",
-    inPolicy: true,
-    does: "leave alone what nothing leads to and declares no port",
-  },
-  serves: {
-    kind: "switch",
-    annotation: "serves",
-    inPolicy: false,
-    does: "whether requests come to the pods, where nothing in the cluster tells",
-  },
-};
+function settingField({ annotation, onlyAnnotation, text, row, ...field }: FieldRow): SettingField {
+  const common = { annotation, inPolicy: !onlyAnnotation, does: text };
+  const { least = 0, most = Infinity, pattern = /./, longest = Infinity, example = "" } = field;
+  switch (row.kind) {
+    case "duration":
+      return { ...common, kind: "seconds", least, most };
+    case "choice":
+      return { ...common, kind: "choice", choices: row.choices ?? [] };
+    case "switch":
+      return { ...common, kind: "switch" };
+    default:
+      return { ...common, kind: "text", pattern, longest, example };
+  }
+}
+
+export const settingFields = settingFieldsOf<SettingName>(fields);
 
 export const settingNames = Object.keys(settingFields) as SettingName[];
+
+/** Times of which the former must not be more than the latter. */
+export const ascending = [
+  ["floorSeconds", "capSeconds"],
+  ["capSeconds", "gracePeriodSeconds"],
+  ["gracePeriodSeconds", "maxGracePeriodSeconds"],
+] as const satisfies readonly (readonly SettingName[])[];
 
 export const annotationPrefix = "lameduck.dev/";

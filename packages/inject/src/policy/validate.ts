@@ -1,7 +1,7 @@
 import { factNames } from "@lameduck/audit";
 import { nearest } from "@lameduck/drain";
 import { acknowledgementProblems } from "./acknowledgements.ts";
-import { annotationPrefix, settingFields, settingNames, type SettingName } from "./fields.ts";
+import { annotationPrefix, ascending, settingFields, settingNames, type SettingName } from "./fields.ts";
 import { isMap, heldMark, holdLabel, probeAnnotation } from "@lameduck/protocol";
 import { readAnnotation, readValue, type Problem, briefly } from "./read.ts";
 import type { InjectionSettings } from "./settings.ts";
@@ -121,18 +121,15 @@ function contradictions(
   fieldOf: (name: SettingName) => string,
 ): Problem[] {
   const problems: Problem[] = [];
-  const above = (lesser: SettingName, greater: SettingName): void => {
+  for (const [lesser, greater] of ascending) {
     const [a, b] = [values[lesser], values[greater]];
-    if (typeof a === "number" && typeof b === "number" && a > b)
+    if (a !== undefined && b !== undefined && a > b)
       problems.push({
         field: fieldOf(lesser),
         message: `${a} s is more than the ${b} s of ${fieldOf(greater)}`,
         remedy: `lower it to ${b} at most, or raise ${fieldOf(greater)}`,
       });
-  };
-  above("floorSeconds", "capSeconds");
-  above("capSeconds", "gracePeriodSeconds");
-  above("gracePeriodSeconds", "maxGracePeriodSeconds");
+  }
   if (
     (values.carrier === "image-volume" || values.carrier === "init-container") &&
     values.carrierImage === undefined &&

@@ -40,8 +40,8 @@ export interface LameduckOptions extends DrainOptions {
    */
   coordinator?: string | false;
   /**
-   * `policy` acknowledged, while the coordinator is silent or cannot release the pod: availability (default)
-   * decides as adaptive does, consistency waits for the cap.
+   * Policy acknowledged, while the cluster cannot release the pod: evidence decides (availability), or the cap.
+   * Default: availability.
    */
   mode?: "availability" | "consistency";
   /**

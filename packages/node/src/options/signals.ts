@@ -2,7 +2,8 @@ import { constants } from "node:os";
 import { isatty } from "node:tty";
 import { shown } from "@lameduck/drain/common";
 import { badOption, type LameduckError } from "../errors.ts";
-import type { Environment } from "./environment.ts";
+import { options } from "@lameduck/options";
+import { valueOf, type Environment } from "./environment.ts";
 
 /** No process can handle them. */
 const uncatchable = ["SIGKILL", "SIGSTOP"];
@@ -13,9 +14,9 @@ const uncatchable = ["SIGKILL", "SIGSTOP"];
  */
 export function parseSignals(value: unknown, environment: Environment): readonly NodeJS.Signals[] {
   if (value === false) return [];
-  const text = environment["LAMEDUCK_SIGNALS"]?.trim();
+  const text = valueOf(environment, options.signals.variable);
   if (value !== undefined && value !== true) return listOf(value, "signals");
-  return text ? listOf(text.split(/[\s,]+/), "LAMEDUCK_SIGNALS") : usual(environment);
+  return text ? listOf(text.split(/[\s,]+/), options.signals.variable) : usual(environment);
 }
 
 /**

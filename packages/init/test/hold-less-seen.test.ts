@@ -47,7 +47,7 @@ describe("where less can be seen", { skip, concurrency: 4 }, () => {
     assert.deepEqual(report.evidence, ["counters", "sockets", "tcp-info", "events"]);
   });
 
-  test("without sock_diag: counters and /proc/net/tcp", async () => {
+  test("without sock_diag counters and /proc/net/tcp are the evidence", async () => {
     await using network = await Network.create();
     const server = await podBehind([helperProgram("without_netlink")], network, []);
     const traffic = sender(network, 1, { every: 20, for: 3_000 });
@@ -76,7 +76,7 @@ describe("where less can be seen", { skip, concurrency: 4 }, () => {
   });
 
   // A program built with the sanitizers reads /proc/self/maps before it begins.
-  test("where nothing can be read: the floor, and one line that says so", { skip: sanitized }, async () => {
+  test("where nothing can be read the floor is held, and one line says so", { skip: sanitized }, async () => {
     await using network = await Network.create();
     const blind = [helperProgram("without_netlink"), ...inContainer("mount -t tmpfs none /proc")];
     const server = await podBehind(blind, network, ["--floor", "700ms"]);
@@ -133,13 +133,13 @@ describe("Unix sockets", { skip, concurrency: 4 }, () => {
   const volume = inContainer("mount -t tmpfs -o mode=777 none /mnt");
   const root = inContainer("mkdir -p -m 777 /var/tmp/lameduck-unix");
 
-  test("connections to one on a volume, which other containers can reach, are traffic", async () => {
+  test("connections to a socket file on a volume, which other containers can reach, are traffic", async () => {
     const report = await called("/mnt/app.sock", volume);
     assert.equal(report.reason, "cap");
     assert.ok(report.connections > 5);
   });
 
-  test("of many that stay open the end of one is no arrival of another", async () => {
+  test("the end of one of many open connections to a socket file is no arrival", async () => {
     await using network = await Network.create();
     // 1,500 idle connections; the oldest ones end one by one from the signal on.
     const client = `
@@ -164,7 +164,7 @@ describe("Unix sockets", { skip, concurrency: 4 }, () => {
     assert.notEqual(report.reason, "cap", running.stderr);
   });
 
-  test("those to one on the container's own root are internal, and hold nothing", async () => {
+  test("connections to a socket file on the container's own root are internal and hold nothing", async () => {
     try {
       const report = await called(`/var/tmp/lameduck-unix/${process.pid}.sock`, root);
       assert.equal(report.connections, 0);
@@ -202,7 +202,7 @@ describe("host network", { skip: withoutCompiler || notOfHost }, () => {
     return server;
   }
 
-  test("in Kubernetes without --port it says at the start what is missing; listeners of its own processes are watched", async () => {
+  test("on the host's network in Kubernetes a missing --port is said at the start, and listeners of the container's processes are watched", async () => {
     const server = await hostServer();
     assert.match(server.stderr, /"level":"warning".*the host's network.*--port/);
     server.kill("SIGTERM");
@@ -211,7 +211,7 @@ describe("host network", { skip: withoutCompiler || notOfHost }, () => {
     assert.deepEqual(reportOf(server.stderr).evidence, ["sockets", "tcp-info", "events"]);
   });
 
-  test("a connection that a look finds open is dated by that look, and overrules an earlier release", async () => {
+  test("a connection that a dump finds open is dated by that dump, and overrules an earlier release", async () => {
     const [port, coordinatorPort] = await freePorts();
     const coordinator = new Running(process.execPath, [
       fileURLToPath(new URL("coordinator-server.ts", import.meta.url)),
@@ -240,7 +240,7 @@ describe("host network", { skip: withoutCompiler || notOfHost }, () => {
     assert.ok(tailOf(report) < report.hold_ms - 1_400, server.stderr);
   });
 
-  test("with --port there is nothing to say", async () => {
+  test("on the host's network with --port nothing is said", async () => {
     const server = await hostServer("--port", "1");
     server.kill("SIGTERM");
     await server.ended;
@@ -262,7 +262,7 @@ describe("host network", { skip: withoutCompiler || notOfHost }, () => {
 });
 
 describe("pods of their own network", { skip, concurrency: 4 }, () => {
-  test("no word of the host's network", async () => {
+  test("in a network of its own nothing is said of the host's network", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "100ms"]);
     terminate(server);

@@ -1,9 +1,13 @@
-/* A file line by line, however long, in constant memory. stdio would do it too, with 4 kB more of binary. */
-#ifndef LAMEDUCK_LINES_H
-#define LAMEDUCK_LINES_H
+/* Small files as a whole, and files of any length line by line. stdio would do it too, with 4 kB more of binary. */
+#ifndef LAMEDUCK_FILES_H
+#define LAMEDUCK_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
+
+/* Up to size - 1 bytes and a terminating zero; -1 where the file cannot be read. */
+ssize_t read_file(const char *path, char *buffer, size_t size);
 
 struct lines {
 	int fd;

@@ -1,4 +1,4 @@
-#include "probe_periods.h"
+#include "probe_classifier.h"
 
 #include <math.h>
 
@@ -8,18 +8,12 @@ static const double rarely_where_assumed = 1.0 / 500;
 /* Probes of one kubelet that have the same period come at once. */
 enum { MOST_AT_ONCE = 3 };
 
-void probe_periods_default(struct probe_periods *periods)
+static size_t merge(const struct times *times, const struct times *before, double merged[2 * MOST_TIMES])
 {
-	if (periods->count == 0)
-		*periods = (struct probe_periods){ .each = { 10000, 10000, 10000 }, .count = 3, .assumed = true };
-}
-
-static size_t merge(const struct rhythm *rhythm, const struct rhythm *before, double times[2 * MOST_TIMES])
-{
-	size_t left = rhythm_kept(rhythm), left_before = before ? rhythm_kept(before) : 0, count = 0;
+	size_t left = times_kept(times), left_before = before ? times_kept(before) : 0, count = 0;
 	while (left > 0 || left_before > 0) {
-		bool earlier = left_before > 0 && (left == 0 || rhythm_time(before, left_before - 1) <= rhythm_time(rhythm, left - 1));
-		times[count++] = earlier ? rhythm_time(before, --left_before) : rhythm_time(rhythm, --left);
+		bool earlier = left_before > 0 && (left == 0 || times_at(before, left_before - 1) <= times_at(times, left - 1));
+		merged[count++] = earlier ? times_at(before, --left_before) : times_at(times, --left);
 	}
 	return count;
 }
@@ -62,7 +56,7 @@ static bool goes_on(struct attempt *attempt, double at)
 {
 	const struct probe_periods *periods = attempt->periods;
 	struct series *next = NULL;
-	double least = LATEST, period = 0;
+	double least = LATEST_MS, period = 0;
 	for (size_t i = 0; i < attempt->count * periods->count; i++) {
 		struct series *series = &attempt->series[i / periods->count];
 		double candidate = periods->each[i % periods->count], off = fabs(at - series->latest - candidate);
@@ -74,7 +68,7 @@ static bool goes_on(struct attempt *attempt, double at)
 	}
 	if (!next)
 		return false;
-	attempt->chance *= chance(attempt, fmax(least, IN_TIME));
+	attempt->chance *= chance(attempt, fmax(least, IN_TIME_MS));
 	attempt->even++;
 	*next = (struct series){ .latest = at, .period = period };
 	return true;
@@ -91,35 +85,67 @@ static double combined(double product, size_t count)
 	return sum;
 }
 
-bool probe_periods_match(const struct probe_periods *periods, const struct rhythm *rhythm, const struct rhythm *before)
+/*
+ * Whether the latest of `times` is a probe, and all of them are. `before`: connections of the same address from a time when sizes were unknown; NULL
+ * where there are none.
+ */
+static bool match(const struct probe_periods *periods, const struct times *times, const struct times *before)
 {
 	struct attempt attempt = { .periods = periods, .chance = 1 };
-	double times[2 * MOST_TIMES];
-	size_t count = merge(rhythm, before, times), tick = 0;
+	double merged[2 * MOST_TIMES];
+	size_t count = merge(times, before, merged), tick = 0;
 	bool latest_goes_on = false;
 	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && times[i] - times[tick] <= IN_TIME) {
+		if (i > 0 && merged[i] - merged[tick] <= IN_TIME_MS) {
 			if (i - tick >= MOST_AT_ONCE)
 				return false;
 			continue;
 		}
 		tick = i;
-		latest_goes_on = goes_on(&attempt, times[i]);
+		latest_goes_on = goes_on(&attempt, merged[i]);
 		if (latest_goes_on)
 			continue;
 		if (attempt.count == periods->count)
 			return false;
-		attempt.series[attempt.count++] = (struct series){ .latest = times[i] };
+		attempt.series[attempt.count++] = (struct series){ .latest = merged[i] };
 	}
 	return latest_goes_on &&
 	       combined(attempt.chance, attempt.even) <= (periods->assumed ? rarely_where_assumed : rarely);
 }
 
-bool probe_periods_explain(const struct probe_periods *periods, const struct rhythm *rhythm, double at)
+static void set_known(struct prober *prober, bool known)
 {
-	for (size_t age = 0; age < rhythm_kept(rhythm); age++)
-		for (size_t i = 0; i < periods->count; i++)
-			if (fabs(fabs(rhythm_time(rhythm, age) - at) - periods->each[i]) <= IN_TIME)
-				return true;
-	return false;
+	if (known)
+		prober->known_by = &by_periods;
+	else if (prober->known_by == &by_periods)
+		prober->known_by = NULL;
 }
+
+static enum probe_verdict note(const struct probe_sighting *sighting)
+{
+	struct prober *prober = sighting->prober, *before = sighting->without_size;
+	bool was = prober->known_by == &by_periods, before_was = before && before->known_by == &by_periods;
+	bool with_before = before && before->known_by != &by_regularity &&
+			   match(sighting->periods, &prober->times, &before->times);
+	bool is = with_before || match(sighting->periods, &prober->times, NULL);
+	set_known(prober, is);
+	/* Where connections of another size are the probes, those of this size say nothing of those without a size. */
+	if (with_before || (before && !is && !sighting->other_size_probes))
+		set_known(before, with_before);
+	bool before_is = before && before->known_by == &by_periods;
+	if (is)
+		return was && before_was == before_is ? A_PROBE : FIRST_KNOWN_PROBE;
+	return was || (before_was && !before_is) ? NO_PROBER : NOT_RECOGNISED;
+}
+
+/* Of connections without a size all are probes, or none. */
+static bool explains(const struct prober *prober, const struct probe_periods *periods, double at)
+{
+	for (size_t age = 0; age < times_kept(&prober->times); age++)
+		for (size_t i = 0; i < periods->count; i++)
+			if (fabs(fabs(times_at(&prober->times, age) - at) - periods->each[i]) <= IN_TIME_MS)
+				return true;
+	return !has_size(prober);
+}
+
+const struct probe_classifier by_periods = { .note = note, .explains = explains };
