@@ -139,7 +139,7 @@ export class Lameduck {
 
   /** Workers of node:cluster: SIGTERM is passed on to them, and they are waited for. Call it in the primary. */
   addWorkers(): this {
-    passOnToWorkers(this);
+    this.atDetach(passOnToWorkers(this));
     this.#engage();
     return this;
   }

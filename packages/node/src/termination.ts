@@ -135,7 +135,10 @@ export class Termination {
       await stopListening();
       await closing.untilIdle(isInFlight, by.others);
     }
-    if (areOthers) servers.beforeHandlers();
+    if (areOthers) {
+      await others.areDue(by.others);
+      servers.beforeHandlers();
+    }
     this.#owner.letOthers();
     if (areOthers) {
       endSpan();
