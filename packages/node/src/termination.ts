@@ -19,11 +19,11 @@ import { surviveCrashes, tellCrash } from "./signals/crashes.ts";
 import type { OtherHandlers } from "./signals/other-handlers.ts";
 import { signalGate } from "./signals/signals.ts";
 
-/** Milliseconds that a slow disk may take for the last of a recording. */
+/** A slow disk may take so long for the end of a recording. */
 const longestWriteMs = 250;
-/** Milliseconds in which handlers may close servers themselves, at least. */
+/** Handlers have at least this time to close servers themselves. */
 const shortTurnMs = 1_000;
-/** Milliseconds for the last reports where the program has used up the time. */
+/** The last reports have this time where the program has used up its own. */
 const longestReportMs = 1_000;
 
 /** What a termination works with. */
@@ -45,7 +45,7 @@ export interface Parts {
   readonly holder: Holder | undefined;
 }
 
-/** Whoever is terminated. */
+/** What a termination tells its Lameduck. */
 export interface Owner {
   /** Whether the process ends with it: this may change until the end. */
   readonly exits: () => boolean;
@@ -53,14 +53,14 @@ export interface Owner {
   readonly held: (end: HoldEnd) => void;
   /** Handlers of the program may get the signal from now on. */
   readonly letOthers: () => void;
-  /** Closing begins, and what the hold has said is on its way. */
+  /** Closing begins. The event of the end of the hold has been sent. */
   readonly close: (end: HoldEnd) => void;
   /** @param until when the program must have ended, too; undefined where nobody kills it. */
   readonly end: (exitCode: number | null, until: number | undefined) => void;
 }
 
 interface Held {
-  /** Those of the lame-duck phase, which may outlast it. */
+  /** Settles when the hooks of the lame-duck phase have ended, which may outlast it. */
   readonly hooks: Promise<void>;
   readonly isCapped: boolean;
 }

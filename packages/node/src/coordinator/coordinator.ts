@@ -8,9 +8,9 @@ import { Requests } from "./request.ts";
 
 /** Seconds of a long poll. A coordinator that has stopped is noticed soon after. */
 const longPollSeconds = 5;
-/** Milliseconds beyond them, as for any answer. */
+/** An answer may take as much longer. */
 const allowanceMs = 2_000;
-/** Milliseconds between two questions: at least, and after failures. */
+/** Between two questions; after failures it grows to `longestPauseMs`. */
 const shortestPauseMs = 100;
 /** After a release the pod stops soon. */
 const pauseOnceReleasedMs = 1_000;
@@ -25,7 +25,7 @@ const longestFailingMs = 1_000;
 const attempts = 3;
 /** Addresses of senders in a report. */
 const mostSenders = 64;
-/** Milliseconds by which a process may end later, so that its end is known. */
+/** A process may end by so much later, to report its end. */
 const lastReportTimeoutMs = 500;
 
 /** What is known of the pod's consumers, for people. */
@@ -34,7 +34,7 @@ export interface Acknowledgements {
   readonly state: Answer["state"] | "silent";
   /** How many consumers have let go, of how many: "4/5". */
   readonly consumers: string | null;
-  /** Whom it waits for. */
+  /** The consumer that has not let go yet. */
   readonly behind: string | null;
 }
 
@@ -48,7 +48,7 @@ export class Coordinator {
   readonly #say: (message: string) => void;
   readonly #ended = new AbortController();
   readonly #requests: Requests | undefined;
-  /** Matters that have been logged. */
+  /** The matters that have been logged already. */
   readonly #logged = new Set<string>();
   /** Somebody has asked it to end the hold. */
   onEnd: () => void = () => {};
@@ -106,7 +106,7 @@ export class Coordinator {
     this.#ended.abort();
   }
 
-  /** Who sends, by the pod's own evidence: addresses, those first that are waited for. */
+  /** The senders by the pod's own evidence: their addresses, pending ones first. */
   #senders(): string {
     const pendingSenders = this.#evidence.drain.pendingSenders(this.#clock.now());
     const names = pendingSenders.flatMap(({ sender }) =>
@@ -127,7 +127,7 @@ export class Coordinator {
       const query = `&wait=${wait}${seen === undefined ? "" : `&seen=${seen}`}`;
       try {
         const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowanceMs));
-        // Whoever says so has it from the pod itself, whatever else is known.
+        // The end was asked for at the pod itself, so it counts whatever the coordinator knows.
         if (answer.endsHold) this.onEnd();
         // Another replica may know the pod.
         if (answer.state === "unknown")

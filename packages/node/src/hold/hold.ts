@@ -9,13 +9,13 @@ const tickPeriodMs = 20;
 
 /** What makes one hold different from others. */
 export interface Manner {
-  /** Another has held before: clients are asked to leave from the beginning, and nothing else is waited for. */
+  /** The init or a preStop hook has held before: clients are asked to leave from the beginning, and nothing else is waited for. */
   readonly isSecond: boolean;
   /** Whether somebody has asked for its end. */
   readonly isAsked: () => boolean;
 }
 
-/** Milliseconds between two looks whether somebody has. */
+/** Between two looks whether somebody has asked for the end. */
 const askPeriodMs = 200;
 
 export interface HoldEnd {
@@ -27,7 +27,7 @@ export interface HoldEnd {
   readonly hold: number;
   /** Milliseconds for which the event loop stood still. */
   readonly stalled: number;
-  /** What it says of the environment, for `learn`; undefined where nothing was seen. */
+  /** What the hold says of the environment, for `learn`; undefined where nothing was seen. */
   readonly priorUpdate: readonly number[] | undefined;
 }
 
@@ -64,7 +64,7 @@ export class Hold {
     this.#ramp = settings.ramp;
   }
 
-  /** To be called after an observation that may end the wait: nothing in flight any more, an acknowledgement, a force. */
+  /** To be called after an observation that may end the wait: nothing in flight any more, a release, a force. */
   reconsider(): void {
     this.#ask = true;
   }

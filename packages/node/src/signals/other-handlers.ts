@@ -29,7 +29,7 @@ export class OtherHandlers {
     this.#say = say;
   }
 
-  /** Whether there are any. */
+  /** Whether the program has such a shutdown. */
   get exist(): boolean {
     return signalGate().concernsOthers;
   }
@@ -48,7 +48,7 @@ export class OtherHandlers {
     if (passed !== undefined) exit.ask(1);
   }
 
-  /** Until when requests may last: less, once the program has asked for the end, where nobody waits for the process. */
+  /** Until when requests may last. Outside a pod it is less once the program has asked for its end. */
   limit(latest: number, isPod: boolean): () => number {
     let asked: number | undefined;
     return () => {
@@ -125,7 +125,7 @@ export function die(name: NodeJS.Signals): void {
   setTimeout(() => process.exit(128 + constants.signals[name]), longestDeathMs);
 }
 
-/** Waits a moment. @param isBusy there is work of ours: the loop is not empty, whatever it holds. */
+/** Waits a moment. @param isBusy there is work of ours, so that the loop counts as not empty. */
 async function isLoopEmpty(isBusy: boolean): Promise<boolean> {
   if (isBusy) {
     await sleep(pollPeriodMs);
