@@ -62,7 +62,7 @@ describe("what the coordinator answers", { concurrency: 6 }, () => {
     assert.equal(coordination.last("reason"), "forced");
   });
 
-  test("also one that knows nothing else of the pod", async () => {
+  test("a coordinator that was asked to end the hold ends it, also where it knows nothing else of the pod", async () => {
     await using coordination = await Coordination.start("lameduck 1\nstate: unknown\nend: now\n");
     const child = await asked({ ...coordination.environment, LAMEDUCK_FLOOR: "20s" });
     child.kill();
@@ -70,7 +70,7 @@ describe("what the coordinator answers", { concurrency: 6 }, () => {
     assert.equal(child.event("closing")?.reason, "forced");
   });
 
-  test("it tells how the termination goes, until its end", async () => {
+  test("the pod tells the coordinator how its termination goes, until its end", async () => {
     await using coordination = await Coordination.start(released);
     const child = await terminated(coordination.environment);
     await child.exited;

@@ -200,7 +200,7 @@ test("peers.md names tests that exist, and nothing else", () => {
   }
 });
 
-test("connections made before it was attached are ended like the others, and counted", async () => {
+test("connections from before the library was attached are ended like the others, and counted", async () => {
   const server = createServer(ok);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
