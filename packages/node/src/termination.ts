@@ -27,7 +27,7 @@ const shortTurnMs = 1_000;
 const longestReportMs = 1_000;
 
 /** What a termination works with. */
-export interface Parts {
+interface Parts {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly announcer: Announcer;
@@ -46,7 +46,7 @@ export interface Parts {
 }
 
 /** What a termination tells its Lameduck. */
-export interface Owner {
+interface Owner {
   /** Whether the process ends with it: this may change until the end. */
   readonly exits: () => boolean;
   readonly enter: (phase: Phase) => void;

@@ -9,7 +9,7 @@ const queryOptions = { timeout: 1_000, tries: 2 };
 /** Answers after which the C library, too, asks for the name with the next suffix. */
 const isNotThere: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "ESERVFAIL"]);
 
-export interface NameFiles {
+interface NameFiles {
   readonly hosts: string;
   readonly resolver: string;
 }
