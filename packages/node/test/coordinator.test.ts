@@ -24,7 +24,7 @@ after(() => rmSync(volume, { recursive: true }));
 let files = 0;
 
 // Most of them wait for the end of a hold.
-describe("what the coordinator answers", { concurrency: 6 }, () => {
+describe("what the coordinator answers", { concurrency: 4 }, () => {
   test("a pod that all consumers have let go of stops, and says who let go last", async () => {
     await using coordination = await Coordination.start(waiting);
     const child = await asked({ ...coordination.environment, LAMEDUCK_FLOOR: "50ms" });
@@ -171,7 +171,7 @@ describe("what the coordinator answers", { concurrency: 6 }, () => {
     await using coordination = await Coordination.start((response) => response.end(released));
     const child = await startServer(
       {},
-      { ...coordination.environment, ...short, LAMEDUCK_GRACE_PERIOD: "20s" },
+      { ...coordination.environment, ...short, LAMEDUCK_GRACE_PERIOD: "60s" },
     );
     child.kill();
     await child.until(() => coordination.asked.length > 0);
@@ -218,7 +218,7 @@ describe("what the coordinator answers", { concurrency: 6 }, () => {
     await using coordination = await Coordination.start((response) => response.writeHead(500).end());
     const env = { ...coordination.environment, ...short };
     const [available, consistent] = await Promise.all([
-      terminated(env),
+      terminated({ ...env, LAMEDUCK_GRACE_PERIOD: "60s" }),
       terminated({ ...env, LAMEDUCK_MODE: "consistency" }),
     ]);
     await Promise.all([available.exited, consistent.exited]);
