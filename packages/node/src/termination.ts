@@ -13,7 +13,7 @@ import type { HeldBefore, Holder } from "./hold/holders.ts";
 import type { Settings } from "./options/settings.ts";
 import type { Announcer } from "./reports/announce.ts";
 import type { Recording } from "./hold/recording.ts";
-import { Report } from "./reports/report.ts";
+import { TerminationEvents } from "./reports/termination-events.ts";
 import type { Servers } from "./servers/servers.ts";
 import { surviveCrashes, tellCrash } from "./signals/crashes.ts";
 import type { OtherHandlers } from "./signals/other-handlers.ts";
@@ -88,16 +88,16 @@ export class Termination {
       held: heldBefore,
       hasClosedHooks: hooks.has("closed"),
     });
-    const report = new Report(settings, from, by);
+    const events = new TerminationEvents(settings, from, by);
     const cap = Math.min(settings.drain.cap, Math.max(1, by.cap - from));
     recording?.begin(reason, { ...settings.drain, cap });
-    const leaveExit = this.#reportExit(report);
+    const leaveExit = this.#reportExit(events);
     const noLongerSurvive = surviveCrashes((message) => {
       tellCrash(message, announcer, settings.log);
       if (this.#owner.exits()) others.crashed();
     });
     try {
-      const held = await this.#serveOn(report, reason, by.cap, heldBefore);
+      const held = await this.#serveOn(events, reason, by.cap, heldBefore);
       await this.#close(held, others.exist && !settings.isKilled ? withoutKill(by) : by);
     } catch (error) {
       // Whatever goes wrong, the process must end in order and say so.
@@ -107,7 +107,7 @@ export class Termination {
     this.#owner.enter("closed");
     leaveExit();
     const exitCode = this.#exitCode();
-    const closed = report.closed(clock.now(), cut, hooks.outcomes, exitCode);
+    const closed = events.closed(clock.now(), cut, hooks.outcomes, exitCode);
     const left = Math.max(by.hooks, others.exist ? clock.now() + longestReportMs : 0) - clock.now();
     const reported = [
       announcer.phase(closed),
@@ -168,7 +168,7 @@ export class Termination {
 
   /** The lame-duck phase. */
   async #serveOn(
-    report: Report,
+    events: TerminationEvents,
     reason: string,
     capAt: number,
     heldBefore: HeldBefore | undefined,
@@ -181,7 +181,7 @@ export class Termination {
       isSecond: heldBefore?.isOver === true,
       isAsked: () => holder?.isAsked() === true,
     });
-    const begun = report.lameDuck(reason, evidence.requestsInFlight, servers.open);
+    const begun = events.lameDuck(reason, evidence.requestsInFlight, servers.open);
     void announcer.phase(begun);
     const hooks = allHooks.run("lame-duck", capAt);
     // A process that does not listen (yet, or any more) has nothing to wait for.
@@ -190,7 +190,7 @@ export class Termination {
     const end = await holding;
     holder?.end();
     this.#owner.held(end);
-    const stopped = report.closing(clock.now(), end, servers.open);
+    const stopped = events.closing(clock.now(), end, servers.open);
     void announcer.phase(stopped);
     coordinator?.report(reportAtStop(stopped));
     // What comes next may exit at once, as handlers of the application do.
@@ -213,11 +213,11 @@ export class Termination {
   }
 
   /** An application that exits by itself ends the termination, too. */
-  #reportExit(report: Report): () => void {
+  #reportExit(events: TerminationEvents): () => void {
     const { clock, announcer, servers, hooks } = this.#parts;
     return signalGate().atExit((code) => {
       const outcomes = [...hooks.outcomes, ...hooks.unfinished("closed")];
-      void announcer.phase(report.exited(clock.now(), servers.cut(), outcomes, code));
+      void announcer.phase(events.exited(clock.now(), servers.cut(), outcomes, code));
     });
   }
 }

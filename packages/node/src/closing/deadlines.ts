@@ -21,7 +21,7 @@ export interface Deadlines {
   readonly kill: number;
 }
 
-export interface Termination {
+export interface TerminationFacts {
   readonly from: number;
   /** How long ago the signal was sent, milliseconds. */
   readonly late: number;
@@ -34,7 +34,7 @@ export interface Termination {
 
 export function deadlinesOf(
   { drain, deadline, ramp }: Settings,
-  { from, late, isCrash, held, hasClosedHooks }: Termination,
+  { from, late, isCrash, held, hasClosedHooks }: TerminationFacts,
 ): Deadlines {
   // However late the signal: the floor for senders and the reserve for requests in flight matter more than the estimated lateness.
   const counted = Math.min(late, drain.cap - drain.floor);

@@ -3,7 +3,7 @@ import { messageOf } from "@lameduck/drain/common";
 import { sleep, untilSettled, type Clock } from "../clock.ts";
 import type { Evidence } from "../hold/evidence.ts";
 import type { CoordinatorSettings, Mode } from "../options/coordinator.ts";
-import { parseAnswer, type Answer, type Report } from "./protocol.ts";
+import { parseAnswer, type Answer, type PodReport } from "./protocol.ts";
 import { Requests } from "./request.ts";
 
 /** Seconds of a long poll. A coordinator that has stopped is noticed soon after. */
@@ -59,7 +59,7 @@ export class Coordinator {
   #isBegun = false;
   #isSilent = false;
   #reporting: Promise<void> = Promise.resolve();
-  #reported: Report = {};
+  #reported: PodReport = {};
 
   constructor(
     { place, mode }: CoordinatorSettings,
@@ -74,14 +74,14 @@ export class Coordinator {
     this.#requests = place && new Requests(place, this.#ended.signal);
   }
 
-  get known(): Acknowledgements | undefined {
+  get acknowledgements(): Acknowledgements | undefined {
     const { state, consumers = null, behind = null } = this.#answer ?? {};
     if (this.#isSilent) return { state: "silent", consumers, behind };
     return state && { state, consumers, behind };
   }
 
   /** To be called once the hold has begun. */
-  begin(first: Report): void {
+  begin(first: PodReport): void {
     this.#isBegun = true;
     this.#evidence.onOverruled = () => this.#overruled();
     void this.#ask();
@@ -89,7 +89,7 @@ export class Coordinator {
   }
 
   /** Reports are sent in order, each with everything that was reported before, since an earlier report may be lost. */
-  report(news: Report): void {
+  report(news: PodReport): void {
     if (!this.#isBegun) return;
     this.#reported = { ...this.#reported, ...news };
     const lines = Object.entries(this.#reported).filter(([, value]) => value !== "");
@@ -98,7 +98,7 @@ export class Coordinator {
   }
 
   /** The last report is waited for a moment, where the coordinator answers. */
-  async end(last: Report, within: number): Promise<void> {
+  async end(last: PodReport, within: number): Promise<void> {
     if (this.#answer && !this.#isSilent) {
       this.report(last);
       await untilSettled(this.#reporting, Math.min(lastReportTimeoutMs, within));
