@@ -70,7 +70,7 @@ describe("a program's own shutdown", { concurrency: 3 }, () => {
       if (handler.includes("hook")) assert.equal(closed?.exitCode, typeof end === "number" ? end : 143);
     });
 
-  test("while it waits before it closes its server, requests are served", async () => {
+  test("requests are served while a program waits before it closes its server", async () => {
     await using child = await start("sleep, then close", {});
     child.kill();
     await child.until(() => child.stdout.includes("own handler"));

@@ -22,7 +22,7 @@ const ways = { message: "message", disconnect: "disconnect", SIGUSR2: "SIGUSR2",
 
 describe("a primary with a handler", { concurrency: 2 }, () => {
   for (const [way, why] of Object.entries(ways))
-    test(`tells its workers by ${way} when their hold is over`, async () => {
+    test(`a primary with a handler tells its workers by ${way} when their hold is over`, async () => {
       await using child = await start(way, holding);
       child.kill();
       assert.equal((await child.exited).code, 0);
@@ -32,7 +32,7 @@ describe("a primary with a handler", { concurrency: 2 }, () => {
       assert.deepEqual(lines(child).toSorted(), [...each, ...each].toSorted());
     });
 
-  test("tells them at once where Node has no way to have them hold", async () => {
+  test("a primary with a handler tells them at once where Node has no way to have them hold", async () => {
     const env = { ...holding, WITHOUT: "internalMessage" };
     await using child = await start("message", env, `--import ${fixture("without.mjs")}`);
     child.kill();
@@ -45,7 +45,7 @@ describe("a primary with a handler", { concurrency: 2 }, () => {
     assert.deepEqual(lines(child).toSorted(), [...each, ...each].toSorted());
   });
 
-  test("that exits tells them nothing: they finish what is in flight, and their primary waits", async () => {
+  test("a primary with a handler that exits tells them nothing: they finish what is in flight, and their primary waits", async () => {
     await using child = await start("exit");
     const answer = ask(child.port, "/", undefined, { "x-wait": "1500" });
     // It is in flight once a later one has been answered.
@@ -56,7 +56,7 @@ describe("a primary with a handler", { concurrency: 2 }, () => {
     assert.deepEqual(lines(child), ["ended with 0"]);
   });
 
-  test("that says nothing leaves a worker that has got the signal itself to the signal", async () => {
+  test("a primary with a handler that says nothing leaves a worker that has got the signal itself to the signal", async () => {
     await using child = await start("nothing");
     child.kill();
     await child.until(() => child.stderr.includes("primary told"));

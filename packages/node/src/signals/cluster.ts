@@ -5,7 +5,7 @@ import type { Observed } from "../observed.ts";
 import { signalGate } from "./signals.ts";
 
 /** Primaries that replace every worker that has gone would do so in a tight loop; this slows it to one a second. */
-const lifeOfNewborns = 1_000;
+const lifeOfNewbornsMs = 1_000;
 const pollPeriodMs = 20;
 
 /**
@@ -100,7 +100,7 @@ function suppress(worker: Worker): void {
     worker.process.kill("SIGTERM");
     worker.process.kill("SIGCONT");
   };
-  const timer = setTimeout(kill, lifeOfNewborns).unref();
+  const timer = setTimeout(kill, lifeOfNewbornsMs).unref();
   process.once("exit", kill);
   worker.once("exit", () => process.removeListener("exit", kill));
 }
