@@ -1,11 +1,11 @@
 import { availableParallelism } from "node:os";
 import { Drain, parseConfig } from "@lameduck/drain";
-import { Random } from "../src/kernel/random.ts";
-import { Simulation } from "../src/kernel/simulation.ts";
-import { runInParallel } from "../src/parallel/run.ts";
-import { drained } from "../src/policies/drained.ts";
-import { run } from "../src/run.ts";
-import { scenarioFrom } from "../src/scenario/parse.ts";
+import { Random } from "../packages/simulator/src/kernel/random.ts";
+import { Simulation } from "../packages/simulator/src/kernel/simulation.ts";
+import { runInParallel } from "../packages/simulator/src/parallel/run.ts";
+import { drained } from "../packages/simulator/src/policies/drained.ts";
+import { run } from "../packages/simulator/src/run.ts";
+import { scenarioFrom } from "../packages/simulator/src/scenario/parse.ts";
 
 /** What the kernel, a large cluster and one decision cost on this machine. Time on the processor is told beside the clock's, which others' work stretches. */
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);

@@ -1,4 +1,4 @@
-/** packages/simulator/recordings/grid.md: the grid, and between its results and its failing cells the parts that are made by themselves. */
+/** research/recordings/grid.md: the grid, and between its results and its failing cells the parts that are made by themselves. */
 const parts = ["Held out", "Tuned to the preset", "At equal knowledge"] as const;
 
 type Part = (typeof parts)[number];

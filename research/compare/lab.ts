@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { propagationOf } from "@lameduck/load";
 import type { RemedyResult, Results } from "@lameduck/accounting";
-import type { Scenario } from "../../src/model/scenario.ts";
-import { bare, drained } from "../../src/policies/drained.ts";
-import { scenarioFrom } from "../../src/scenario/parse.ts";
-import { mean } from "../../src/simulate/statistics.ts";
+import type { Scenario } from "../../packages/simulator/src/model/scenario.ts";
+import { bare, drained } from "../../packages/simulator/src/policies/drained.ts";
+import { scenarioFrom } from "../../packages/simulator/src/scenario/parse.ts";
+import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 import { lostToTerminations } from "./digest.ts";
 import { predict } from "./predict.ts";
 import { empirical } from "./statistics.ts";
@@ -21,7 +21,7 @@ const remedies = {
   "sleep-2": () => bare("sleep-2", { policy: "fixed", delay: 0, floor: 0, prestop: "2s" }),
   adaptive: () => drained("adaptive", {}),
 } as const;
-const program = new URL("../../../cli/bin/lameduck.js", import.meta.url).pathname;
+const program = new URL("../../packages/cli/bin/lameduck.js", import.meta.url).pathname;
 
 /** Runs each propagation with each remedy in the lab's local stage, and the same in the model. Results that lie in `folder` are used again. */
 export function* compareLab(

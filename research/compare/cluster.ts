@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { drained } from "../../src/policies/drained.ts";
-import { scenarioFrom } from "../../src/scenario/parse.ts";
+import { drained } from "../../packages/simulator/src/policies/drained.ts";
+import { scenarioFrom } from "../../packages/simulator/src/scenario/parse.ts";
 import { predict } from "./predict.ts";
 import { median } from "./statistics.ts";
 import { compared, type Compared } from "./table.ts";
@@ -18,7 +18,7 @@ interface Recorded {
   readonly ratePerPod: number;
 }
 
-const file = new URL("../../recordings/kube-proxy.json", import.meta.url);
+const file = new URL("../recordings/kube-proxy.json", import.meta.url);
 
 /** Plays each of them with the kube-proxies' own settings, and traffic as it was measured. Medians: the means were not kept. */
 export function* compareCluster(say: (line: string) => void): Generator<Compared> {

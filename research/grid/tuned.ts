@@ -1,11 +1,11 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
 import type { PresetName } from "@lameduck/load/propagation";
-import { simulateWorld } from "../../src/model/world.ts";
-import { drained } from "../../src/policies/drained.ts";
-import { FixedDelays } from "../../src/policies/fixed-delay.ts";
-import { istio, wStar } from "../../src/policies/peers.ts";
-import { meanConvergence, run, type Run } from "../../src/run.ts";
-import { mean } from "../../src/simulate/statistics.ts";
+import { simulateWorld } from "../../packages/simulator/src/model/world.ts";
+import { drained } from "../../packages/simulator/src/policies/drained.ts";
+import { FixedDelays } from "../../packages/simulator/src/policies/fixed-delay.ts";
+import { istio, wStar } from "../../packages/simulator/src/policies/peers.ts";
+import { meanConvergence, run, type Run } from "../../packages/simulator/src/run.ts";
+import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 import { gridAxes, gridCells, gridGrace, scenarioOf, terminationsOf, type Cell } from "./cells.ts";
 import { lostInOne, pointOf, type Held, type Point } from "./play.ts";
 import { isInformative } from "./verdict.ts";

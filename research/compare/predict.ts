@@ -1,8 +1,8 @@
-import { Random } from "../../src/kernel/random.ts";
-import type { Scenario } from "../../src/model/scenario.ts";
-import type { Contender } from "../../src/policies/stopper.ts";
-import { run } from "../../src/run.ts";
-import { mean } from "../../src/simulate/statistics.ts";
+import { Random } from "../../packages/simulator/src/kernel/random.ts";
+import type { Scenario } from "../../packages/simulator/src/model/scenario.ts";
+import type { Contender } from "../../packages/simulator/src/policies/stopper.ts";
+import { run } from "../../packages/simulator/src/run.ts";
+import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 
 /** What was measured, or the range in which the model expects it. */
 export interface Range {

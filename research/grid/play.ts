@@ -1,13 +1,13 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
-import type { Outcome } from "../../src/model/outcome.ts";
-import { simulateWorld } from "../../src/model/world.ts";
-import { drained } from "../../src/policies/drained.ts";
-import { FixedDelays, shortestDelay } from "../../src/policies/fixed-delay.ts";
-import { istio, wStar } from "../../src/policies/peers.ts";
-import { learning } from "../../src/policies/learning.ts";
-import type { Contender } from "../../src/policies/stopper.ts";
-import { meanConvergence, run, type Run } from "../../src/run.ts";
-import { mean } from "../../src/simulate/statistics.ts";
+import type { Outcome } from "../../packages/simulator/src/model/outcome.ts";
+import { simulateWorld } from "../../packages/simulator/src/model/world.ts";
+import { drained } from "../../packages/simulator/src/policies/drained.ts";
+import { FixedDelays, shortestDelay } from "../../packages/simulator/src/policies/fixed-delay.ts";
+import { istio, wStar } from "../../packages/simulator/src/policies/peers.ts";
+import { learning } from "../../packages/simulator/src/policies/learning.ts";
+import type { Contender } from "../../packages/simulator/src/policies/stopper.ts";
+import { meanConvergence, run, type Run } from "../../packages/simulator/src/run.ts";
+import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 import { gridGrace, scenarioOf, type Cell } from "./cells.ts";
 
 /** Fixed before the first run and not touched since: what counts as "not worse". */

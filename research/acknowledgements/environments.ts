@@ -1,4 +1,4 @@
-import type { ScenarioFile } from "../../src/scenario/schema.ts";
+import type { ScenarioFile } from "../../packages/simulator/src/scenario/schema.ts";
 
 export interface Environment {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { pagePlot, type Series } from "../src/simulate/svg.ts";
+import { pagePlot, type Series } from "../packages/simulator/src/simulate/svg.ts";
 
-/** Draws docs/decision-hold.svg and decision-loss.svg from the tables of packages/simulator/recordings/grid.md, so that pictures and page cannot differ. */
-const docs = new URL("../../../docs/", import.meta.url);
+/** Draws docs/decision-hold.svg and decision-loss.svg from the tables of research/recordings/grid.md, so that pictures and page cannot differ. */
+const docs = new URL("../docs/", import.meta.url);
 const inCluster = new Set(["ebpf", "idle-kube-proxy", "busy-iptables", "ingress-nginx"]);
 /** As much as a grace period of 30 s leaves. */
 const cap = 25;
@@ -67,7 +67,7 @@ function seriesOf(rows: readonly Row[], names: readonly string[], value: "hold" 
   }));
 }
 
-const rows = rowsOf(readFileSync(new URL("../recordings/grid.md", import.meta.url), "utf8"));
+const rows = rowsOf(readFileSync(new URL("./recordings/grid.md", import.meta.url), "utf8"));
 const x = "new connections/s to the pod: 0.01, 0.1, 1, 10, 100, 1000 (0 to 5)";
 writeFileSync(
   new URL("decision-hold.svg", docs),

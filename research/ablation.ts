@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type * as Rule from "@lameduck/drain";
 import type { DrainOptions } from "@lameduck/drain";
-import { commandLine } from "../../../scripts/command-line.ts";
-import { drained } from "../src/policies/drained.ts";
-import type { Contender } from "../src/policies/stopper.ts";
-import { run } from "../src/run.ts";
+import { commandLine } from "../scripts/command-line.ts";
+import { drained } from "../packages/simulator/src/policies/drained.ts";
+import type { Contender } from "../packages/simulator/src/policies/stopper.ts";
+import { run } from "../packages/simulator/src/run.ts";
 import { mechanisms, type Mechanism } from "./ablation/mechanisms.ts";
 import { ablationCells, cellSets, scenarioOfAblation, type AblationCell } from "./ablation/cells.ts";
 import { renderAblation, type Total } from "./ablation/table.ts";
@@ -27,7 +27,7 @@ const { values } = commandLine(import.meta.url, {
   },
 });
 
-const sources = fileURLToPath(new URL("../../drain/src", import.meta.url));
+const sources = fileURLToPath(new URL("../packages/drain/src", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "lameduck-ablation-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 

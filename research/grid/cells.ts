@@ -1,6 +1,6 @@
 import { presets, type PresetName } from "@lameduck/load/propagation";
-import { defaultEndpoints, type Scenario } from "../../src/model/scenario.ts";
-import type { Arrivals, Identity } from "../../src/model/trace.ts";
+import { defaultEndpoints, type Scenario } from "../../packages/simulator/src/model/scenario.ts";
+import type { Arrivals, Identity } from "../../packages/simulator/src/model/trace.ts";
 
 /** Kinds of traffic that the grid distinguishes. */
 export const gridTraffic = {

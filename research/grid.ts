@@ -6,11 +6,11 @@ import { playPrior, priorAxes, renderPrior } from "./grid/prior.ts";
 import { renderGrid } from "./grid/table.ts";
 import { playTuned } from "./grid/tuned.ts";
 import { renderTuned } from "./grid/tuned-table.ts";
-import { commandLine } from "../../../scripts/command-line.ts";
+import { commandLine } from "../scripts/command-line.ts";
 import { withGrid, withPart } from "./grid/page.ts";
 
 /**
- * Plays the grid and writes packages/simulator/recordings/grid.md, in some ten minutes on one idle core.
+ * Plays the grid and writes research/recordings/grid.md, in some ten minutes on one idle core.
  * `--cache FILE` goes on where it was stopped. `--only PRESET,...` plays a part. `--caches FILE,...` renders several caches
  * together. Three more parts of the page are made by themselves. `--held-out` plays cells that nothing was tuned on. `--prior`
  * plays opponents of equal knowledge. `--tuned` plays opponents that know the preset as the rule does.
@@ -20,7 +20,7 @@ const { values } = commandLine(import.meta.url, {
     terminations: { type: "string", default: "50" },
     seed: { type: "string", default: "1" },
     only: { type: "string" },
-    output: { type: "string", default: new URL("../recordings/grid.md", import.meta.url).pathname },
+    output: { type: "string", default: new URL("./recordings/grid.md", import.meta.url).pathname },
     cache: { type: "string" },
     caches: { type: "string" },
     "held-out": { type: "boolean", default: false },

@@ -2,7 +2,7 @@ import { compareCluster } from "./compare/cluster.ts";
 import { compareLab } from "./compare/lab.ts";
 import { compareRollouts } from "./compare/rollouts.ts";
 import { tableOf, type Compared } from "./compare/table.ts";
-import { commandLine } from "../../../scripts/command-line.ts";
+import { commandLine } from "../scripts/command-line.ts";
 
 /**
  * Compares reality with the model at the same parameters. Reality is runs of the lab's local stage, made now (some five

@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
-import type { Scenario } from "../../src/model/scenario.ts";
-import { bare, drained } from "../../src/policies/drained.ts";
-import type { Contender } from "../../src/policies/stopper.ts";
-import { scenarioFrom } from "../../src/scenario/parse.ts";
-import { mean } from "../../src/simulate/statistics.ts";
+import type { Scenario } from "../../packages/simulator/src/model/scenario.ts";
+import { bare, drained } from "../../packages/simulator/src/policies/drained.ts";
+import type { Contender } from "../../packages/simulator/src/policies/stopper.ts";
+import { scenarioFrom } from "../../packages/simulator/src/scenario/parse.ts";
+import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 import { readDigest, type Digest, type RecordedTermination } from "./digest.ts";
 import { predict } from "./predict.ts";
 import { empirical, median } from "./statistics.ts";
 import { compared, type Compared } from "./table.ts";
 
-const folder = new URL("../../recordings/rollouts/", import.meta.url);
+const folder = new URL("../recordings/rollouts/", import.meta.url);
 
 /** The remedies as they were set in the recorded pods (e2e/matrix/remedies.ts). */
 function contenderOf(remedy: string): { readonly contender: Contender; readonly prestop: number } {

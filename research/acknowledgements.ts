@@ -1,11 +1,11 @@
-import { commandLine } from "../../../scripts/command-line.ts";
+import { commandLine } from "../scripts/command-line.ts";
 import type { DrainOptions } from "@lameduck/drain";
-import { drained, slept } from "../src/policies/drained.ts";
-import { oracle } from "../src/policies/peers.ts";
-import { runInParallel } from "../src/parallel/run.ts";
-import { scenarioFrom } from "../src/scenario/parse.ts";
-import { acknowledged } from "../src/simulate/contenders.ts";
-import { mean, quantile } from "../src/simulate/statistics.ts";
+import { drained, slept } from "../packages/simulator/src/policies/drained.ts";
+import { oracle } from "../packages/simulator/src/policies/peers.ts";
+import { runInParallel } from "../packages/simulator/src/parallel/run.ts";
+import { scenarioFrom } from "../packages/simulator/src/scenario/parse.ts";
+import { acknowledged } from "../packages/simulator/src/simulate/contenders.ts";
+import { mean, quantile } from "../packages/simulator/src/simulate/statistics.ts";
 import { environments, faults, type Environment, type Fault } from "./acknowledgements/environments.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { account, type RunRecording } from "@lameduck/accounting";
 import { digestOf, writeDigest } from "./compare/digest.ts";
-import { commandLine } from "../../../scripts/command-line.ts";
+import { commandLine } from "../scripts/command-line.ts";
 
 /**
  * Of a whole recording of the matrix (e2e/README.md), tens of megabytes, keeps what a comparison needs.

@@ -1,6 +1,6 @@
 import { heldOutAxes, terminationsText } from "./cells.ts";
 import { gridMargins, ladder, type PlayedCell, type Point } from "./play.ts";
-import { mean } from "../../src/simulate/statistics.ts";
+import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 import { figure } from "./table.ts";
 import { judge } from "./verdict.ts";
 
@@ -14,7 +14,7 @@ export function renderHeldOut(played: readonly PlayedCell[], terminations: numbe
   return [
     "## Held out",
     "",
-    `${played.length} cells that the constants were not tuned on, by \`npm run grid -w packages/simulator -- --held-out\`: ${heldOutAxes.presets.join(", ")} x ${heldOutAxes.senders.join(", ")} senders x ${rates.join(", ")}/s x ${heldOutAxes.traffic.join(", ")} (\`burstier\`: a coefficient of variation of 5; \`periodic\`: a beat with 10 % of jitter). ${terminationsText(terminations)}, seed ${seed}. Losing less than ${gridMargins.loss}: ${judged.filter(({ withinBudget }) => withinBudget.adaptive).length} of ${played.length} (learnt: ${judged.filter(({ withinBudget }) => withinBudget.learnt).length}); on the frontier of those tuned to each cell: ${judged.filter(({ onFrontier }) => onFrontier.adaptive).length}; within the bound of the oracle: ${judged.filter(({ nearOracle }) => nearOracle === true).length} of ${judged.filter(({ nearOracle }) => nearOracle !== undefined).length}.`,
+    `${played.length} cells that the constants were not tuned on, by \`npm run grid -w research -- --held-out\`: ${heldOutAxes.presets.join(", ")} x ${heldOutAxes.senders.join(", ")} senders x ${rates.join(", ")}/s x ${heldOutAxes.traffic.join(", ")} (\`burstier\`: a coefficient of variation of 5; \`periodic\`: a beat with 10 % of jitter). ${terminationsText(terminations)}, seed ${seed}. Losing less than ${gridMargins.loss}: ${judged.filter(({ withinBudget }) => withinBudget.adaptive).length} of ${played.length} (learnt: ${judged.filter(({ withinBudget }) => withinBudget.learnt).length}); on the frontier of those tuned to each cell: ${judged.filter(({ onFrontier }) => onFrontier.adaptive).length}; within the bound of the oracle: ${judged.filter(({ nearOracle }) => nearOracle === true).length} of ${judged.filter(({ nearOracle }) => nearOracle !== undefined).length}.`,
     "",
     "Beside it a fixed delay and a quiet window that know in hindsight which cells a row has: one setting for all of them, the shortest on a ladder of 17 that loses no more than `adaptive` does there on average. Where all is over within 10 s, as here, a delay of 12 s is hard to beat. Loss / hold in s:",
     "",

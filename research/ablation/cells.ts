@@ -1,5 +1,5 @@
 import type { PresetName } from "@lameduck/load/propagation";
-import type { Scenario } from "../../src/model/scenario.ts";
+import type { Scenario } from "../../packages/simulator/src/model/scenario.ts";
 import { gridCells, scenarioOf, type GridTraffic } from "../grid/cells.ts";
 
 /** Environments on which constants were tuned, and others. */

@@ -1,9 +1,9 @@
 import { priorHypotheses, drainDefaults, type DrainOptions, type Hypothesis } from "@lameduck/drain";
 import type { Distribution } from "@lameduck/load/propagation";
-import { defaultEndpoints, type Scenario } from "../../src/model/scenario.ts";
-import { drained } from "../../src/policies/drained.ts";
-import { FixedDelays, shortestDelay } from "../../src/policies/fixed-delay.ts";
-import { run } from "../../src/run.ts";
+import { defaultEndpoints, type Scenario } from "../../packages/simulator/src/model/scenario.ts";
+import { drained } from "../../packages/simulator/src/policies/drained.ts";
+import { FixedDelays, shortestDelay } from "../../packages/simulator/src/policies/fixed-delay.ts";
+import { run } from "../../packages/simulator/src/run.ts";
 import type { Point } from "./play.ts";
 
 /** Senders and rates (per pod and second) that every hypothesis is played with. */
@@ -88,7 +88,7 @@ export function renderPrior(results: readonly PriorResult[], terminations: numbe
   return [
     "## At equal knowledge",
     "",
-    `Opponents that know what the rule knows: that the environment is one of its 40 hypotheses, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each hypothesis, each counted by its weight; the fixed delay that loses as much in the same terminations, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w packages/simulator -- --prior\`:`,
+    `Opponents that know what the rule knows: that the environment is one of its 40 hypotheses, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each hypothesis, each counted by its weight; the fixed delay that loses as much in the same terminations, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w research -- --prior\`:`,
     "",
     "| rate/s | adaptive | fixed | quiet |",
     "|---|---|---|---|",

@@ -1,4 +1,4 @@
-import { quantile } from "../../src/simulate/statistics.ts";
+import { quantile } from "../../packages/simulator/src/simulate/statistics.ts";
 
 export function median(values: readonly number[]): number {
   return quantile(

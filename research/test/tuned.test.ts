@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gridGrace, scenarioOf, type Cell } from "../scripts/grid/cells.ts";
-import { bounded } from "../scripts/grid/tuned.ts";
-import { drained } from "../src/policies/drained.ts";
-import { run } from "../src/run.ts";
+import { gridGrace, scenarioOf, type Cell } from "../grid/cells.ts";
+import { bounded } from "../grid/tuned.ts";
+import { drained } from "../../packages/simulator/src/policies/drained.ts";
+import { run } from "../../packages/simulator/src/run.ts";
 
 test("a hold with a floor and a cap is the hold without them, cut or made longer", () => {
   const cell = { preset: "busy-iptables", traffic: "poisson", senders: 3, rate: 30 } satisfies Cell;
