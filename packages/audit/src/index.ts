@@ -28,7 +28,7 @@ export { markdownReport } from "./report/markdown.ts";
 export { notJudged } from "./report/not-judged.ts";
 export { sarifReport } from "./report/sarif.ts";
 export { textReport } from "./report/text.ts";
-export type { Rule } from "./rule.ts";
+export type { Rule, Symptom } from "./rule.ts";
 export { ruleNamed, rules } from "./rules/index.ts";
 export { noConfig, readConfig, type Config } from "./suppress/config.ts";
 export { baselined, fingerprintOf } from "./suppress/suppress.ts";

@@ -17,6 +17,7 @@ export const graceTooShort: Rule = {
 finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit: the longest requests, and whatever the app does last.`,
   remedy: "Raise terminationGracePeriodSeconds, or shorten the hook or the longest request",
   references: ["https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination"],
+  symptom: { causes: ["C4", "C5"], killed: true },
   *check(workload, context) {
     const { grace } = workload;
     if (grace.value === 0) {

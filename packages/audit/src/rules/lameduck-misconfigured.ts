@@ -18,6 +18,7 @@ too early. The library, and the init as PID 1, start at SIGTERM, so they cannot 
   remedy:
     "Set LAMEDUCK_GRACE_PERIOD to the pod's grace period, and LAMEDUCK_PRESTOP to the time of its hook if there is one",
   references: [],
+  symptom: { causes: ["C1", "C2", "C4", "C5"], killed: true },
   *check(workload, context) {
     for (const container of workload.containers) {
       const own = ownStopOf(container);

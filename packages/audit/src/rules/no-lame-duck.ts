@@ -29,6 +29,7 @@ The audit sees hooks, arguments and variables. If the app's code delays the shut
     "https://kubernetes.io/docs/tutorials/services/pods-and-endpoint-termination-flow/",
     "https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/3960-pod-lifecycle-sleep-action",
   ],
+  symptom: { causes: ["C1", "C2"] },
   *check(workload, context) {
     if (exposureOf(workload) === "none") {
       yield* ifItListens(workload);

@@ -16,6 +16,7 @@ MaxUnavailableStatefulSet is on (Kubernetes 1.36 drops it). While fewer pods ser
 requests are lost.`,
   remedy: "Set maxUnavailable to 0 and maxSurge to 1 or more",
   references: ["https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#max-unavailable"],
+  symptom: { causes: ["C9", "C8"] },
   *check(workload) {
     const { object, spec, replicas } = workload;
     if (!replacesPods(workload) || exposureOf(workload) === "none" || replicas.value === 0) return;

@@ -28,6 +28,7 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
     "https://httpd.apache.org/docs/2.4/stopping.html",
     "https://www.postgresql.org/docs/current/server-shutdown.html",
   ],
+  symptom: { causes: ["C4"] },
   *check(workload, context) {
     const { kubernetes } = context;
     if (exposureOf(workload) === "none") return;
