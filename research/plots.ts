@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { pagePlot, type Series } from "../packages/simulator/src/simulate/svg.ts";
+import { plotSize, plotted, type PlotOptions, type Series } from "@lameduck/accounting";
+import { element, escape } from "@lameduck/accounting/markup";
 
 /** Draws docs/decision-hold.svg and decision-loss.svg from the tables of research/recordings/grid.md, so that pictures and page cannot differ. */
 const docs = new URL("../docs/", import.meta.url);
@@ -65,6 +66,25 @@ function seriesOf(rows: readonly Row[], names: readonly string[], value: "hold" 
       return [index, values.reduce((sum, each) => sum + each, 0) / values.length] as const;
     }),
   }));
+}
+
+/** A file by itself, for a page of Markdown: it names its series at its upper edge. */
+function pagePlot(series: readonly Series[], options: PlotOptions): string {
+  const { width, height } = plotSize;
+  const names = series.map(({ name, color }, index) =>
+    element("text", { x: 80 + index * 110, y: 18, fill: color }, escape(name)),
+  );
+  const attributes = {
+    xmlns: "http://www.w3.org/2000/svg",
+    "font-family": "sans-serif",
+    "font-size": 11,
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label": options.title,
+  };
+  const ground = element("rect", { width, height, fill: "#fff" });
+  const style = element("style", {}, ".grid{stroke:#ddd}");
+  return `${element("svg", attributes, style, ground, ...names, plotted(series, options))}\n`;
 }
 
 const rows = rowsOf(readFileSync(new URL("./recordings/grid.md", import.meta.url), "utf8"));
