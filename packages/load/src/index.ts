@@ -35,7 +35,6 @@ export { EndpointView } from "./senders/view.ts";
 export { isOwnTarget, requireOwnTarget } from "./targets.ts";
 export { requestsErrors } from "./requests-file/errors.ts";
 export { shownUrl } from "./routes/shown-url.ts";
-export { parseZone } from "./requests-file/time.ts";
 export type { Trial } from "./generator/trials.ts";
 export { type Judgement, judge, type Tried } from "./worked.ts";
 export { lastWords } from "./answer.ts";

@@ -6,7 +6,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
-import { checkFiles, writeOutput } from "../output.ts";
+import { checkOutputs, publish } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { endHolds, type ContainerEnd, type PodEnd } from "./end.ts";
 
@@ -39,7 +39,7 @@ async function end(target: string, options: Options): Promise<number> {
   const { context, kubeconfig, json } = options;
   const name = target.replace(/^pods?\//, "");
   if (!podName.test(name)) throw badOption("<pod>", `"${target}" is no name of a pod`);
-  checkFiles({ json });
+  checkOutputs([["--json", json]]);
   const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));
   const namespace = mustBeNamespace("--namespace", options.namespace ?? client.connection.namespace);
   const progress = new Progress();
@@ -48,8 +48,10 @@ async function end(target: string, options: Options): Promise<number> {
       const result = await endHolds(client, { namespace, name }, (text) => progress.update(text), signal);
       progress.done();
       const code = exitCodeOf(result);
-      if (json !== "-") process.stdout.write(textOf(result, code));
-      writeOutput("--json", json, () => `${JSON.stringify({ version: 1, ...result }, undefined, 2)}\n`);
+      publish(
+        () => textOf(result, code),
+        [["--json", json, () => `${JSON.stringify({ version: 1, ...result }, undefined, 2)}\n`]],
+      );
       return code;
     } finally {
       progress.done();

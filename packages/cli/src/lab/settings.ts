@@ -14,8 +14,9 @@ import { manifestFromCommand, type Workload, readManifest } from "@lameduck/mani
 import { parseLoad, parsePropagation, type LoadOptions } from "@lameduck/load";
 import { badOption, CliError } from "../errors.ts";
 import { textOf } from "../input.ts";
-import { checkOutputs } from "../outputs.ts";
+import { checkOutputs } from "../output.ts";
 import { requestOf } from "../request-options.ts";
+import { resultFiles } from "../results.ts";
 import { mustAgree } from "./contradictions.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
@@ -29,7 +30,7 @@ const longestWait = 90;
 
 /** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
 export async function labSettings(options: LabOptions, command: readonly string[]): Promise<LabSettings> {
-  checkOutputs(options);
+  checkOutputs(resultFiles(options));
   const sample = options.file === undefined && command.length === 0;
   mustAgree(options, sample);
   const workload = adjusted(

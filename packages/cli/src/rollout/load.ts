@@ -38,7 +38,7 @@ export interface LoadParts {
 /** The load as the options ask for it; undefined where there is none. */
 export function loadOf(parts: LoadParts): RolloutSettings["load"] {
   const { client, request, options, target, opened, say, signal } = parts;
-  const { requests, requestsZone, inCluster, parallel = 1, image, drain } = options;
+  const { requests, inCluster, parallel = 1, image, drain } = options;
   const learn = request.warmUp + baseline;
   if (requests)
     return (clock) =>
@@ -48,7 +48,6 @@ export function loadOf(parts: LoadParts): RolloutSettings["load"] {
           files: requests,
           learn,
           ...(options.expectStatus === undefined ? {} : { meant: options.expectStatus }),
-          ...(requestsZone === undefined ? {} : { zone: requestsZone }),
         }),
       );
   if (request.routes.length === 0) return undefined;

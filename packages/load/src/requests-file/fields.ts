@@ -1,5 +1,5 @@
-import { BadLine } from "./errors.ts";
-import type { Parser } from "./request.ts";
+/** The values of a line. What is not as the form says is an error that names the line; nothing is guessed. */
+import { BadLine, quoted } from "./errors.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -16,16 +16,6 @@ export function readObject(text: string, line: number): JsonObject {
   return value as JsonObject;
 }
 
-/** A format of one object per line. */
-export function jsonLines(take: (object: JsonObject, line: number) => void): Parser {
-  return {
-    line: (text, line) => {
-      if (text.trim() !== "") take(readObject(text, line), line);
-    },
-    end: () => undefined,
-  };
-}
-
 export function asObject(value: unknown): JsonObject {
   return typeof value === "object" && value !== null ? (value as JsonObject) : {};
 }
@@ -39,4 +29,15 @@ export function asText(value: unknown): string {
 export function asCount(value: unknown, name: string, line: number): number {
   if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
   throw new BadLine(line, `${name} is not a number of at least 0`);
+}
+
+const timestamp = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,12}))?(Z|[+-]\d{2}:\d{2})$/;
+
+/** RFC 3339, as k6 and vegeta write it. @returns milliseconds since 1970, with the fraction that the text has. @throws {BadLine} */
+export function asTime(value: unknown, line: number): number {
+  const text = asText(value);
+  const [, seconds = "", fraction = "0", offset = ""] = timestamp.exec(text) ?? [];
+  const at = Date.parse(seconds + offset) + Number(`0.${fraction}`) * 1_000;
+  if (Number.isFinite(at)) return at;
+  throw new BadLine(line, `${quoted(text)} is not a time with its zone`, "LAMEDUCK_REQUESTS_BAD_TIME");
 }

@@ -10,7 +10,7 @@ import {
 } from "@lameduck/audit";
 import { version, withAddresses } from "../about.ts";
 import { badOption } from "../errors.ts";
-import { mustBeWritable, writeOutput } from "../output.ts";
+import { checkOutputs, writeOutput } from "../output.ts";
 import type { ShownProof } from "./prove/enter.ts";
 
 type Proofs = readonly ShownProof[] | undefined;
@@ -44,39 +44,39 @@ export type Format = keyof typeof formats;
 
 export const formatNames = Object.keys(formats) as Format[];
 
-export interface Output {
+export interface FormatOutput {
   readonly format: Format;
-  /** undefined: stdout. */
-  readonly file: string | undefined;
+  /** "-": stdout. */
+  readonly file: string;
 }
 
 /** "sarif=FILE"; a format alone goes to stdout. @throws {CliError} LAMEDUCK_BAD_OPTION, LAMEDUCK_CANNOT_WRITE */
-export function outputsFrom(texts: readonly string[]): Output[] {
+export function outputsFrom(texts: readonly string[]): FormatOutput[] {
   const outputs = (texts.length === 0 ? ["text"] : texts).map((text) => {
-    const [, name = "", file] = /^([a-z]+)(?:=(.+))?$/s.exec(text) ?? [];
+    const [, name = "", file = "-"] = /^([a-z]+)(?:=(.+))?$/s.exec(text) ?? [];
     if (!(name in formats))
       throw badOption(`--format ${text}`, `write one of ${formatNames.join(", ")}, or FORMAT=FILE`);
-    mustBeWritable(`--format ${name}`, file);
-    return { format: name as Format, file: file === "-" ? undefined : file };
+    return { format: name as Format, file };
   });
-  const [, second] = outputs.filter(({ file }) => file === undefined);
-  if (second)
-    throw badOption(
-      `--format ${second.format}`,
-      "only one format goes to stdout; write the others to files: FORMAT=FILE",
-    );
+  checkOutputs(outputs.map(({ format, file }) => [`--format ${format}`, file]));
   return outputs;
 }
 
 /** @throws {CliError} LAMEDUCK_BAD_OPTION where minutes of rolling would be for nothing. */
-export function mustShowProofs(outputs: readonly Output[]): void {
+export function mustShowProofs(outputs: readonly FormatOutput[]): void {
   if (!outputs.some(({ format }) => ["text", "json", "markdown"].includes(format)))
     throw badOption("--prove", "shows its proofs as text, json or markdown: add --format");
 }
 
-export function publish(audit: Audit, outputs: readonly Output[], proofs?: readonly ShownProof[]): void {
+export function publishAudit(
+  audit: Audit,
+  outputs: readonly FormatOutput[],
+  proofs?: readonly ShownProof[],
+): void {
   for (const { format, file } of outputs)
-    if (file === undefined)
-      process.stdout.write(withAddresses(formats[format](audit, proofs, process.stdout)));
-    else writeOutput(`--format ${format}`, file, () => formats[format](audit, proofs));
+    writeOutput(`--format ${format}`, file, () =>
+      file === "-"
+        ? withAddresses(formats[format](audit, proofs, process.stdout))
+        : formats[format](audit, proofs),
+    );
 }
