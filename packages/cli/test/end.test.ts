@@ -28,6 +28,10 @@ interface Cluster {
   /** What an annotation brings about. */
   readonly onAnnotated?: (cluster: State) => void;
   readonly mayPatch?: boolean;
+  /** Why its hold has ended, as it has reported. */
+  readonly reason?: string;
+  /** Undefined where nobody may list them. */
+  readonly coordinators?: readonly object[] | undefined;
 }
 
 interface State {
@@ -40,7 +44,11 @@ interface State {
 /** An API server with one pod, and a coordinator behind its proxy. */
 async function withCluster<T>(cluster: Cluster, work: (state: State) => Promise<T>): Promise<T> {
   const { onExec = notFound, env = [], command = [], isTerminating = true, names = ["app"] } = cluster;
-  const state: State = { isGone: false, reason: undefined, patches: [], url: "" };
+  const { coordinators } = {
+    coordinators: [{ metadata: { name: "c", uid: "c" }, status: { phase: "Running" } }],
+    ...cluster,
+  };
+  const state: State = { isGone: false, reason: cluster.reason, patches: [], url: "" };
   const pod = (): object => ({
     metadata: {
       name: "web-1",
@@ -63,7 +71,7 @@ async function withCluster<T>(cluster: Cluster, work: (state: State) => Promise<
       void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     const path = request.url ?? "";
     if (path.startsWith("/api/v1/namespaces/lameduck-system/pods?"))
-      return say(200, { items: [{ metadata: { name: "c", uid: "c" }, status: { phase: "Running" } }] });
+      return coordinators ? say(200, { items: coordinators }) : say(403, { reason: "Forbidden" });
     if (path.endsWith("/status")) return say(200, { version: 1 });
     if (path.endsWith("/terminating")) {
       const phase = state.reason === undefined ? "lame-duck" : "closing";
@@ -130,6 +138,26 @@ test("what the coordinator does not end, or who may not ask it, is told by the b
     ["app", "ended", "binary"],
     ["side", "not-ended", "binary"],
   ]);
+});
+
+test("a hold that had ended by itself is not the coordinator's doing, nor is anything where none runs", async () => {
+  const onExec: OnExec = (_path, _query, said) => {
+    said.channel(2, '{"event":"nothing-held"}\n');
+    said.exit(1);
+  };
+  const all = [{ reason: "quiet" }, { coordinators: [] }, { coordinators: undefined }];
+  const found = await Promise.all(all.map((around) => ended({ env: told, onExec, ...around })));
+  assert.deepEqual(
+    found.map(({ end }) => end.containers.map(({ outcome, by, reason }) => [outcome, by, reason])),
+    [
+      [["nothing-held", "binary", "quiet"]],
+      [["nothing-held", "binary", undefined]],
+      [["nothing-held", "coordinator", undefined]],
+    ],
+  );
+  const said = await command({ env: told, onExec, reason: "quiet" });
+  assert.match(said.out, /^app: holds nothing: its hold had ended before \(quiet\)\nIt ends at 2030/);
+  assert.equal(said.code, 1);
 });
 
 test("a pod that has just been deleted may hold a moment later", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { carrierFiles } from "@lameduck/operator";
+import { carrierFiles, type TerminatingPod } from "@lameduck/operator";
+import { terminatingLines, terminatingNow } from "../src/install/status/terminating.ts";
 import { carrier, Cluster, enabled, withoutInit } from "./install-cluster.ts";
 
 const cluster = new Cluster();
@@ -88,6 +89,52 @@ test("status --pods lists who terminates, for how long at most, and what a pod t
   assert.match(out, /shop\/web \(pod\/web\): for \d+ s, at most [45]\d s more; its own evidence decides/);
   assert.match(out, /shop\/own .* no Lameduck was injected/);
   assert.match(out, /shop\/kept \(pod\/kept\): for \d+ s; .* waits for finalizers: a\/b/);
+});
+
+test("status --pods counts from the first deletion where the coordinator knows it, and says so where it does not", () => {
+  const now = Date.parse("2026-01-01T00:01:00Z");
+  const state = { terminated: { exitCode: 0 } };
+  const ended = {
+    metadata: {
+      name: "web",
+      namespace: "shop",
+      uid: "u",
+      deletionTimestamp: "2026-01-01T00:00:50Z",
+      deletionGracePeriodSeconds: 0,
+      finalizers: ["a/b"],
+    },
+    spec: { containers: [] },
+    status: { containerStatuses: [{ name: "c", state }] },
+  };
+  const known = { deletedAt: "2026-01-01T00:00:20Z", waitsFor: [], waitsForMore: 0 };
+  const line = (of?: object): string =>
+    [...terminatingLines([terminatingNow(ended, of as TerminatingPod | undefined, now)], 0)].join("\n");
+  assert.match(line(known), /for 40 s; its containers have ended/);
+  assert.match(line(), /for at least 10 s; its containers have ended/);
+});
+
+test("status names pods that were made before acknowledgements, and fails", async () => {
+  await cluster.lameduck("install", "--acknowledgements", "--yes");
+  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+  const annotations = { "lameduck.dev/injected": "0.1.0" };
+  for (const [name, container] of Object.entries({
+    told: { env: [{ name: "LAMEDUCK_COORDINATOR", value: "http://c" }] },
+    declines: { env: [{ name: "LAMEDUCK_COORDINATOR", value: "" }] },
+    sleeps: { lifecycle: { preStop: { sleep: { seconds: 15 } } } },
+    before: {},
+  }))
+    cluster.put(`/api/v1/namespaces/shop/pods/${name}`, {
+      kind: "Pod",
+      metadata: { annotations },
+      spec: { containers: [{ name: "c", ...container }] },
+      status: { phase: "Running" },
+    });
+  const { out } = await cluster.lameduck("status");
+  assert.match(
+    out,
+    /pod\/before: 1 made before acknowledgements were on: no coordinator is asked\n {4}kubectl/,
+  );
+  assert.doesNotMatch(out, /(?:told|declines|sleeps): 1 made/);
 });
 
 test("status -n looks at one namespace alone, with the rights of its tenants", async () => {

@@ -24,6 +24,10 @@ interface Around {
   readonly pods?: readonly object[];
   readonly replicas?: number;
   readonly watchers?: number;
+  /** Nodes for which the DaemonSet wants a pod. */
+  readonly wanted?: number;
+  readonly watcherPods?: readonly object[];
+  readonly events?: readonly object[];
   readonly policies?: readonly object[];
 }
 
@@ -34,11 +38,17 @@ async function shown({
   policies = [],
   ...of
 }: Around): Promise<string> {
-  const { replicas = 1, watchers } = of;
+  const { replicas = 1, watchers, wanted = 3, watcherPods = [], events = [] } = of;
+  const lists = {
+    networkpolicies: policies,
+    events,
+    "component%3Dcoordinator": pods,
+    "component%3Dwatcher": watcherPods,
+  };
   const template = { spec: { containers: [{ name: "c", image: "new" }] } };
   const client = {
     list: (path: string) =>
-      Promise.resolve(path.includes("networkpolicies") ? policies : path.includes("coordinator") ? pods : []),
+      Promise.resolve(Object.entries(lists).find(([what]) => path.includes(what))?.[1] ?? []),
     get: (path: string) => {
       const metadata = { name: "one", uid: "one" };
       if (path.endsWith("/lameduck-coordinator"))
@@ -51,7 +61,7 @@ async function shown({
         return Promise.resolve({
           metadata,
           spec: { template },
-          status: { desiredNumberScheduled: 3, numberAvailable: watchers },
+          status: { desiredNumberScheduled: wanted, numberAvailable: watchers },
         });
       if (path.includes("/daemonsets/"))
         return Promise.reject(new ApiFailure("here", 404, "NotFound", "none"));
@@ -123,11 +133,37 @@ Object.assign(pulling, {
   },
 });
 const refused = new Error("no route");
+const former = pod("watcher-0", {}, { containers: [{ image: "old" }] });
+Object.assign(former, { status: { conditions: [{ type: "Ready", status: "True" }] } });
+const lost = pod("watcher-1", {}, { nodeName: "node5", containers: [{ image: "new" }] });
+Object.assign(lost, {
+  status: {
+    conditions: [{ type: "Ready", status: "False" }],
+    containerStatuses: [{ name: "c", ready: true, state: { running: {} } }],
+  },
+});
+const forbidden = { lastTimestamp: "2026-01-01T00:00:00Z", message: "Error creating: exceeded quota" };
 
 for (const [what, around, words] of [
   ["all is well", { answer: sound }, /works$/],
   ["every node has its watcher", { answer: sound, watchers: 3 }, /3 of 3 watchers ready[^]*works$/],
   ["a watcher is not ready", { answer: sound, watchers: 2 }, /2 of 3 watchers ready[^]*fails$/],
+  ["no node is chosen", { answer: sound, watchers: 0, wanted: 0 }, /watcher wants no node: [^]*fails$/],
+  [
+    "a node of a watcher is lost",
+    { answer: sound, watchers: 2, watcherPods: [lost] },
+    /watcher: node node5, where it runs, is not Ready[^]*fails$/,
+  ],
+  [
+    "pods of the watcher are refused",
+    { answer: sound, watchers: 2, events: [forbidden] },
+    /watcher: FailedCreate Error creating: exceeded quota[^]*fails$/,
+  ],
+  [
+    "watchers of the image before are in force",
+    { answer: sound, watchers: 3, watcherPods: [former] },
+    /2 of 3 watchers ready\n {2}watcher: in force meanwhile: 1 of old[^]*fails$/,
+  ],
   ["scaled to 0", { answer: sound, pods: [], replicas: 0 }, /is scaled to 0: [^]*--replicas=2\nfails$/],
   [
     "an image that cannot be pulled",

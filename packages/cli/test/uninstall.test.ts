@@ -14,6 +14,14 @@ describe("a namespace that was there before Lameduck", () => {
     const installed = await cluster.lameduck("install", "--yes", "-n", "shop");
     assert.equal(installed.code, 0, installed.err);
     assert.equal(cluster.objects.get(shop)?.metadata["labels"], undefined);
+    // The operator goes on until its grace period is over.
+    const secret = `${shop}/secrets/lameduck-webhook-tls`;
+    const rights = "/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings/lameduck-webhook";
+    cluster.put(secret, { kind: "Secret", metadata: {} });
+    cluster.onDelete = (path) => {
+      if (path === secret && cluster.objects.has(rights))
+        setImmediate(() => cluster.put(secret, { kind: "Secret", metadata: {} }));
+    };
     const { code, err } = await cluster.lameduck("uninstall", "--yes", "-n", "shop");
     assert.equal(code, 0, err);
     assert.deepEqual([...cluster.objects.keys()], [shop]);

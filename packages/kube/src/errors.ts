@@ -10,7 +10,8 @@ export const kubernetesErrors = {
   LAMEDUCK_CREDENTIALS_FAILED: "log in again as for kubectl, then check with `kubectl auth whoami`",
   LAMEDUCK_API_UNREACHABLE: "check the network, the VPN and the server's address in the kubeconfig",
   LAMEDUCK_API_REFUSED: "see the API server's own message, which is quoted",
-  LAMEDUCK_API_FORBIDDEN: "ask an administrator for this right; --dry-run prints the least Role as YAML",
+  LAMEDUCK_API_FORBIDDEN:
+    "ask an administrator for this right; for a rollout, --dry-run prints the least Role as YAML",
   LAMEDUCK_CLUSTER_TOO_OLD: "upgrade the cluster, or send the load from this machine, without --in-cluster",
   LAMEDUCK_BAD_TARGET:
     "write deployment/NAME, statefulset/NAME, daemonset/NAME, rollout/NAME (Argo) or pod/NAME",

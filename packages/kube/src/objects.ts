@@ -81,6 +81,7 @@ export interface PodSpec {
 
 export interface ContainerStatus {
   readonly name: string;
+  readonly ready?: boolean;
   readonly containerID?: string;
   readonly restartCount?: number;
   readonly state?: ContainerState;

@@ -336,7 +336,8 @@ function chosen({ searchParams }: URL, item: Item): boolean {
   );
 }
 
-function merge(before: unknown, patch: unknown): unknown {
+/** As a merge patch does it. */
+export function merge(before: unknown, patch: unknown): unknown {
   if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
   const merged: Record<string, unknown> = { ...(before as object) };
   for (const [key, value] of Object.entries(patch))

@@ -141,6 +141,19 @@ test("one of ours that somebody has changed is put right, and told with who it w
   assert.deepEqual([writes.length, news.length], [2, 1]);
 });
 
+test("keys that somebody has added to one of ours are taken out, and told", async () => {
+  await using all = await copying();
+  const { api, copier, writes, news } = all;
+  await copier.reconcile();
+  api.change("configmaps", name, { binaryData: { more: "AAAA" }, data: { text: "x" } });
+  await copier.reconcile();
+  const left = api.get("configmaps", name);
+  assert.deepEqual([left?.["binaryData"], left?.["data"]], [{ "lameduck-init-amd64": "YQ==" }, {}]);
+  assert.deepEqual([writes, news[0]?.reason], [["applied shop", "mended shop"], "CarrierChanged"]);
+  await copier.reconcile();
+  assert.equal(writes.length, 2, "once");
+});
+
 test("what a quota refuses is told with its words", async () => {
   await using all = await copying();
   const { api, copier, writes, news, problems } = all;

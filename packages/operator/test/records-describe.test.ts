@@ -222,6 +222,21 @@ describe("what an Event says", () => {
       { reported: { ...capped, "oldest-wait": "2 requests in flight" } },
       /DrainCapped: .*although every consumer had let go after 5\.1s: something .* \(2 requests in flight\)/,
     ],
+    [
+      "a connection after the release, to the cap",
+      { reported: capped, overruledBy: "10.244.2.9" },
+      /DrainCapped: .*although every consumer had let go after 5\.1s: a new connection came after that/,
+    ],
+    [
+      "the same, from the pod's own node",
+      { reported: capped, overruledBy: "10.244.1.1", mayBeProbe: true },
+      /DrainCapped: .*a new connection came after that/,
+    ],
+    [
+      "a policy that holds to the cap",
+      { reported: { ...capped, policy: "until-deadline" } },
+      /DrainCapped: .*at its cap: its policy until-deadline always does$/m,
+    ],
     ["a hook that hung", { reported: {}, exits: end(60) }, /DrainLate: .*60 s: a preStop hook hung/],
     [
       "a program that hung after its hold",
@@ -236,6 +251,16 @@ describe("what an Event says", () => {
       "an injected pod that could not report",
       { injected, reported: {} },
       /a preStop hook was injected, and could not report: .*8070/,
+    ],
+    [
+      "one that could not report, while a proxy was behind",
+      { ...behind, injected, reported: {} },
+      /^DrainConsumerBehind: .*node5 had not let go; a preStop hook was injected, and could not report: .*8070/,
+    ],
+    [
+      "one with a Lameduck of its own that could not report",
+      { injected: { ...injected, what: "nothing that holds" }, reported: {} },
+      /its own Lameduck could not report: .*8070/,
     ],
     [
       "one that was injected before",

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
 import { endAnnotation, endAnnotationValue } from "@lameduck/operator";
+import { ifReadable } from "../install/facts.ts";
 import { readReplicas, readTerminating } from "../install/status/coordinator.ts";
 import { pathOf, stillRuns, type PodName, type RunningContainer } from "./pod.ts";
 
@@ -44,30 +45,37 @@ export async function endedByCoordinator(
     for (const one of containers)
       if (!(await stillRuns(client, pod, { uid, container: one.name }, signal))) ended.add(one);
     // A report says nothing of which container it is from.
-    if (first && others.length === 0 && (await isForced(client, uid, first.coordinator, signal)))
-      ended.add(first);
+    if (first && others.length === 0) {
+      const { reason } = (await reportedEnd(client, uid, first.coordinator, signal)) ?? {};
+      if (reason === "forced") ended.add(first);
+      // It had ended by itself: nothing is left for the coordinator to do.
+      else if (reason !== undefined) break;
+    }
     if (ended.size < containers.length) await sleep(pauseMs, undefined, { signal });
   }
   return ended;
 }
 
-/** What the pod has reported to the coordinator; false also where that may not be asked. */
-async function isForced(
+/** Why the hold has ended, as the pod has reported to the coordinator, if it has; undefined where that may not be asked. */
+export async function reportedEnd(
   client: KubernetesClient,
   uid: string,
   address: string | undefined,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<{ readonly reason: string | undefined } | undefined> {
   const namespace = /^https?:\/\/[^./]+\.([^./]+)\.svc/.exec(address ?? "")?.[1];
-  if (namespace === undefined) return false;
+  if (namespace === undefined) return undefined;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(longestQuestionMs)]);
   try {
     const replicas = await readReplicas(client, namespace, limited);
+    // Where none runs, none has ended anything.
+    const path = `/api/v1/namespaces/${namespace}/pods?limit=1`;
+    if (replicas.length === 0) return (await ifReadable(client.list(path, limited))) && { reason: undefined };
     const found = await readTerminating(client, namespace, replicas, limited);
     const own = found?.pods.find((one) => one.uid === uid);
-    return own?.reason === "forced" && own.phase !== "lame-duck";
+    return found && { reason: own?.phase === "lame-duck" ? undefined : own?.reason };
   } catch (error) {
     if (signal.aborted) throw error;
-    return false;
+    return undefined;
   }
 }

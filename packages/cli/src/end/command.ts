@@ -87,10 +87,12 @@ function* otherwise({ namespace, pod, node, graceEnds, containers }: PodEnd): Ge
   yield `On node ${node ?? "(unknown)"}, crictl stop --timeout 0 ${ids.join(" ")} ends them: requests in flight are lost, and so are those that still come.`;
 }
 
-function words({ outcome, by, holds = [], problem = "" }: ContainerEnd): string {
+function words({ outcome, by, holds = [], problem = "", reason }: ContainerEnd): string {
   if (outcome === "unknown") return `not known: ${problem}`;
+  if (outcome === "nothing-held" && by === "coordinator")
+    return "holds nothing any more: the coordinator was asked";
   if (outcome === "nothing-held")
-    return by === "coordinator" ? "holds nothing any more: the coordinator was asked" : "holds nothing";
+    return reason === undefined ? "holds nothing" : `holds nothing: its hold had ended before (${reason})`;
   const details = holds.flatMap(({ program, pid, hold_ms: held }) =>
     program === undefined || pid === undefined
       ? []

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "@lameduck/drain/common";
 import { ApiFailure, type KubernetesClient } from "@lameduck/kube";
-import { askCoordinator, endedByCoordinator } from "./by-coordinator.ts";
+import { askCoordinator, endedByCoordinator, reportedEnd } from "./by-coordinator.ts";
 import { endInContainer, type Told, type ToldHold } from "./in-container.ts";
 import {
   mustBeTerminating,
@@ -22,6 +22,8 @@ export interface ContainerEnd {
   readonly by?: "coordinator" | "binary" | "shell";
   readonly holds?: readonly ToldHold[];
   readonly problem?: string;
+  /** Why its hold had ended before: its stop reason, as the pod reported it. */
+  readonly reason?: string | undefined;
 }
 
 export interface PodEnd {
@@ -76,8 +78,12 @@ export async function endHolds(
         await sleep(pauseMs, undefined, { signal });
         found = await inContainer(client, pod, uid, one, signal);
       }
-      const isItsDoing = wasAsked && found.outcome === "nothing-held";
-      ends.set(one, isItsDoing ? { ...found, by: "coordinator" } : found);
+      if (wasAsked && found.outcome === "nothing-held") {
+        // A report says nothing of which container it is from.
+        const word = told.length > 1 ? undefined : await reportedEnd(client, uid, one.coordinator, signal);
+        found = { ...found, ...(word === undefined ? { by: "coordinator" } : word) };
+      }
+      ends.set(one, found);
     }
   const { nodeName: node } = read.spec;
   const { deletionTimestamp: graceEnds } = read.metadata;

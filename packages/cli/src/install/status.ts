@@ -69,7 +69,9 @@ function isAsItShould({ operator, policy, webhook, trials, namespaces, ...status
     isInForce &&
     hooksWork &&
     (acknowledgements === undefined || areWorking(acknowledgements)) &&
-    namespaces.every(({ pods }) => pods.every(({ isOlder }) => !isOlder))
+    namespaces.every(({ pods }) =>
+      pods.every(({ isOlder, asksNobody }) => !isOlder && !(asksNobody && acknowledgements?.isTold)),
+    )
   );
 }
 
@@ -80,6 +82,6 @@ Examples:
   $ lameduck status --pods
   $ lameduck status -n shop                          one namespace, with the rights of its tenants
   $ lameduck status --json | jq '.namespaces[].name'`,
-  "0 all is well, 1 not installed, not ready, not in force, acknowledgements that do not work or cannot be asked, hooks that lack lameduck-init, or pods that would get Lameduck only by a restart, 2 usage, 3 internal, 4 cluster or environment",
+  "0 all is well, 1 not installed, not ready, not in force, acknowledgements that do not work or cannot be asked, hooks that lack lameduck-init, or pods that would get Lameduck or a coordinator only by a restart, 2 usage, 3 internal, 4 cluster or environment",
   "docs/install.md",
 );

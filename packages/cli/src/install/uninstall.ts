@@ -93,16 +93,19 @@ async function installed(
   const others = both.filter((one) => !isAdmissionPolicy(one));
   const distinct = [...new Map(others.map((one) => [pathOf(one), one])).values()];
   const there: Manifest[] = [];
-  for (const one of [...distinct, ...madeByOperator(namespace)]) {
+  for (const one of [...madeByOperator(namespace), ...distinct]) {
     const object = await found(client, one);
     if (object && !isForeign(one, object)) there.push(one);
   }
-  const first = ({ kind }: Manifest): number => (/^(Mutating|Validating)/.test(kind) ? 0 : 1);
   there.push(...(await policiesThere(client, signal)).toReversed());
-  return there.toReversed().sort((a, b) => first(a) - first(b));
+  return there.toReversed().sort((a, b) => rank(a) - rank(b));
 }
 
-/** What the operator makes by itself. */
+function rank({ kind }: Manifest): number {
+  return /^(Mutating|Validating)/.test(kind) ? 0 : kind === "Namespace" ? 2 : 1;
+}
+
+/** What the operator makes by itself, and makes again until it has lost its rights. */
 const madeByOperator = (namespace: string): Manifest[] => [
   {
     apiVersion: "v1",

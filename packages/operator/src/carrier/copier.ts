@@ -32,6 +32,11 @@ interface Carrier extends KubernetesObject {
   };
 }
 
+interface CarrierContent extends KubernetesObject {
+  readonly binaryData?: Readonly<Record<string, string>>;
+  readonly data?: Readonly<Record<string, string>>;
+}
+
 export interface CopierOptions {
   /** What the nodes of the cluster need now. */
   readonly files: () => CarrierFiles;
@@ -122,7 +127,10 @@ export class CarrierCopier {
     await work().catch((error: unknown) => this.#options.onProblem(error));
   }
 
-  /** Whoever has changed the files since is overruled: hooks execute them. Applying what is there already changes nothing. */
+  /**
+   * Whoever has changed the files since is overruled: hooks execute them. Applying what is there already changes nothing, and leaves
+   * the keys that others have added: these are taken out, since the next release may need their room.
+   */
   async #apply(namespace: string, files: CarrierFiles, before: Carrier | undefined): Promise<void> {
     const { onWrite, onNews } = this.#options;
     const metadata = {
@@ -133,7 +141,11 @@ export class CarrierCopier {
     };
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata, binaryData: files.binaryData };
     try {
-      const after = await this.#client.apply<KubernetesObject>(this.#path(namespace), body, fieldManager);
+      const applied = await this.#client.apply<CarrierContent>(this.#path(namespace), body, fieldManager);
+      const added = addedTo(applied, files);
+      const after = added
+        ? await this.#client.patch<KubernetesObject>(this.#path(namespace), added, "merge-patch")
+        : applied;
       const { resourceVersion, uid } = after.metadata;
       this.#seen.set(namespace, resourceVersion);
       if (before?.metadata.resourceVersion === resourceVersion) return;
@@ -203,6 +215,16 @@ function holds({ metadata }: Carrier, { binaryData }: CarrierFiles): boolean {
   const owned = JSON.stringify((metadata.managedFields ?? []).map(({ fieldsV1 }) => fieldsV1));
   const binaries = Object.keys(binaryData).filter((key) => key.startsWith(initFile));
   return binaries.length > 0 && binaries.every((key) => owned.includes(`"f:${key}"`));
+}
+
+/** What removes the keys that are not ours; undefined where there are none. */
+function addedTo({ binaryData = {}, data = {} }: CarrierContent, files: CarrierFiles): object | undefined {
+  const removed = (keys: readonly string[]): object => Object.fromEntries(keys.map((key) => [key, null]));
+  const others = Object.keys(binaryData).filter((key) => files.binaryData[key] === undefined);
+  const texts = Object.keys(data);
+  return others.length + texts.length === 0
+    ? undefined
+    : { binaryData: removed(others), data: removed(texts) };
 }
 
 /** " by kubectl-edit" */

@@ -1,4 +1,4 @@
-import type { Condition, KubernetesClient, Pod, Workload } from "@lameduck/kube";
+import type { Condition, Event, KubernetesClient, Pod, Workload } from "@lameduck/kube";
 import { ifReadable } from "../facts.ts";
 
 /** One of Lameduck's own workloads, and why it is not as it should be. */
@@ -30,7 +30,24 @@ export async function readComponent(
   const { resource, namespace, name, component } = at;
   const path = `/apis/apps/v1/namespaces/${namespace}/${resource}/${name}`;
   const workload = await ifReadable(client.get<Workload>(path, signal));
-  return workload && componentOf(workload, await podsOf(client, namespace, component, signal));
+  if (workload === undefined) return undefined;
+  const found = componentOf(workload, await podsOf(client, namespace, component, signal));
+  // A Deployment says in a condition why its pods cannot be made, a DaemonSet only in Events. These outlive what they tell of.
+  if (resource === "deployments" || found.ready >= found.wanted || found.trouble.length > 0) return found;
+  return { ...found, trouble: await refusalsOf(client, namespace, name, signal) };
+}
+
+async function refusalsOf(
+  client: KubernetesClient,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const which = encodeURIComponent(`reason=FailedCreate,involvedObject.name=${name}`);
+  const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=${which}`;
+  const events = (await ifReadable(client.list<Event>(path, signal))) ?? [];
+  const last = events.toSorted((a, b) => (a.lastTimestamp ?? "").localeCompare(b.lastTimestamp ?? "")).at(-1);
+  return last?.message === undefined ? [] : [`FailedCreate ${last.message}`.slice(0, longest)];
 }
 
 /** Pods of ours that are to stay. */
@@ -68,6 +85,7 @@ export function troubleOf(pods: readonly Pod[], conditions: readonly Condition[]
   const ofPods = pods
     .filter((pod) => !isReady(pod))
     .flatMap(({ status, spec }) => [
+      ...(isLost(status) ? [`node ${spec.nodeName ?? ""}, where it runs, is not Ready`] : []),
       ...(status?.containerStatuses ?? []).flatMap(({ state, lastState, restartCount = 0 }) => {
         const { reason, message = "" } = state?.waiting ?? {};
         const last = lastState?.terminated;
@@ -87,6 +105,12 @@ export function troubleOf(pods: readonly Pod[], conditions: readonly Condition[]
     .filter(({ type, status: is }) => type === "ReplicaFailure" && is === "True")
     .map(({ reason = "", message = "" }) => `${reason} ${message}`.trim());
   return [...new Set([...ofPods, ...ofController])].map((one) => one.slice(0, longest));
+}
+
+/** The kubelet said last that all is well, and somebody else has marked the pod since. */
+function isLost(status: Pod["status"]): boolean {
+  const containers = status?.containerStatuses ?? [];
+  return containers.length > 0 && containers.every(({ ready }) => ready === true);
 }
 
 const isReady = ({ status }: Pod): boolean =>

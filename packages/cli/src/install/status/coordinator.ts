@@ -17,6 +17,8 @@ export interface AcknowledgementStatus {
   readonly coordinator: ComponentStatus | undefined;
   readonly watcher: ComponentStatus | undefined;
   readonly replicas: readonly ReplicaStatus[];
+  /** Pods that are made now are told of a coordinator. */
+  readonly isTold: boolean;
   /** NetworkPolicies that may keep the question out, and whether they let others in; read where a replica could not be asked. */
   readonly closedBy: { readonly policies: readonly string[]; readonly letsSomeIn: boolean };
 }
@@ -51,7 +53,7 @@ export async function readAcknowledgements(
   const closedBy = replicas.some(isClosed)
     ? await closing(client, namespace, signal)
     : { policies: [], letsSomeIn: false };
-  return { coordinator, watcher: watchers, replicas, closedBy };
+  return { coordinator, watcher: watchers, replicas, isTold, closedBy };
 }
 
 /** Asks each replica through the API server's proxy. */
@@ -147,7 +149,7 @@ export function areWorking({ coordinator, watcher: watchers, replicas }: Acknowl
   return (
     isWhole(coordinator) &&
     replicas.length > 0 &&
-    (watchers === undefined || isWhole(watchers)) &&
+    (watchers === undefined || (isWhole(watchers) && watchers.wanted > 0)) &&
     replicas.every(
       ({ status }) =>
         status !== undefined &&
@@ -174,7 +176,12 @@ export function* acknowledgementLines(
     ["coordinator", coordinator],
     ["watcher", watchers],
   ] as const)
-    for (const trouble of one?.trouble ?? []) yield `  ${what}: ${printable(trouble)}`;
+    if (one) {
+      for (const trouble of one.trouble) yield `  ${what}: ${printable(trouble)}`;
+      if (one.former.length > 0) yield `  ${what}: in force meanwhile: ${one.former.join(", ")}`;
+    }
+  if (watchers?.wanted === 0)
+    yield `  DaemonSet ${watcher.workload} wants no node: see its nodeSelector and tolerations`;
   for (const replica of replicas) yield* replicaLines(replica);
   const { policies, letsSomeIn } = closedBy;
   if (policies.length > 0)

@@ -1,4 +1,5 @@
 import {
+  coordinatorVariable,
   inject,
   injectedAnnotation,
   reasonToSkip,
@@ -19,6 +20,8 @@ export interface JudgedPod {
   /** A restart would change it. */
   readonly isOlder: boolean;
   readonly graceSeconds: number;
+  /** It is injected, and was made before pods were told of a coordinator: it asks none. The kubelet's sleep never does. */
+  readonly asksNobody: boolean;
 }
 
 export interface Surroundings {
@@ -39,14 +42,22 @@ export function judge(pod: Pod, around: Surroundings): JudgedPod {
     graceSeconds: spec.terminationGracePeriodSeconds ?? 30,
   };
   const version = metadata.annotations?.[injectedAnnotation];
-  if (version !== undefined) return { ...common, version, why: undefined, isOlder: false };
+  if (version !== undefined)
+    return { ...common, version, why: undefined, isOlder: false, asksNobody: asksNobody(pod) };
   const why = whyNot(pod, around);
   return {
     ...common,
     version,
     why: why ?? "it was made before Lameduck or its Service was there, or while Lameduck was away",
     isOlder: why === undefined,
+    asksNobody: false,
   };
+}
+
+/** An empty variable is a choice: it asks nobody on purpose. */
+function asksNobody({ spec: { containers } }: Pod): boolean {
+  const text = JSON.stringify(containers);
+  return !text.includes(`"name":"${coordinatorVariable}"`) && !text.includes('"preStop":{"sleep"');
 }
 
 function whyNot(pod: Pod, around: Surroundings): string | undefined {

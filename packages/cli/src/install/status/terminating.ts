@@ -9,6 +9,8 @@ export interface TerminatingNow {
   readonly workload: string;
   /** Milliseconds, by the API server's clock. */
   readonly since: number;
+  /** It is older than that: a pod whose containers have ended is marked as deleted anew. */
+  readonly isAtLeast: boolean;
   /** Undefined where its containers have ended. */
   readonly graceSeconds: number | undefined;
   /** For whom or what it waits, in words. */
@@ -21,13 +23,17 @@ export function terminatingNow(pod: Pod, known: TerminatingPod | undefined, now:
   const { deletionTimestamp = "", deletionGracePeriodSeconds } = metadata;
   const graceSeconds = deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30;
   // The timestamp is the end of the grace period.
-  const since = now - (Date.parse(deletionTimestamp) - graceSeconds * 1_000);
+  const marked = now - (Date.parse(deletionTimestamp) - graceSeconds * 1_000);
+  const isAnew = deletionGracePeriodSeconds === 0 && hasEnded(pod);
+  // The coordinator has seen when it began.
+  const began = isAnew && known !== undefined ? now - Date.parse(known.deletedAt) : marked;
   const owner = workloadNameOf(pod);
   return {
     namespace: metadata.namespace ?? "",
     name: metadata.name,
     workload: owner ? `${owner.kind.toLowerCase()}/${owner.name}` : `pod/${metadata.name}`,
-    since: Math.max(0, since),
+    since: Math.max(0, marked, began),
+    isAtLeast: isAnew && known === undefined,
     graceSeconds: hasEnded(pod) ? undefined : graceSeconds,
     waits: waitsOf(pod, known),
   };
@@ -69,8 +75,8 @@ const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 1
 
 export function* terminatingLines(pods: readonly TerminatingNow[], more: number): Generator<string> {
   yield `terminating: ${pods.length === 0 ? "no pod" : pods.length === 1 ? "1 pod" : `${pods.length} pods`}`;
-  for (const { namespace, name, workload, since, graceSeconds, waits } of pods) {
-    yield `  ${namespace}/${name} (${workload}): for ${seconds(since)}${boundText(since, graceSeconds)}; ${waits}`;
+  for (const { namespace, name, workload, since, isAtLeast, graceSeconds, waits } of pods) {
+    yield `  ${namespace}/${name} (${workload}): for ${isAtLeast ? "at least " : ""}${seconds(since)}${boundText(since, graceSeconds)}; ${waits}`;
   }
   if (more > 0) yield `  and ${more} more`;
 }

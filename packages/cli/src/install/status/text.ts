@@ -38,7 +38,11 @@ function* lines(status: Status): Generator<string> {
   if (namespaces.length === 0) yield "no namespace is labelled lameduck.dev/inject=enabled";
   for (const { name, value } of mislabelled)
     yield `namespace ${name}: labelled ${injectLabel}=${value}, which nobody reads; ${injectLabelValue} switches it on`;
-  for (const one of namespaces) yield* namespaceLines(one);
+  const isTold = status.acknowledgements?.isTold === true;
+  for (const one of namespaces) {
+    yield* namespaceLines(one);
+    if (isTold) yield* untoldLines(one);
+  }
   yield* graceLines(namespaces.flatMap(({ pods }) => pods));
   if (status.terminating)
     yield* terminatingLines(
@@ -76,6 +80,15 @@ function* namespaceLines({
     for (const [why, alike] of Map.groupBy(own, (pod) => pod.why))
       yield `  ${workload}: ${alike.length} without: ${why}`;
     if (own.some(({ isOlder }) => isOlder)) yield `    kubectl rollout restart ${workload} -n ${name}`;
+  }
+}
+
+/** They decide by their own evidence, and report nothing. */
+function* untoldLines({ name, pods }: NamespaceStatus): Generator<string> {
+  const untold = pods.filter(({ asksNobody }) => asksNobody);
+  for (const [workload, own] of Map.groupBy(untold, (pod) => pod.workload)) {
+    yield `  ${workload}: ${own.length} made before acknowledgements were on: no coordinator is asked`;
+    yield `    kubectl rollout restart ${workload} -n ${name}`;
   }
 }
 

@@ -29,6 +29,7 @@ export function describeTermination(termination: Termination, followed: Followed
   const program = programOf(messages, termination, followed);
   const moments = momentsOf(termination, followed);
   const killed = wasKilled(termination);
+  const mute = muteText(termination, followed);
   const body = {
     pod: withoutUndefined({
       name: termination.name,
@@ -64,7 +65,7 @@ export function describeTermination(termination: Termination, followed: Followed
     consumers,
     containers: containersOf(termination, origin),
     unknown: [
-      ...unknownOf(termination, followed, messages, consumers),
+      ...unknownOf(termination, followed, messages, consumers, mute),
       ...(isAsked ? [] : [`released: ${notAsked}`]),
     ],
   };
@@ -76,12 +77,7 @@ export function describeTermination(termination: Termination, followed: Followed
       namespace: termination.namespace,
       labels: { "app.kubernetes.io/managed-by": "lameduck" },
     },
-    summary: summaryOf(
-      body,
-      consumers,
-      isAsked ? "no consumer is known" : notAsked,
-      muteText(termination, followed),
-    ),
+    summary: summaryOf(body, consumers, isAsked ? "no consumer is known" : notAsked, mute),
     ...body,
   };
 }
@@ -140,11 +136,15 @@ function overruledIn({ reported }: Termination): string | undefined {
   return reported["overruled"]?.replaceAll(/[^\w.:,%/ -]/g, "").slice(0, 100) || undefined;
 }
 
+/** How the entry of `unknown` begins that says why there is no hold. */
+export const holdUnknown = "hold: ";
+
 function unknownOf(
   { withdrawnAt, exits, goneAt, finalizers, mayBeProbe = false, overruledBy = "an address" }: Termination,
   { isWhole, closingAt }: Followed,
   { heldMs, connections, requests }: PodMessages,
   consumers: readonly ConsumerRecord[],
+  mute = "no report from the pod",
 ): string[] {
   const missing = consumers.filter(({ state }) => state === "missing");
   return [
@@ -155,7 +155,7 @@ function unknownOf(
       ? [`overruled: a connection came from ${overruledBy}, of its own node, where the kubelet probes from`]
       : []),
     ...(missing.length > 0 ? [`released: nothing reports for ${namesOf(missing)}`] : []),
-    ...(heldMs === undefined && closingAt === undefined ? ["hold: no report from the pod"] : []),
+    ...(heldMs === undefined && closingAt === undefined ? [`${holdUnknown}${mute}`] : []),
     ...(connections === undefined && requests === undefined
       ? ["atRisk: no report from the pod says what arrived during the hold"]
       : []),
@@ -172,11 +172,14 @@ function unknownOf(
 function muteText({ injected, reported }: Termination, { isWhole }: Followed): string | undefined {
   if (injected === undefined || Object.keys(reported).length > 0) return undefined;
   const { what, isTold } = injected;
+  const couldNot = "could not report: let the pod reach port 8070 of the coordinator, and DNS";
+  // Only what asks a coordinator is told of one: the pod has a Lameduck of its own.
+  if (what === "nothing that holds" && isTold && isWhole) return `its own Lameduck ${couldNot}`;
   if (what === "the kubelet's sleep" || what === "nothing that holds")
     return `${what} was injected, which reports nothing`;
   if (!isWhole) return `${what} was injected; whether it has reported is not known`;
   const why = isTold
-    ? "could not report: let the pod reach port 8070 of the coordinator, and DNS"
+    ? couldNot
     : "knew no coordinator: it was made before acknowledgements were on, restart its workload";
   return `${what} was injected, and ${why}`;
 }
