@@ -9,7 +9,7 @@ import { symptomOf } from "./evidence/symptom.ts";
 import { chargedTo, tally, terminated, termination } from "./terminations.ts";
 import { untestedReasons } from "./untested.ts";
 
-export interface AccountMeta {
+interface AccountMeta {
   /** One sentence: what was done. */
   readonly description: string;
   /** Seed of the bootstrap. */

@@ -9,7 +9,7 @@ export { stopSignalOf } from "./facts/stop-signal.ts";
 export { severities, type Finding, type Severity } from "./finding.ts";
 export { fixesOf, withHarmlessFixes, type FixPlan } from "./fix/plan.ts";
 export type { Container } from "./model/container.ts";
-export { fileOf, liveObjects, liveTypes, type LiveObject } from "./live/objects.ts";
+export { fileOf, liveObjects, liveTypes } from "./live/objects.ts";
 export type { Inventory } from "./model/inventory.ts";
 export { auditedTypes, objectOf, spell } from "./model/object.ts";
 export { observedPort } from "./model/ports.ts";

@@ -38,7 +38,7 @@ export interface RolloutProgress {
   readonly terminating: number;
 }
 
-export interface RolloutHooks {
+interface RolloutHooks {
   readonly onProgress: (progress: RolloutProgress) => void;
   readonly say: (line: string) => void;
   /** The user has had enough: what was created is removed, and what has been seen is accounted for. */

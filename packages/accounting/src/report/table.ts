@@ -7,7 +7,7 @@ import { grid, wrap, type Cell } from "./grid.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
 import { advice } from "./advice.ts";
 
-export interface TextOptions {
+interface TextOptions {
   /** Where it goes: colours are used if that is a terminal that shows them. Without it there are none. */
   readonly stream?: NodeJS.WriteStream;
   /** Longest line. Default: 110. */

@@ -3,7 +3,7 @@ import type { Container } from "../model/container.ts";
 import { givenTo, secondsOf, serverIn, type Given } from "./variables.ts";
 
 /** A time that an argument or a variable sets. */
-export interface Setting {
+interface Setting {
   readonly amount: Amount;
   /** Recognised by its name only, not because the program is known; or its value comes from what was not read. */
   readonly isGuess: boolean;

@@ -3,7 +3,7 @@ import { byDefault, fromField, type Amount } from "../model/amount.ts";
 import type { Workload } from "../model/workload.ts";
 
 /** How many pods a rolling update may do without, and how many it may have besides: in pods. */
-export interface Surge {
+interface Surge {
   readonly unavailable: Amount;
   readonly surge: Amount;
   readonly unavailableField: Field;

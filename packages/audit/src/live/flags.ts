@@ -24,7 +24,7 @@ export interface FlaggedWorkloads {
   readonly notRead: readonly string[];
 }
 
-export interface FlagOptions {
+interface FlagOptions {
   /** Such as "apps/Deployment". */
   readonly types: readonly string[];
   /** Minor version of the cluster. */

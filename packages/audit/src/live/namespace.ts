@@ -3,7 +3,7 @@ import { makesPods, workloadTypes } from "../model/object.ts";
 import { asApplied, liveObjects, type LiveObject } from "./objects.ts";
 
 /** What runs in a namespace, and what leads to it. */
-export interface LiveNamespace {
+interface LiveNamespace {
   readonly workloads: readonly LiveObject[];
   readonly others: readonly LiveObject[];
   /** The youngest of each workload, by its kind and name. */

@@ -40,11 +40,11 @@ function proofTexts(proofs: Proofs): string[] {
   return (proofs ?? []).map(({ text }) => text);
 }
 
-export type Format = keyof typeof formats;
+type Format = keyof typeof formats;
 
 export const formatNames = Object.keys(formats) as Format[];
 
-export interface FormatOutput {
+interface FormatOutput {
   readonly format: Format;
   /** "-": stdout. */
   readonly file: string;

@@ -17,7 +17,7 @@ interface ContainerSpec {
   readonly lifecycle?: { readonly preStop?: { readonly exec?: { readonly command?: readonly string[] } } };
 }
 
-export type ReadPod = Omit<Pod, "spec"> & {
+type ReadPod = Omit<Pod, "spec"> & {
   readonly spec: {
     readonly containers: readonly ContainerSpec[];
     readonly initContainers?: readonly ContainerSpec[];

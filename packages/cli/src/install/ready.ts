@@ -9,7 +9,7 @@ import { CliError } from "../errors.ts";
 /** Milliseconds between two looks for the reason. */
 const betweenLooks = 5_000;
 
-export interface ReadyOptions {
+interface ReadyOptions {
   readonly deployment?: string;
   /** Told why they are not, each time that it is another reason. */
   readonly say?: (line: string) => void;

@@ -25,7 +25,7 @@ export function openRoutes(
   return Promise.all(inCluster ? [] : routes.map((route) => openRoute(route, signal)));
 }
 
-export interface LoadParts {
+interface LoadParts {
   readonly client: KubernetesClient;
   readonly request: RolloutRequest;
   readonly options: RolloutOptions;

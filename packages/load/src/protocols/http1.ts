@@ -6,7 +6,7 @@ import { gaveUp } from "./failures.ts";
 import { ResponseReader } from "./response.ts";
 
 /** What HTTP/1.1 needs besides. */
-export interface HttpConnectionOptions extends ConnectionOptions {
+interface HttpConnectionOptions extends ConnectionOptions {
   /** The request's head, for a connection that is kept alive or closed. */
   readonly head: (exchange: Exchange, keepAlive: boolean) => string;
   readonly body: Buffer | undefined;

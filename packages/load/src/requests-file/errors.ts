@@ -16,7 +16,7 @@ export const requestsErrors = {
   LAMEDUCK_REQUESTS_TOO_MANY: "split the file, or record a shorter time around the rollout",
 } as const;
 
-export type RequestsErrorCode = keyof typeof requestsErrors;
+type RequestsErrorCode = keyof typeof requestsErrors;
 
 /** `code` is stable, `place` is the file and the line, `remedy` says what to do. */
 export class RequestsError extends errorClass(requestsErrors) {}

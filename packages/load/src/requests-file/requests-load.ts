@@ -4,7 +4,7 @@ import { LoadError } from "../errors.ts";
 import { wordsOf } from "../generator/trials.ts";
 import { readRequests } from "./read.ts";
 
-export interface RequestsLoadOptions {
+interface RequestsLoadOptions {
   readonly clock: RunClock;
   readonly files: readonly string[];
   /** How long nothing happens to the target yet: statuses are learned from what is answered then. */

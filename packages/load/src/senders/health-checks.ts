@@ -3,7 +3,7 @@ import { connect } from "node:net";
 
 import type { Endpoint } from "@lameduck/accounting";
 
-export interface HealthCheckSettings {
+interface HealthCheckSettings {
   /** `null`: a TCP connection is enough. */
   readonly path: string | null;
   /** Milliseconds. */

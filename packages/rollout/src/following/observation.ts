@@ -30,7 +30,7 @@ export interface Allowed {
   readonly replicaSets: boolean;
 }
 
-export interface ObservationOptions {
+interface ObservationOptions {
   readonly client: KubernetesClient;
   readonly target: Target;
   readonly allowed: Allowed;

@@ -13,7 +13,7 @@ export interface Hints {
   readonly nobody?: readonly number[];
 }
 
-export interface TimelineOptions {
+interface TimelineOptions {
   readonly spec: PodSpec;
   readonly why: string;
   /** Date.now() as a time of the run. */

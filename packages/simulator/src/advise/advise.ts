@@ -42,7 +42,7 @@ export interface Prediction {
   readonly rolloutTime: number;
 }
 
-export interface AdviseOptions {
+interface AdviseOptions {
   readonly scenario: Scenario;
   readonly seed: number;
   readonly unknown?: readonly string[];

@@ -16,7 +16,7 @@ const usualWorkersAfter = 700;
 /** More jobs than workers, so that the wait for the last job is short. */
 const jobsPerWorker = 4;
 
-export interface ParallelOptions extends RunOptions {
+interface ParallelOptions extends RunOptions {
   /** The scenario's, where it has been simulated already. */
   readonly world?: World;
   /** Milliseconds after which workers are called in. */

@@ -14,7 +14,7 @@ import { podVolumes } from "./pod-volumes.ts";
 import { type ContainerEvent, type ContainerSurroundings } from "./surroundings.ts";
 import { terminateContainers, type Terminable } from "./termination.ts";
 
-export interface PodOptions {
+interface PodOptions {
   /** Unique in the run. */
   readonly name: string;
   /** The host name that the pod sees. */

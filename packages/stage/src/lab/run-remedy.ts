@@ -12,7 +12,7 @@ import type { LabProgress, LabSettings } from "./settings.ts";
 /** Longer than the generator's counts take to come. Milliseconds. */
 const newsPeriod = 300;
 
-export interface RemedyRun {
+interface RemedyRun {
   readonly settings: LabSettings;
   readonly remedy: Remedy;
   readonly adjustment: Adjustment;
@@ -24,7 +24,7 @@ export interface RemedyRun {
   readonly signal: AbortSignal;
 }
 
-export interface RemedySeen {
+interface RemedySeen {
   readonly recording: RunRecording;
   /** Why it did not come to its end, if it did not; the recording ends at that moment. */
   readonly failure?: unknown;

@@ -35,7 +35,7 @@ echo attached
 exec sleep infinity
 `;
 
-export interface PodNamespaceOptions {
+interface PodNamespaceOptions {
   readonly name: string;
   readonly link: string;
   readonly address: string;

@@ -23,7 +23,7 @@ export interface Obstacles {
 }
 
 /** One path of the new root. `parts`: a layer over a copy of what lies directly in it. */
-export interface Mounted {
+interface Mounted {
   readonly kind: "layer" | "parts" | "bind";
   readonly path: string;
   /** Where it is mounted before the new root takes the old one's place. */

@@ -26,7 +26,7 @@ export interface Network {
   close(): Promise<void>;
 }
 
-export interface AttachOptions {
+interface AttachOptions {
   /** Every port that the pod's containers declare, the serving one included. */
   readonly ports: readonly number[];
 }

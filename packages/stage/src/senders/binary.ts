@@ -37,7 +37,7 @@ const endTime = 2_000;
 /** Longest time a proxy may take to listen, milliseconds. */
 const startTime = 10_000;
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly file: string;
   readonly args: readonly string[];
   /** Called with every line it prints, on either stream. */

@@ -41,7 +41,7 @@ export interface FleetOptions {
 }
 
 /** Everything the load saw. */
-export interface LoadResult {
+interface LoadResult {
   readonly records: readonly RequestRecord[];
   /** When the last request had ended, on the run's clock. */
   readonly ended: number;

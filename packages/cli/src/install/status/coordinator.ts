@@ -5,7 +5,7 @@ import { ifReadable } from "../facts.ts";
 import { podsOf, readComponent, type ComponentStatus } from "./component.ts";
 
 /** One replica of the coordinator, as it says itself. */
-export interface ReplicaStatus {
+interface ReplicaStatus {
   readonly pod: string;
   readonly status: CoordinatorStatus | undefined;
   /** Why it could not be asked. */
