@@ -1,7 +1,7 @@
 import { commandLine } from "../scripts/command-line.ts";
 import type { DrainOptions } from "@lameduck/drain";
 import { drained, slept } from "../packages/simulator/src/policies/drained.ts";
-import { oracle } from "../packages/simulator/src/policies/peers.ts";
+import { oracle } from "../packages/simulator/src/policies/competitors.ts";
 import { runInParallel } from "../packages/simulator/src/parallel/run.ts";
 import { scenarioFrom } from "../packages/simulator/src/scenario/parse.ts";
 import { acknowledged } from "../packages/simulator/src/simulate/contenders.ts";

@@ -24,7 +24,7 @@ const reason =
     () => "lameduck-init is not built",
   ));
 
-interface Report {
+interface DrainReport {
   readonly pod: { readonly name: string };
   readonly hold: { readonly reason?: string };
   readonly overruledBy?: string;
@@ -57,9 +57,9 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
     });
   };
 
-  const reports = (): Promise<readonly Report[]> =>
+  const reports = (): Promise<readonly DrainReport[]> =>
     cluster.api.list("/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports") as unknown as Promise<
-      readonly Report[]
+      readonly DrainReport[]
     >;
 
   /** For who reads the test's output. */

@@ -3,7 +3,7 @@ import type { Outcome } from "../../packages/simulator/src/model/outcome.ts";
 import { simulateWorld } from "../../packages/simulator/src/model/world.ts";
 import { drained } from "../../packages/simulator/src/policies/drained.ts";
 import { FixedDelays, shortestDelay } from "../../packages/simulator/src/policies/fixed-delay.ts";
-import { istio, wStar } from "../../packages/simulator/src/policies/peers.ts";
+import { istio, wStar } from "../../packages/simulator/src/policies/competitors.ts";
 import { learning } from "../../packages/simulator/src/policies/learning.ts";
 import type { Contender } from "../../packages/simulator/src/policies/stopper.ts";
 import { meanConvergence, run, type Run } from "../../packages/simulator/src/run.ts";

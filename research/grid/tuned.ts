@@ -3,7 +3,7 @@ import type { PresetName } from "@lameduck/load/propagation";
 import { simulateWorld } from "../../packages/simulator/src/model/world.ts";
 import { drained } from "../../packages/simulator/src/policies/drained.ts";
 import { FixedDelays } from "../../packages/simulator/src/policies/fixed-delay.ts";
-import { istio, wStar } from "../../packages/simulator/src/policies/peers.ts";
+import { istio, wStar } from "../../packages/simulator/src/policies/competitors.ts";
 import { meanConvergence, run, type Run } from "../../packages/simulator/src/run.ts";
 import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 import { gridAxes, gridCells, gridGrace, scenarioOf, terminationsOf, type Cell } from "./cells.ts";

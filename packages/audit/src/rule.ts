@@ -1,6 +1,6 @@
 import type { Cause } from "@lameduck/accounting";
 import type { Facts } from "./facts/facts.ts";
-import type { Report } from "./finding.ts";
+import type { RuleFinding } from "./finding.ts";
 import type { Inventory } from "./model/inventory.ts";
 import type { Workload } from "./model/workload.ts";
 
@@ -40,5 +40,5 @@ export interface Rule {
   readonly isOfLinux?: true;
   /** Undefined where the lab does not have what the rule speaks of. */
   readonly symptom?: Symptom;
-  readonly check: (workload: Workload, context: Context) => Iterable<Report>;
+  readonly check: (workload: Workload, context: Context) => Iterable<RuleFinding>;
 }

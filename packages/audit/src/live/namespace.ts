@@ -13,10 +13,10 @@ interface LiveNamespace {
 }
 
 /** Who may write one namespace must not fill the memory: characters of workloads and pods, and of all other objects. */
-const mostOfWorkloads = 8_000_000;
-const mostOfOthers = 500_000;
+const mostCharsOfWorkloads = 8_000_000;
+const mostCharsOfOthers = 500_000;
 /** One object is looked at at once: some 100 ms for so many characters. */
-const mostOfObject = 250_000;
+const mostCharsOfObject = 250_000;
 const pageSize = 100;
 
 /** @param types such as "apps/Deployment". */
@@ -31,7 +31,7 @@ export async function readNamespace(
   const pods = new Map<string, Pod>();
   const lengths = new Map<string, number>();
   const notRead = new Set<string>();
-  const left = { workloads: mostOfWorkloads, others: mostOfOthers };
+  const left = { workloads: mostCharsOfWorkloads, others: mostCharsOfOthers };
   for (const type of types) {
     const isWorkload = workloadTypes.includes(type);
     const kind = isWorkload ? "workloads" : "others";
@@ -44,7 +44,7 @@ export async function readNamespace(
       if (key !== undefined && !isYounger(object as LiveObject & Pod, pods.get(key))) return;
       const slim = asApplied(object);
       const { length } = JSON.stringify(slim);
-      if (length > Math.min(left[kind], mostOfObject)) {
+      if (length > Math.min(left[kind], mostCharsOfObject)) {
         notRead.add(type);
         return;
       }

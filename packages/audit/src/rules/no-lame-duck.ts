@@ -7,7 +7,7 @@ import { whyListens } from "../facts/listening.ts";
 import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { aloneRemedy, whyAlone } from "../facts/second-pod.ts";
-import type { Fix, Report } from "../finding.ts";
+import type { Fix, RuleFinding } from "../finding.ts";
 import { addSleep, fixOf, graceFor, hasNativeSleep, setGrace } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
@@ -67,7 +67,7 @@ The audit sees hooks, arguments and variables. If the app's code delays the shut
 };
 
 /** No Service, and no port that is declared: the Service may be elsewhere all the same. */
-function* ifItListens(workload: Workload): Iterable<Report> {
+function* ifItListens(workload: Workload): Iterable<RuleFinding> {
   if (annotation(workload, "serves").exists || endsByItself(workload.object.kind)) return;
   const listens = whyListens(workload);
   if (listens === undefined) return;

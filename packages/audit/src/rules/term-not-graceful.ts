@@ -4,7 +4,7 @@ import { fixOf, setStopSignal } from "../fix/edits.ts";
 import type { Container } from "../model/container.ts";
 import { stopsGracefully, type Software } from "../model/software.ts";
 import { programOf } from "../model/shell/commands.ts";
-import type { Report } from "../finding.ts";
+import type { RuleFinding } from "../finding.ts";
 import type { Rule } from "../rule.ts";
 
 export const termNotGraceful: Rule = {
@@ -96,7 +96,7 @@ function isStoppedOtherwise({ argv = [], hook, env, isPidShared }: Container, so
 }
 
 /** Signals of the hook that are sent to PID 1 where that is not the server. */
-function* lostSignals({ hook, isPidShared, name, field }: Container): Iterable<Report> {
+function* lostSignals({ hook, isPidShared, name, field }: Container): Iterable<RuleFinding> {
   const lost = isPidShared
     ? hook?.signals.find((sent) => sent.isPidOne && sent.signal !== "SIG0")
     : undefined;

@@ -26,7 +26,7 @@ import { fileProblem } from "@lameduck/drain/common";
 const longestLoad = "60m";
 
 /** Kubernetes' own ten minutes are too long for a person who waits in front of a terminal. */
-const longestWait = 90;
+const longestWaitSeconds = 90;
 
 /** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
 export async function labSettings(options: LabOptions, command: readonly string[]): Promise<LabSettings> {
@@ -74,7 +74,7 @@ function adjusted(workload: Workload, { replicas, grace }: LabOptions): Workload
   return {
     ...workload,
     replicas: replicas ?? workload.replicas,
-    progressDeadlineSeconds: Math.min(workload.progressDeadlineSeconds, longestWait),
+    progressDeadlineSeconds: Math.min(workload.progressDeadlineSeconds, longestWaitSeconds),
     template: {
       ...workload.template,
       graceSeconds: grace === undefined ? workload.template.graceSeconds : wholeSeconds(grace, "--grace"),

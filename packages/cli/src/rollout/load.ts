@@ -1,4 +1,4 @@
-import { baseline, type RolloutSettings, type Target } from "@lameduck/rollout";
+import { baselineMs, type RolloutSettings, type Target } from "@lameduck/rollout";
 import {
   inClusterRules,
   InClusterLoad,
@@ -39,7 +39,7 @@ interface LoadParts {
 export function loadOf(parts: LoadParts): RolloutSettings["load"] {
   const { client, request, options, target, opened, say, signal } = parts;
   const { requests, inCluster, parallel = 1, image, drain } = options;
-  const learn = request.warmUp + baseline;
+  const learn = request.warmUp + baselineMs;
   if (requests)
     return (clock) =>
       Promise.resolve(

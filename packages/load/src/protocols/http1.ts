@@ -13,7 +13,7 @@ interface HttpConnectionOptions extends ConnectionOptions {
 }
 
 /** Node's and undici's clients leave this margin before the end of the idle time that a server announces. */
-const idleMargin = 1_000;
+const idleMarginMs = 1_000;
 
 /**
  * One HTTP/1.1 connection over a bare socket, clear or TLS, one request at a time, no pipelining, no retry. Bare because only so is every
@@ -105,7 +105,7 @@ export class HttpConnection extends BaseConnection<HttpConnectionOptions> {
     this.#reuseUntil =
       idleLimit === undefined
         ? Infinity
-        : this.options.now() + Math.max(idleLimit - idleMargin, idleLimit / 2);
+        : this.options.now() + Math.max(idleLimit - idleMarginMs, idleLimit / 2);
     this.options.idle(this);
   }
 

@@ -28,8 +28,8 @@ export interface RouteLoadOptions {
   readonly seed: number;
 }
 
-/** What a generator takes at most to end, beyond the time-out of its last request. Milliseconds. */
-const longestEnd = 30_000;
+/** What a generator takes at most to end, beyond the time-out of its last request. */
+const longestEndMs = 30_000;
 
 /** The load of this machine: a generator for each route, in a process of its own, sharing the rate. */
 export class RouteLoad implements LoadSource {
@@ -135,7 +135,7 @@ class GeneratorProcess {
     failure.promise.catch(() => undefined);
     this.failed = failure.promise;
     this.#name = route.name;
-    this.#timeout = options.timeout + longestEnd;
+    this.#timeout = options.timeout + longestEndMs;
     this.#child = new Child({
       program: generatorProgram,
       received: (message) => this.#received(message),

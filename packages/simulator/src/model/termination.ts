@@ -9,10 +9,10 @@ import { Stalls } from "./stalls.ts";
 import type { PooledRequest, Trace } from "./trace.ts";
 
 /** @lameduck/node looks up this often while it holds, and notices when it is late by as much. */
-const beat = 20;
+const beatMs = 20;
 
 /** A connection that comes later than this after a release overrules it, as in @lameduck/drain. */
-const onItsWay = 100;
+const onItsWayMs = 100;
 
 /** Plays one termination under one policy. Arrivals and durations are the same for every policy. */
 export function terminate(
@@ -134,8 +134,8 @@ class Termination {
     const stall = this.#stalls?.next(after);
     if (!stall || this.#stoppedAt !== undefined) return;
     this.#simulation.at(stall.to, () => {
-      const due = stall.from + this.#beats.uniform() * beat;
-      if (stall.to - due > beat) this.#stopper.observe({ type: "blind", at: stall.to, from: due });
+      const due = stall.from + this.#beats.uniform() * beatMs;
+      if (stall.to - due > beatMs) this.#stopper.observe({ type: "blind", at: stall.to, from: due });
       this.#scheduleStall(stall.to);
     });
   }
@@ -179,7 +179,7 @@ class Termination {
     if (this.#stoppedAt === undefined)
       this.#whenSeen(() => {
         this.#observeArrival(index, this.#simulation.now);
-        if (at > this.#releasedAt + onItsWay) this.#unrelease(this.#simulation.now);
+        if (at > this.#releasedAt + onItsWayMs) this.#unrelease(this.#simulation.now);
         this.#begin(draw(this.#scenario.traffic.service, this.#durations));
       });
     else if (at < this.#goneAt()) this.#losses.stale++;

@@ -1,6 +1,6 @@
 import { bare, drained, withCoordinator } from "./drained.ts";
 import { learning } from "./learning.ts";
-import { istio, oracle, wStar } from "./peers.ts";
+import { istio, oracle, wStar } from "./competitors.ts";
 import type { Contender, Recipe } from "./stopper.ts";
 
 export function contenderFrom(recipe: Recipe): Contender {

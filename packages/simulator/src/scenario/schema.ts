@@ -25,8 +25,8 @@ interface Issue {
   readonly errors?: readonly (readonly Issue[])[] | undefined;
 }
 
-/** Milliseconds. Traffic is simulated for as long as a sender or the endpoints lag behind: 700 h of it would never end. */
-const longestTime = 3_600_000;
+/** Traffic is simulated for as long as a sender or the endpoints lag behind: 700 h of it would never end. */
+const longestTimeMs = 3_600_000;
 const tooLong = "is longer than 1h, the longest time that a scenario may take for anything";
 
 /** What is wrong with a duration somewhere within a union, which would only say what may stand there. */
@@ -89,7 +89,7 @@ const ownDurations = [
 /** What a scenario may say; every object refuses unknown keys. */
 export function scenarioSchema(numbers: Numbers) {
   const duration = durations(numbers);
-  const bounded = duration.refine((milliseconds) => milliseconds <= longestTime, tooLong);
+  const bounded = duration.refine((milliseconds) => milliseconds <= longestTimeMs, tooLong);
   const distribution = distributionOf(bounded, "a duration");
   const member = {
     count: count.default(1),

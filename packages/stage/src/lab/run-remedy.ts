@@ -9,8 +9,8 @@ import { startFleet, type SenderFleet } from "../senders/fleet.ts";
 import { informed, Observed, settled } from "./observed.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
 
-/** Longer than the generator's counts take to come. Milliseconds. */
-const newsPeriod = 300;
+/** Longer than the generator's counts take to come. */
+const newsPeriodMs = 300;
 
 interface RemedyRun {
   readonly settings: LabSettings;
@@ -115,7 +115,7 @@ async function warmedUp(
   await delay(settings.warmUp, undefined, { signal });
   const end = Date.now() + fleet.timeout;
   // What is known of the load here is a moment old.
-  do await delay(newsPeriod, undefined, { signal });
+  do await delay(newsPeriodMs, undefined, { signal });
   while (fleet.judge().undecided && Date.now() < end);
   for (const line of mustWork(measured)) onNote(line);
 }

@@ -8,7 +8,7 @@ import { kubeletBars, kubeletMoments, type Moment } from "./kubelet-chain.ts";
 import { element, label, title, widthOf } from "./markup.ts";
 import { linear, type Scale } from "./scale.ts";
 
-export interface Termination {
+export interface PicturedTermination {
   readonly result: TerminationResult;
   readonly life: PodLife;
   readonly senders: readonly SenderHistory[];
@@ -24,7 +24,7 @@ const bar = 14;
 const lane = 15;
 
 /** Both chains of one termination on one time axis: the kubelet's, each sender's, and the requests lost between them. */
-export function terminationPicture({ result, life, senders, lost: counted }: Termination): string {
+export function terminationPicture({ result, life, senders, lost: counted }: PicturedTermination): string {
   const lost = counted ?? [];
   const origin = result.deletedAt;
   const moments = kubeletMoments(life, origin);

@@ -5,8 +5,8 @@ interface Identity extends KubernetesObject {
   readonly spec?: { readonly renewTime?: string };
 }
 
-/** API servers renew their leases every 10 s, and one that has gone leaves its lease for an hour. Milliseconds. */
-const recent = 60_000;
+/** API servers renew their leases every 10 s, and one that has gone leaves its lease for an hour. */
+const recentMs = 60_000;
 
 /** How many API servers there are, by their leases (Kubernetes 1.26); undefined where these cannot be read. */
 export async function apiServers(client: KubernetesClient, signal: AbortSignal): Promise<number | undefined> {
@@ -16,7 +16,7 @@ export async function apiServers(client: KubernetesClient, signal: AbortSignal):
   const renewed = leases.map(({ spec }) => Date.parse(spec?.renewTime ?? "")).filter((at) => at > 0);
   // By their own clocks: ours may be wrong.
   const newest = Math.max(...renewed);
-  return renewed.filter((at) => at > newest - recent).length || undefined;
+  return renewed.filter((at) => at > newest - recentMs).length || undefined;
 }
 
 /** Control planes that say nothing of themselves rarely have more. */

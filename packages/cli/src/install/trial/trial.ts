@@ -36,7 +36,7 @@ export interface TrialOptions {
   readonly signal: AbortSignal;
 }
 
-const pause = 250;
+const pauseMs = 250;
 
 /**
  * Makes pods as dry runs, each on a connection of its own, until as many as reach each API server have been seen one after another, or time is up.
@@ -82,7 +82,7 @@ async function triedIn(
       return false;
     });
     last = [...last, isNow].slice(-probes);
-    if (!isNow && Date.now() < until) await delay(pause, undefined, { signal });
+    if (!isNow && Date.now() < until) await delay(pauseMs, undefined, { signal });
   } while (last.length < probes || (last.includes(false) && Date.now() < until));
   return { asked: probes, seen: last.filter(Boolean).length, problem };
 }
