@@ -30,7 +30,7 @@ export { resultsErrors } from "./document/errors.ts";
 export { percent } from "./report/figures.ts";
 export { htmlReport, legend } from "./report/html/page.ts";
 export { htmlPage } from "./report/html/markup.ts";
-export { type ObservedTermination, terminationFigure } from "./report/html/termination-figure.ts";
+export { type ObservedTermination, terminationFigure } from "./report/html/termination-picture.ts";
 export { junitReport } from "./report/junit.ts";
 export { markdownReport } from "./report/markdown.ts";
 export { comparisonText } from "./report/table.ts";
