@@ -4,9 +4,19 @@
  */
 import { createServer } from "node:http";
 
-const { IDIOM_MODE: mode, IDIOM_PACKAGE: built, IDIOM_ORDER: order, IDIOM_HOOK: hook } = process.env;
+const {
+  IDIOM_MODE: mode,
+  IDIOM_PACKAGE: built,
+  IDIOM_ORDER: order,
+  IDIOM_HOOK: hook,
+  IDIOM_NODE: node,
+} = process.env;
 const ours = mode === "code" ? await import(`${built}/index.js`) : undefined;
 let duck;
+
+// Launchers put programs of the repository before those of the harness.
+if (node !== undefined && node !== process.execPath)
+  throw new Error(`run by ${process.execPath} instead of ${node}`);
 
 export const isInCode = ours !== undefined;
 

@@ -41,6 +41,8 @@ export interface Idiom {
   readonly known: string | undefined;
   /** Lameduck cannot be called in its code. */
   readonly onlyImport: boolean;
+  /** From the signal to SIGKILL, milliseconds. */
+  readonly graceMs: number;
   /** The oldest Node that knows its syntax. */
   readonly node: number;
   /** One of the ten that `npm test` runs. */
@@ -74,6 +76,7 @@ export async function idioms(parts?: readonly string[]): Promise<Idiom[]> {
         gives: undefined,
         known: undefined,
         onlyImport: false,
+        graceMs: 12_000,
         node: 22,
         isQuick: false,
         ...written,

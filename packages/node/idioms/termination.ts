@@ -1,7 +1,7 @@
 /** One program through one termination, as it is without Lameduck, with it in code, or with it by `--import`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, readFileSync } from "node:fs";
+import { globSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseEvents, type LameduckEvent } from "../src/events.ts";
@@ -48,13 +48,12 @@ export interface Outcome {
 }
 
 const folder = import.meta.dirname;
-export const graceMs = 12_000;
 /** What the brief hold needs: senders that are soon seen to be silent. */
-const pod: Record<string, string> = {
+const pod = ({ graceMs }: Idiom): Record<string, string> => ({
   KUBERNETES_SERVICE_HOST: "198.18.0.1",
   LAMEDUCK_GRACE_PERIOD: `${graceMs / 1_000}s`,
   LAMEDUCK_CONVERGENCE: "300ms",
-};
+});
 const longestStartMs = 60_000;
 /** Children that end with their parent need a moment. */
 const longestGoodbyeMs = 1_500;
@@ -69,10 +68,11 @@ function environment({ idiom, mode, place, tree, node, handlersFirst }: Attempt)
   const path = [dirname(node), join(folder, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
   const imported = mode === "import" ? { NODE_OPTIONS: `--import ${builtPackage(tree)}/register.js` } : {};
   return cleanEnvironment({
-    ...(place === "pod" ? pod : {}),
+    ...(place === "pod" ? pod(idiom) : {}),
     ...idiom.env,
     ...imported,
     PATH: path,
+    IDIOM_NODE: realpathSync(node),
     IDIOM_MODE: mode,
     IDIOM_PACKAGE: builtPackage(tree),
     IDIOM_ORDER: handlersFirst ? "handlers" : "lameduck",
@@ -167,15 +167,15 @@ export async function terminate(attempt: Attempt): Promise<Outcome> {
       ended ??= { exit: "killed", at: performance.now() };
       killAll(group);
     },
-    isStarted ? (idiom.signal === "none" ? longestStartMs : graceMs) : 0,
+    isStarted ? (idiom.signal === "none" ? longestStartMs : idiom.graceMs) : 0,
   );
   await exited;
-  // A parent that has ended may have left its children to finish in the time that is left.
+  clearTimeout(sigkill);
+  // A parent that has ended may have left its children to finish in the time that is left. Who is there after it is seen before it is killed.
   await Promise.race([
     closed,
-    sleep(idiom.signal === "none" ? 1_000 : signalledAt + graceMs - performance.now()),
+    sleep(idiom.signal === "none" ? 1_000 : signalledAt + idiom.graceMs - performance.now()),
   ]);
-  clearTimeout(sigkill);
   for (let waited = 0; living(group).length > 0 && waited < longestGoodbyeMs; waited += 100) await sleep(100);
   const leavesProcess = living(group).length > 0;
   killAll(group);

@@ -6,7 +6,7 @@ import { idioms } from "../idioms/idiom.ts";
 import { expectedPage, writtenPage } from "../idioms/page.ts";
 import { atOnce, tryIdiom } from "../idioms/try.ts";
 import { worse } from "../idioms/verdict.ts";
-import type { Outcome } from "../idioms/termination.ts";
+import { terminate, type Outcome } from "../idioms/termination.ts";
 
 const tree = join(import.meta.dirname, "../../..");
 const all = await idioms();
@@ -102,3 +102,33 @@ test("the verdict: later than a second outside Kubernetes, and a hook of `closed
     [],
   );
 });
+
+/** Of a launcher that its signal ends, and that passes none on: what it has started, and whether that is there at the end of the grace period. */
+const orphans: [what: string, command: string, isLeft: boolean][] = [
+  ["serves on", "while :; do sleep 0.1; done", true],
+  ["ends a moment after it", "sleep 0.3", false],
+];
+for (const [what, command, isLeft] of orphans)
+  test(`a process ${what}, whose launcher has ended`, async () => {
+    const launched = {
+      ...idiom!,
+      client: "none",
+      graceMs: 800,
+      command: ["sh", "-c", `(${command}) & echo READY; wait`],
+    } as const;
+    const attempt = {
+      idiom: launched,
+      mode: "without",
+      place: "machine",
+      tree,
+      node: process.execPath,
+    } as const;
+    // Six at once: it must not be a matter of luck.
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, () => terminate({ ...attempt, handlersFirst: false, delayMs: 0 })),
+    );
+    assert.deepEqual(
+      outcomes.map(({ exit, leavesProcess }) => [exit, leavesProcess]),
+      outcomes.map(() => ["SIGTERM", isLeft]),
+    );
+  });

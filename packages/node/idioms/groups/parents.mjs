@@ -52,6 +52,16 @@ export default {
     toGroup: true,
     signal: "SIGINT",
   },
+  "pnpm start": {
+    what: "`pnpm start`",
+    needs: ["pnpm"],
+    command: ["sh", "-c", "cd fixtures/npm && exec pnpm --silent start"],
+  },
+  "yarn start": {
+    what: "`yarn start`",
+    needs: ["yarn"],
+    command: ["yarn", "--cwd", "fixtures/npm", "--silent", "start"],
+  },
   "node --run": {
     what: "`node --run start`",
     command: ["sh", "-c", "cd fixtures/npm && exec node --run start"],
@@ -60,6 +70,7 @@ export default {
     what: "`npx`: npm runs the program of a package",
     needs: ["tsx"],
     command: ["npx", "--no", "tsx", typed],
+    env: { npm_config_script_shell: "fixtures/shell.sh" },
     ignores: /^npm /,
   },
   concurrently: {
