@@ -254,7 +254,8 @@ async function follow(
   const { port } = await serve(t, (socket) => answerOk(socket, "x-lameduck-pod: web-1\r\n"));
   const plan: PodPlan = {
     routes: [{ name: "web", url: url ?? `http://127.0.0.1:${port}/`, protocol: "http" }],
-    load: { rate: 200, pooledShare: 0.5, timeout: 2_000, maxDuration: 180_000, maxRequests: 40_000 },
+    // No request is lost because the machine is busy.
+    load: { rate: 200, pooledShare: 0.5, timeout: 60_000, maxDuration: 180_000, maxRequests: 40_000 },
     seed: 1,
     linger: 5_000,
   };
