@@ -44,7 +44,7 @@ describe("lameduck install", () => {
     assert.deepEqual(cluster.changes, []);
   });
 
-  test("installs what others need first and what sends pods to it last, then labels", async () => {
+  test("lameduck install brings what others need first and what sends pods to it last, then labels", async () => {
     cluster.put(carrier, { kind: "ConfigMap", metadata: {} });
     const { code, err } = await cluster.lameduck(
       "install",
