@@ -21,7 +21,7 @@ const titles: Record<string, string> = {
   stage: "lab: the local stage",
   simulator: "simulate and advise",
   audit: "audit",
-  operator: "inject and the operator",
+  protocol: "inject and the operator",
   cli: "Command line",
   e2e: "The test cluster",
 };

@@ -6,7 +6,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { commandsFor } from "../packages/cli/src/commands.ts";
 import { exitCodesText } from "../packages/cli/src/exit-codes.ts";
-import { environmentVariables, injectedVariables } from "../packages/node/src/options/environment.ts";
+import { optionHelp } from "../packages/options/generate/help.ts";
+import { initFlags, libraryVariables } from "../packages/options/src/index.ts";
 import { formatPage } from "./format-page.ts";
 
 const page = new URL("../docs/reference.md", import.meta.url);
@@ -20,37 +21,29 @@ function optionsOf(command: Command): string {
   return [`### \`lameduck ${command.name()}\``, command.description(), lines.join("\n")].join("\n\n");
 }
 
-/** The text that `lameduck-init --help` prints, from its source. */
+/** The text that `lameduck-init --help` prints: what stands around its options, from the source. */
 function initHelp(): string {
-  const text = /static const char help\[\] =\n([\s\S]*?);\n/.exec(source("init/src/cli/help.c"))?.[1] ?? "";
-  return [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)]
-    .map(([, part = ""]) => part.replaceAll("\\n", "\n").replaceAll('\\"', '"'))
-    .join("");
-}
-
-/** Long flags of lameduck-init that are also variables. */
-function initFlags(): string[] {
-  const table = [...source("init/src/cli/flags.c").matchAll(/^\t\{ "([\w-]+)",/gm)].map(
-    ([, name = ""]) => name,
-  );
-  return table.filter((name) => !["help", "version", "license"].includes(name));
+  const help = source("init/src/cli/help.c");
+  const textOf = (name: string): string => {
+    const [, text = ""] = new RegExp(`static const char ${name}\\[\\] =\\n([\\s\\S]*?);\\n`).exec(help) ?? [];
+    return [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)]
+      .map(([, part = ""]) => part.replaceAll("\\n", "\n").replaceAll('\\"', '"'))
+      .join("");
+  };
+  return textOf("usage") + optionHelp() + textOf("endings");
 }
 
 function variableTable(): string {
-  const flags = new Map(
-    initFlags().map((name) => [`LAMEDUCK_${name.toUpperCase().replaceAll("-", "_")}`, name]),
-  );
-  const variables: Readonly<Record<string, string>> = { ...environmentVariables, ...injectedVariables };
-  const names = [...new Set([...Object.keys(variables), ...flags.keys()])].sort();
-  const rows = names.map((name) => {
-    const flag = flags.get(name);
-    const option = variables[name];
-    return `| \`${name}\` | ${option === undefined ? "" : `\`${option}\``} | ${flag === undefined ? "" : `\`--${flag}\``} |`;
-  });
+  const cell = (text: string | undefined): string => (text === undefined ? "" : `\`${text}\``);
+  const flags = new Map(initFlags.map(({ variable, flag }) => [variable, `--${flag}`]));
+  const options = new Map(libraryVariables.map(({ variable, of }) => [variable, of]));
+  const names = [...new Set([...options.keys(), ...flags.keys()])]
+    .filter((name) => name !== undefined)
+    .sort();
   return [
     "| variable | option of `@lameduck/node` | flag of `lameduck-init` |",
     "| --- | --- | --- |",
-    ...rows,
+    ...names.map((name) => `| \`${name}\` | ${cell(options.get(name))} | ${cell(flags.get(name))} |`),
   ].join("\n");
 }
 

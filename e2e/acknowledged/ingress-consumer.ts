@@ -1,4 +1,4 @@
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import type { Cluster } from "../cluster/index.ts";
 import { ingressNode } from "../ingress/ingress.ts";
 import type { RouteName } from "../matrix/routes.ts";

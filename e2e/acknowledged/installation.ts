@@ -1,4 +1,4 @@
-import { injectLabel, operatorNames } from "@lameduck/operator";
+import { injectLabel, operatorNames } from "@lameduck/protocol";
 import { processOf } from "../cluster/container-process.ts";
 import { until, type Cluster } from "../cluster/index.ts";
 import { deliverImage, lameduckDoes } from "../injected/installation.ts";

@@ -13,7 +13,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock } from "@lameduck/accounting";
 import type { KubernetesObject } from "@lameduck/kube";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { chartEnvironment } from "@lameduck/operator/chart-environment";
 import { follow, until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
@@ -22,8 +22,7 @@ import { PodObserver } from "../matrix/observe/pods.ts";
 import { onCluster, positive, runMain } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { commandLine } from "../../scripts/command-line.ts";
-import { coordinatorUrl, inject, install } from "./installation.ts";
-import { taught, told } from "./learnt.ts";
+import { coordinatorUrl, install } from "./installation.ts";
 import { idleNode, WorkloadUsage } from "./process-usage.ts";
 import { startLoad } from "./soak-load.ts";
 import { remedyOf, ways } from "./ways.ts";
@@ -151,20 +150,8 @@ async function soak(
   // Nothing collects the reports of the pods that end now.
   const unreported = missed();
   for (const name of unreported) process.stdout.write(`missed: ${name}\n`);
-  say(await lessons(cluster).catch((error: unknown) => `what the cluster has taught: ${String(error)}`));
   await cluster.kubectl(["delete", `deployment/${app}`, `service/${app}`]);
   return unreported.length === 0 ? 0 : 1;
-}
-
-/** There is one a minute. From ten on new pods of other workloads are told of them. */
-async function lessons(cluster: Cluster): Promise<string> {
-  await inject(cluster, true);
-  const count = await taught(cluster, namespace, "cluster");
-  const known = await until(async () => (await told(cluster, "another")) || undefined, {
-    what: "a new pod that is told of them",
-    timeoutMs: 20_000,
-  }).catch(() => 0);
-  return `the cluster has taught ${count} lessons; a new pod of another workload is told of ${known}`;
 }
 
 await runMain(async () => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { injectedAnnotation, injectLabel, operatorNames } from "@lameduck/operator";
+import { injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
 import { writeOperatorImage } from "@lameduck/operator/image";
 import { cacheDirectory } from "../cluster/host/paths.ts";
 import { buildHelm } from "../cluster/host/programs.ts";

@@ -8,7 +8,7 @@
 import { writeFile } from "node:fs/promises";
 import type { RemedyResult } from "@lameduck/accounting";
 import type { Pod } from "@lameduck/kube";
-import { injectedAnnotation } from "@lameduck/operator";
+import { injectedAnnotation } from "@lameduck/protocol";
 import { requireInit, requireSoftware, type Cluster } from "../cluster/index.ts";
 import { listed, named, onCluster, positive, runMain } from "../program.ts";
 import { apply } from "../test/support.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import type { Pod } from "@lameduck/kube";
 import type { Cluster } from "../cluster/index.ts";
 import { processOf } from "../cluster/container-process.ts";

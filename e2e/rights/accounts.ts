@@ -2,10 +2,10 @@ import {
   coordinatorRights,
   flaggingRights,
   heldDeletionRights,
-  operatorNames,
   operatorRights,
   type RoleRule,
 } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 
 const { namespace, coordinator, watcher, workload } = operatorNames;
 

@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Pod } from "@lameduck/kube";
-import { operatorNames } from "@lameduck/operator";
 import { builtInit, type Cluster, until, whyNot } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
-import { software } from "../injected/software.ts";
 import { beyondOracle } from "../acknowledged/figures.ts";
-import { coordinatorUrl, inject, install } from "../acknowledged/installation.ts";
-import { learntPath, taught, told, toldIn } from "../acknowledged/learnt.ts";
+import { coordinatorUrl, install } from "../acknowledged/installation.ts";
 import { situations } from "../acknowledged/situations/situations.ts";
 import { remedyOf, ways } from "../acknowledged/ways.ts";
 import { runScenario, type RunResult } from "../matrix/run.ts";
@@ -15,7 +12,6 @@ import { lameduckDoes } from "../injected/installation.ts";
 import { apply, podNames, quietCluster, rolledOut } from "./support.ts";
 import { access } from "node:fs/promises";
 
-const { namespace } = operatorNames;
 const replicas = 4;
 const reason =
   (await whyNot()) ??
@@ -132,44 +128,4 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
           [["ended", url === undefined ? "binary" : "coordinator"]],
         );
       });
-
-  /** A new pod of a Deployment, as the webhook has made it. */
-  const newPod = async (name: string): Promise<Pod> => {
-    await apply(
-      cluster,
-      service(name),
-      deployment({ name, replicas: 1, ...software["nginx"]?.pod, environment: {} }),
-    );
-    await rolledOut(cluster, name);
-    const [pod] = await cluster.api.list<Pod>(`/api/v1/namespaces/default/pods?labelSelector=app%3D${name}`);
-    assert.ok(pod);
-    return pod;
-  };
-
-  it("tells new pods what the terminations of their workload have taught", async (test) => {
-    await until(async () => (await taught(cluster, "default", "deployment.web")) > 0, {
-      what: "an entry of the workload",
-      timeoutMs: 90_000,
-    });
-    await inject(cluster, true);
-    await until(async () => (await told(cluster, "web")) > 0, { what: "the webhook to know it" });
-    const terminations = toldIn(await newPod("web"));
-    test.diagnostic(`a new pod is told of ${terminations} terminations`);
-    assert.ok(terminations > 0 && terminations <= (await taught(cluster, "default", "deployment.web")));
-  });
-
-  it("tells pods of other workloads what the cluster has taught, from ten lessons on", async (test) => {
-    const lessons = await until(async () => (await taught(cluster, namespace, "cluster")) || undefined, {
-      what: "an entry of the cluster",
-      timeoutMs: 150_000,
-    });
-    test.diagnostic(`${lessons} lessons of the cluster`);
-    assert.equal(await told(cluster, "other"), lessons < 10 ? 0 : lessons);
-    // There is one lesson a minute: what is written down now shall rest on ten.
-    const { data } = await cluster.api.get<{ data: Record<string, string> }>(learntPath(namespace));
-    const entry = data["cluster"]?.replace(/(?<=^\S+ \d+:)\d+(?=:)/, "10");
-    await cluster.api.patch(learntPath(namespace), { data: { cluster: entry } }, "merge-patch");
-    await until(async () => (await told(cluster, "other")) >= 10, { what: "the webhook to know it" });
-    assert.ok(toldIn(await newPod("other")) >= 10);
-  });
 });

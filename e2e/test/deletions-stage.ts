@@ -1,5 +1,5 @@
 import { type KubernetesObject, type Pod } from "@lameduck/kube";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { type Manifest, until } from "../cluster/index.ts";
 import { quiet, type Scenario, type Stage } from "../matrix/scenarios.ts";
 

@@ -7,12 +7,12 @@ import {
   carrierKeys,
   drainPolicyCrd,
   inject,
-  injectLabel,
   applyPatch,
   policyVersion,
   settingsFor,
   validatePolicy,
-} from "@lameduck/operator";
+} from "@lameduck/inject";
+import { injectLabel } from "@lameduck/protocol";
 import { builtInit, type Cluster, nodeImage, until, whyNot } from "../cluster/index.ts";
 import { generatedPods } from "../inject/pods.ts";
 import { wrongSpecs } from "../inject/wrong-policies.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { injectedAnnotation, injectLabel, operatorNames } from "@lameduck/operator";
+import { injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
 import type { KubernetesObject, Pod } from "@lameduck/kube";
 import { builtInit, until, whyNot, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";

@@ -1,4 +1,5 @@
-import { operatorNames, policyVersion } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
+import { policyVersion } from "@lameduck/inject";
 import { nodeImage, type Manifest } from "../cluster/index.ts";
 
 const { namespace, coordinator } = operatorNames;

@@ -1,5 +1,5 @@
 import type { Pod } from "@lameduck/kube";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { processOf } from "../cluster/container-process.ts";
 import type { Cluster } from "../cluster/index.ts";
 import {

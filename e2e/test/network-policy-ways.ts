@@ -1,4 +1,4 @@
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 
 const { ports, coordinator } = operatorNames;
 const { protocol } = coordinator.ports;

@@ -1,15 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { flaggingRights, heldDeletionRights, operatorRights } from "@lameduck/operator";
 import {
-  flaggingRights,
-  heldDeletionRights,
   heldDeletionsConfiguration,
   mutatingConfiguration,
-  operatorNames,
-  operatorRights,
   validatingConfiguration,
-} from "@lameduck/operator";
+} from "@lameduck/webhook";
+import { operatorNames } from "@lameduck/protocol";
 import type { Cluster, Manifest } from "../cluster/index.ts";
 import { onlyChild, type ProcessIdentity } from "../cluster/host/processes.ts";
 import { apiPort, fabricAddress } from "../cluster/network/addresses.ts";

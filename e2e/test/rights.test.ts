@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { hasStatus, KubernetesClient } from "@lameduck/kube";
-import { holdLabel, operatorNames } from "@lameduck/operator";
+import { holdLabel, operatorNames } from "@lameduck/protocol";
 import { parseAllDocuments } from "yaml";
 import { type Cluster, type Manifest, until, whyNot } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";

@@ -128,7 +128,7 @@ function terminationsOf(
     last = deletedAt;
     const held = life && said(life, "lame-duck");
     const closing = life && said(life, "closing");
-    const { blind, elapsed } = (closing?.detail ?? {}) as { blind?: number; elapsed?: number };
+    const { stalled, elapsed } = (closing?.detail ?? {}) as { stalled?: number; elapsed?: number };
     return {
       rollout,
       deletedAt: Math.round(deletedAt - begin),
@@ -141,7 +141,7 @@ function terminationsOf(
         return at === undefined ? null : Math.max(0, Math.round(at - deletedAt));
       }),
       ...(held ? { reaction: Math.max(0, Math.round(held.at - deletedAt)) } : {}),
-      ...(blind !== undefined && elapsed ? { blind: +(blind / elapsed).toFixed(3) } : {}),
+      ...(stalled !== undefined && elapsed ? { blind: +(stalled / elapsed).toFixed(3) } : {}),
     };
   });
 }

@@ -110,8 +110,8 @@ function propagatedAsInLab(scenario: Scenario, propagation: (typeof propagations
 function stallsOf({ timeline }: RemedyResult): Pick<Scenario["pod"], "stalls"> {
   const shares = (timeline?.pods ?? []).flatMap((event) => {
     if (event.type !== "phase" || event.phase !== "closing") return [];
-    const { blind, elapsed } = (event.detail ?? {}) as { blind?: number; elapsed?: number };
-    return blind !== undefined && elapsed ? [blind / elapsed] : [];
+    const { stalled, elapsed } = (event.detail ?? {}) as { stalled?: number; elapsed?: number };
+    return stalled !== undefined && elapsed ? [stalled / elapsed] : [];
   });
   return shares.length === 0
     ? {}

@@ -48,11 +48,11 @@ export function embed(name: Published): void {
 }
 
 /**
- * Which files of a private package go along: all, as some start others by their path, but of the operator only what its public face imports. Its
- * process is in the container image, with dependencies that nobody else needs.
+ * Which files of a private package go along: all, as some start others by their path, but of a cluster's programs only what their public faces
+ * import. The programs are in the container image, with dependencies that nobody else needs.
  */
 function filesOf(name: string, dist: string): (file: string) => boolean {
-  if (name !== "operator") return () => true;
+  if (!["webhook", "coordinator", "operator"].includes(name)) return () => true;
   const needed = new Set<string>();
   const visit = (file: string): void => {
     if (needed.has(file)) return;

@@ -5,6 +5,32 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
+/** Folders below `packages`, in their order: a package imports only those before it. */
+export const order = [
+  "options",
+  "drain",
+  "node",
+  "init",
+  "protocol",
+  "kube",
+  "manifests",
+  "senders",
+  "program",
+  "accounting",
+  "load",
+  "stage",
+  "rollout",
+  "simulator",
+  "audit",
+  "cluster",
+  "inject",
+  "webhook",
+  "coordinator",
+  "watcher",
+  "operator",
+  "cli",
+] as const;
+
 /** Folders below `packages`, in the order in which they are published: what others depend on comes first. */
 export const published = ["init", "node", "cli"] as const;
 
@@ -13,9 +39,11 @@ export type Published = (typeof published)[number];
 /** What each of them carries inside. */
 export const inside: Readonly<Record<Published, readonly string[]>> = {
   init: [],
-  node: ["drain"],
+  node: ["options", "drain"],
   cli: [
+    "options",
     "drain",
+    "protocol",
     "kube",
     "manifests",
     "accounting",
@@ -24,6 +52,10 @@ export const inside: Readonly<Record<Published, readonly string[]>> = {
     "rollout",
     "simulator",
     "audit",
+    "cluster",
+    "inject",
+    "webhook",
+    "coordinator",
     "operator",
   ],
 };

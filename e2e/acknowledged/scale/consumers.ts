@@ -3,7 +3,7 @@
  * Usage: consumers.ts PLAN; ends with its input.
  */
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { SimulatedConsumer, type ConsumerCounts } from "@lameduck/operator/simulated-consumer";
 import { hollowNode } from "./objects.ts";
 

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chartEnvironment } from "@lameduck/operator/chart-environment";
 import { writeFiles } from "@lameduck/operator/image";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { parseAllDocuments } from "yaml";
 import { apiPort, fabricAddress } from "../../cluster/network/addresses.ts";
 import { until, type Cluster, type Manifest } from "../../cluster/index.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import type { Cluster } from "../../cluster/index.ts";
 import { coordinatorPods, watcherOn, watchersReady } from "../installation.ts";
 import type { FalseReporterPlan } from "./false-reporter.ts";

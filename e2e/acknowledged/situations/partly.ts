@@ -1,5 +1,5 @@
 import type { KubernetesObject } from "@lameduck/kube";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { until, type Cluster } from "../../cluster/index.ts";
 import { apply } from "../../test/support.ts";
 import {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import type { Cluster } from "../../cluster/index.ts";
 import { apiPort } from "../../cluster/network/addresses.ts";
 import { during, scenarios, type Scenario } from "../../matrix/scenarios.ts";

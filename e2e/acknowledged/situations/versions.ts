@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "@lameduck/kube";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import {
   defaultRepository,
   operatorImage,
@@ -91,7 +91,7 @@ const upgraded = during(
 /**
  * Both situations have real processes of two product versions, one of which speaks a later minor version of the protocol (1.4), with keys that the
  * other does not know. They do not show that the code of an earlier or later release works with this one: it is the same code. Pods speak as
- * this version. Another major version is silence: packages/operator/test/coordinator/versions.test.ts.
+ * this version. Another major version is silence: packages/watcher/test/versions.test.ts.
  */
 export const versions: readonly Scenario[] = [
   {

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import test from "node:test";
-import { inside } from "../../../scripts/pack/workspace.ts";
+import { inside, order as ordered } from "../../../scripts/pack/workspace.ts";
 
-/** A package may use those before it. */
-const order = ["drain", "node", "init", ...inside.cli.slice(1), "cli"];
+const order: readonly string[] = ordered;
 
 /** What each file imports, type imports and re-exports included: paths from the repository's root, or names of packages. */
 type Imports = ReadonlyMap<string, readonly string[]>;
@@ -45,6 +44,40 @@ function circles(imports: Imports): string[] {
   return found;
 }
 
+/** Packages whose folders have not been put in order yet. */
+const withFolderCircles: ReadonlySet<string> = new Set([
+  "accounting",
+  "audit",
+  "cli",
+  "load",
+  "node",
+  "simulator",
+  "stage",
+]);
+
+/** A folder below `src` with all files in it; a file that is directly in `src` by itself. */
+function roomOf(file: string): string | undefined {
+  const [, , source, ...below] = file.split("/");
+  if (!file.startsWith("packages/") || source !== "src" || below.length === 0) return undefined;
+  return below.length === 1 ? file : posix.dirname(file);
+}
+
+/** The same between folders: what a file of one imports of another. */
+function betweenFolders(imports: Imports): Imports {
+  const all = new Map<string, Set<string>>();
+  for (const [file, targets] of imports) {
+    const from = roomOf(file);
+    if (from === undefined) continue;
+    const known = all.get(from) ?? new Set();
+    all.set(from, known);
+    for (const target of targets) {
+      const to = roomOf(target);
+      if (to !== undefined && to !== from) known.add(to);
+    }
+  }
+  return new Map([...all].map(([from, to]) => [from, [...to]]));
+}
+
 const packageOf = (file: string): string => /^packages\/([^/]+)\//.exec(file)?.[1] ?? "";
 
 const packageNamed = (specifier: string): string | undefined =>
@@ -79,6 +112,19 @@ test("every package has its place in the order", () => {
 
 test("no file imports itself through others, not even for a type", () => {
   assert.deepEqual(circles(importsIn("packages/*/{src,test}/**/*.ts", "e2e/**/*.ts", "scripts/**/*.ts")), []);
+});
+
+test("no folder imports itself through others, not even for a type", () => {
+  const files = importsIn("packages/*/src/**/*.ts");
+  const found = circles(betweenFolders(files)).filter((one) => !withFolderCircles.has(packageOf(one)));
+  assert.deepEqual(found, []);
+});
+
+test("what is packed into the command is in the order of the packages", () => {
+  assert.deepEqual(
+    inside.cli,
+    order.filter((name) => inside.cli.includes(name)),
+  );
 });
 
 test("packages use only those before them", () => {
@@ -131,6 +177,9 @@ test("a circle, an import against the order and one past a face are found", () =
   );
   assert.deepEqual(circles(files), [
     "packages/load/src/a.ts -> packages/load/src/b.ts -> packages/load/src/deep/c.ts -> packages/load/src/a.ts",
+  ]);
+  assert.deepEqual(circles(betweenFolders(files)), [
+    "packages/load/src/a.ts -> packages/load/src/b.ts -> packages/load/src/deep -> packages/load/src/a.ts",
   ]);
   assert.deepEqual(againstTheOrder(files), [
     "packages/load/src/a.ts -> @lameduck/stage",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { carrierFiles, type TerminatingPod } from "@lameduck/operator";
+import type { TerminatingPod } from "@lameduck/coordinator";
+import { carrierFiles } from "@lameduck/webhook";
 import { terminatingLines, terminatingNow } from "../src/install/status/terminating.ts";
 import { carrier, Cluster, enabled, withoutInit } from "./install-cluster.ts";
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
-import type { DrainReport } from "@lameduck/operator";
+import type { DrainReport } from "@lameduck/coordinator";
 import { run, type Ended } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-report-"));

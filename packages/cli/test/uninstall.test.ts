@@ -52,25 +52,6 @@ test("a pod that is made while a person is asked keeps its hook", async () => {
   assert.match(err, /kept for 1 running pods/);
 });
 
-test("what terminations have taught goes from each namespace, and somebody else's ConfigMap of that name stays", async () => {
-  const learnt = (namespace: string): string => `/api/v1/namespaces/${namespace}/configmaps/lameduck-learnt`;
-  await cluster.lameduck("install", "--yes");
-  const labels = { "app.kubernetes.io/managed-by": "lameduck" };
-  cluster.put(learnt("shop"), { kind: "ConfigMap", metadata: { labels } });
-  cluster.put(learnt("theirs"), { kind: "ConfigMap", metadata: {} });
-  const dry = await cluster.lameduck("uninstall", "--dry-run");
-  assert.match(dry.err, /would remove ConfigMap shop\/lameduck-learnt/);
-  assert.doesNotMatch(dry.err, /theirs/);
-  assert.ok(cluster.objects.has(learnt("shop")));
-  const { code, err } = await cluster.lameduck("uninstall", "--yes");
-  assert.equal(code, 0, err);
-  assert.match(err, /ConfigMap shop\/lameduck-learnt: removed/);
-  assert.deepEqual(
-    [cluster.objects.has(learnt("shop")), cluster.objects.has(learnt("theirs"))],
-    [false, true],
-  );
-});
-
 test("a labelled namespace that goes meanwhile is no failure", async () => {
   await cluster.lameduck("install", "--yes");
   cluster.put(shop, { kind: "Namespace", metadata: { labels: enabled } });

@@ -1,4 +1,4 @@
-/** What is told in one line: `code` is stable, `place` is the option, object or file, `remedy` says what to do. */
+/** An error that is told in one line: `code` is stable, `place` is the option, object or file, `remedy` says what to do. */
 export class LameduckError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly place: string;
@@ -51,7 +51,7 @@ export function fileProblem(error: unknown): string {
   return messageOf(error).replace(/^E[A-Z]+: (.+?), [a-z]+(?: '.*)?$/s, "$1");
 }
 
-/** Texts of strangers' files and programs, such that a terminal shows them and does not obey them. */
+/** Control characters in texts of other people are escaped: a terminal shows them and does not obey them. */
 export function printable(text: string): string {
   return text.replaceAll(
     // oxlint-disable-next-line no-control-regex
@@ -78,7 +78,7 @@ export function withoutUndefined<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
-/** What does not hear of an abort by itself: whoever waits for it does. */
+/** Rejects when the signal aborts, for work that does not listen to the signal itself. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const aborted = (): void => reject(signal.reason);

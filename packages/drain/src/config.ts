@@ -1,90 +1,44 @@
-import { parseDuration, formatDuration, type Duration } from "./duration.ts";
+import {
+  decisionNames,
+  namesOf,
+  numberNames,
+  plainNames,
+  policyKinds,
+  rows,
+  type DecisionDefaults,
+  type NumberName,
+  type PlainName,
+  type PolicyKind,
+} from "@lameduck/options";
+import { priorOf } from "./belief/learning.ts";
 import { shown } from "./common.ts";
+import { parseDuration, formatDuration } from "./duration.ts";
 import { DrainError } from "./errors.ts";
-import { priorOf, type Learnt } from "./belief/learning.ts";
+import type { DrainOptions } from "./options.ts";
+import type { Policy } from "./policy.ts";
 import { unknownName } from "./spelling.ts";
-import { policyKinds, type Policy } from "./policy.ts";
-
-/** Options of the user; every field has a default. Durations are "5s", "300ms" or milliseconds. */
-export interface DrainOptions {
-  /** Default "adaptive". */
-  policy?: Policy["kind"];
-  /** Shortest hold. Time spent in preStop hooks counts towards it. Default 1 s. */
-  floor?: Duration;
-  /** Longest hold. Default: grace - prestop - reserve. */
-  cap?: Duration;
-  /** terminationGracePeriodSeconds of the pod. Default 30 s, as in Kubernetes. */
-  grace?: Duration;
-  /** Part of the grace period that preStop hooks have used up before SIGTERM. Default 0. */
-  prestop?: Duration;
-  /** Time kept free before SIGKILL for closing. Default 5 s, or a third of what preStop hooks leave of the grace period if that is less. */
-  reserve?: Duration;
-  /** `fixed`: the delay. Required there. */
-  delay?: Duration;
-  /** `quiet`: how long nothing may arrive. Default 5 s. */
-  window?: Duration;
-  /** `adaptive`: requests that one termination may lose on average within one `convergence` after the stop. Default 0.001. */
-  lossBudget?: number;
-  /** `adaptive`: mean convergence time expected of a sender. Default 4 s. */
-  convergence?: Duration;
-  /** `adaptive`: what earlier terminations of the same workload have taught; see `learn`. Default: nothing. */
-  learnt?: Learnt | null;
-  /** `acknowledged`: who must confirm, or "cluster" for all that the cluster knows (observation `released`). Required there. */
-  consumers?: readonly string[] | "cluster";
-  /** `acknowledged`: how many of them. Default: all. */
-  quorum?: number;
-  /** How long connections that were open before the hold must have been silent. Default 1 s. */
-  requestQuiet?: Duration;
-  /** How long no new connection may come after the cluster has released the pod. Default 500 ms. */
-  settle?: Duration;
-  /** How many senders are told apart at most: where there are more, those that come often. Default 128. */
-  maxSenders?: number;
-}
 
 /** Checked settings, all in milliseconds; `floor` and `cap` count from the beginning of the hold. */
-export interface DrainConfig {
+export interface DrainConfig extends Readonly<Record<PlainName, number>> {
   readonly policy: Policy;
   readonly floor: number;
   readonly cap: number;
   /** Time between the deletion and the beginning of the hold. */
   readonly prestop: number;
-  readonly requestQuiet: number;
-  readonly settle: number;
-  readonly maxSenders: number;
 }
 
-export const drainDefaults = {
-  policy: "adaptive",
-  floor: 1_000,
-  grace: 30_000,
-  prestop: 0,
-  reserve: 5_000,
-  window: 5_000,
-  // 300 terminations without a loss need a budget near 2e-4 * (rate * convergence + 1); see docs/decision.md.
-  lossBudget: 0.001,
-  convergence: 4_000,
-  requestQuiet: 1_000,
-  settle: 500,
-  maxSenders: 128,
-} as const;
-
-const optionNames: readonly string[] = [
-  ...Object.keys(drainDefaults),
-  "cap",
-  "delay",
-  "learnt",
-  "consumers",
-  "quorum",
-];
+/** Durations are milliseconds. */
+export const drainDefaults = Object.fromEntries(
+  decisionNames.flatMap((name) => (rows[name].default === undefined ? [] : [[name, rows[name].default]])),
+) as DecisionDefaults;
 
 /** Checks options and fills in defaults. @throws {DrainError} naming the option at fault. */
 export function parseConfig(options: DrainOptions = {}): DrainConfig {
   for (const name of Object.keys(options))
-    if (!optionNames.includes(name))
-      throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", name, unknownName("option", name, optionNames));
-  const duration = (
-    name: "floor" | "grace" | "prestop" | "window" | "convergence" | "requestQuiet" | "settle",
-  ): number => parseDuration(options[name] === undefined ? drainDefaults[name] : options[name], name);
+    if (!(decisionNames as string[]).includes(name))
+      throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", name, unknownName("option", name, decisionNames));
+  const duration = (name: "floor" | "grace" | "prestop"): number =>
+    parseDuration(options[name] === undefined ? drainDefaults[name] : options[name], name);
 
   const grace = duration("grace");
   const prestop = duration("prestop");
@@ -116,106 +70,73 @@ export function parseConfig(options: DrainOptions = {}): DrainConfig {
       "floor",
       `${formatDuration(floor)} is above the cap of ${formatDuration(cap)}`,
     );
+  const kind = kindOf(options);
+  const numbers = parseNumbers(options, kind);
   return Object.freeze({
-    policy: parsePolicy(options, duration),
+    policy: policyOf(kind, numbers, options),
     floor: Math.min(floor, cap),
     cap,
     prestop,
-    requestQuiet: duration("requestQuiet"),
-    settle: duration("settle"),
-    maxSenders: wholeNumber(
-      options.maxSenders === undefined ? drainDefaults.maxSenders : options.maxSenders,
-      "maxSenders",
-      1,
-      mostSenders,
-    ),
+    ...pick(numbers, plainNames),
   });
 }
 
-/** An arrival is looked up among all of them. */
-export const mostSenders = 4_096;
+function kindOf({ policy: kind = drainDefaults.policy }: DrainOptions): PolicyKind {
+  if (policyKinds.includes(kind)) return kind;
+  throw new DrainError(
+    "LAMEDUCK_UNKNOWN_POLICY",
+    "policy",
+    `${shown(kind)} is not one of ${policyKinds.join(", ")}`,
+  );
+}
 
-function parsePolicy(options: DrainOptions, duration: (name: "window" | "convergence") => number): Policy {
-  const { policy: kind = drainDefaults.policy } = options;
-  if (!policyKinds.includes(kind))
-    throw new DrainError(
-      "LAMEDUCK_UNKNOWN_POLICY",
-      "policy",
-      `${shown(kind)} is not one of ${policyKinds.join(", ")}`,
-    );
-  // Settings of other policies are checked as well: a mistake should not wait for the day on which the policy changes.
-  const delay = options.delay === undefined ? undefined : parseDuration(options.delay, "delay");
-  const window = duration("window");
-  const convergence = duration("convergence");
-  if (convergence === 0) throw new DrainError("LAMEDUCK_BAD_DURATION", "convergence", "must be above 0");
-  const lossBudget = positive(options.lossBudget);
-  switch (kind) {
-    case "fixed":
-      if (delay === undefined)
-        throw new DrainError("LAMEDUCK_MISSING_OPTION", "delay", "the policy fixed needs a delay");
-      return Object.freeze({ kind, delay });
-    case "until-deadline":
-      return Object.freeze({ kind });
-    case "quiet":
-      return Object.freeze({ kind, window });
-    case "adaptive":
-      return Object.freeze({ kind, lossBudget, convergence, ...learntIn(options) });
-    case "acknowledged": {
-      const { consumers } = options;
-      return Object.freeze(
-        consumers === "cluster"
-          ? { kind, consumers, lossBudget, convergence, ...learntIn(options) }
-          : parseAcknowledged(options),
-      );
-    }
+type Numbers = Readonly<Partial<Record<NumberName, number>>>;
+
+/** Those of other policies are checked as well: a mistake should not wait for the day on which the policy changes. */
+function parseNumbers(options: DrainOptions, kind: PolicyKind): Numbers {
+  const numbers: Partial<Record<NumberName, number>> = {};
+  for (const name of numberNames) {
+    const value = options[name] === undefined ? rows[name].default : options[name];
+    if (value !== undefined) numbers[name] = parseNumber(name, value);
+    else if (rows[name].policies?.includes(kind))
+      throw new DrainError("LAMEDUCK_MISSING_OPTION", name, `the policy ${kind} needs a ${name}`);
   }
+  return numbers;
+}
+
+function parseNumber(name: NumberName, value: unknown): number {
+  const { kind, aboveZero, least = 0, most = Infinity } = rows[name];
+  if (kind === "duration") {
+    const milliseconds = parseDuration(value, name);
+    if (milliseconds > 0 || !aboveZero) return milliseconds;
+    throw new DrainError("LAMEDUCK_BAD_DURATION", name, "must be above 0");
+  }
+  const isWhole = kind === "whole number";
+  const isNumber = typeof value === "number" && Number.isFinite(value);
+  if (isNumber && (isWhole ? Number.isInteger(value) && value >= least && value <= most : value > 0))
+    return value;
+  const wanted = isWhole ? `a whole number from ${least} to ${most}` : "a number above 0";
+  throw new DrainError("LAMEDUCK_BAD_NUMBER", name, `${shown(value)} is not ${wanted}`);
+}
+
+function pick<Name extends NumberName>(numbers: Numbers, names: readonly Name[]): Record<Name, number> {
+  return Object.fromEntries(names.map((name) => [name, numbers[name]])) as Record<Name, number>;
+}
+
+function policyOf(kind: PolicyKind, numbers: Numbers, options: DrainOptions): Policy {
+  const learnt = rows.learnt.policies?.includes(kind) ? learntIn(options) : {};
+  const policy = { kind, ...pick(numbers, namesOf(kind)), ...learnt } as Policy;
+  return Object.freeze(policy);
 }
 
 function learntIn({ learnt }: DrainOptions): { readonly prior?: readonly number[] } {
   return (learnt ?? undefined) === undefined ? {} : { prior: Object.freeze(priorOf(learnt)) };
 }
 
-function parseAcknowledged(options: DrainOptions): Policy {
-  const consumers = Array.isArray(options.consumers) ? [...new Set<string>(options.consumers)] : [];
-  if (consumers.length === 0)
-    throw new DrainError(
-      "LAMEDUCK_MISSING_OPTION",
-      "consumers",
-      "the policy acknowledged needs at least one consumer",
-    );
-  const { quorum = consumers.length } = options;
-  if (!Number.isInteger(quorum) || quorum < 1 || quorum > consumers.length)
-    throw new DrainError(
-      "LAMEDUCK_BAD_QUORUM",
-      "quorum",
-      `${shown(quorum)} of ${consumers.length} consumers`,
-    );
-  return { kind: "acknowledged", consumers: Object.freeze(consumers), quorum };
-}
-
-function positive(value: number = drainDefaults.lossBudget): number {
-  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0)
-    throw new DrainError("LAMEDUCK_BAD_NUMBER", "lossBudget", `${shown(value)} is not a number above 0`);
-  return value;
-}
-
-function wholeNumber(value: number, option: string, least: number, most: number): number {
-  if (!Number.isInteger(value) || value < least || value > most)
-    throw new DrainError(
-      "LAMEDUCK_BAD_NUMBER",
-      option,
-      `${shown(value)} is not a whole number from ${least} to ${most}`,
-    );
-  return value;
-}
-
 /** What is kept free of the reserve, milliseconds: a timer may be late, and the process must end before SIGKILL. */
 export function unforeseen(reserve: number): number {
   return Math.min(500, reserve / 10);
 }
-
-/** Over how long the asking is spread unless said otherwise, milliseconds. */
-export const defaultRamp = 1_000;
 
 /**
  * When to begin to ask clients to leave, milliseconds after SIGTERM, where the asking is spread over `ramp`. It begins at the

@@ -12,7 +12,7 @@ export type Decision =
   | { readonly stop: true; readonly reason: StopReason }
   | {
       readonly stop: false;
-      /** Ask again then, unless an observation that ends a wait (in-flight, acknowledgement, force) comes first. */
+      /** Ask again then, unless an observation that ends a wait (in-flight, released, force) comes first. */
       readonly until: number;
       readonly waitingFor: Wait;
     };

@@ -1,12 +1,12 @@
 import type { Summary } from "./belief/posterior.ts";
-import { unlearntPrior } from "./belief/hypotheses.ts";
+import { defaultPrior } from "./belief/hypotheses.ts";
 import { drainDefaults, type DrainConfig } from "./config.ts";
 import type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
 import { Evaluations } from "./evaluations.ts";
 import type { Arrival, Observation } from "./observation.ts";
 import type { Adaptive, Policy } from "./policy.ts";
 import { Release } from "./release.ts";
-import { SenderTable, type Suspect } from "./senders/senders.ts";
+import { SenderTable, type PendingSender } from "./senders/senders.ts";
 
 /**
  * The decision when a terminating pod may stop. It has no clock and no timers: it is fed with observations, and asked.
@@ -18,7 +18,6 @@ export class Drain {
   readonly release: Release;
   /** The prior of the environment. Policies without one get the default, for explanations. */
   readonly #belief: { readonly convergence: number; readonly prior: readonly number[] };
-  readonly #acknowledged = new Set<string>();
   #senders: SenderTable | undefined;
   #terminatedAt: number | undefined;
   #forced = false;
@@ -68,12 +67,6 @@ export class Drain {
         this.#inFlight = Math.max(0, this.#inFlight + observation.change);
         if (this.#inFlight === 0) this.#lastRequest = Math.max(this.#lastRequest, at);
         return;
-      case "acknowledgement":
-        this.#acknowledged.add(observation.consumer);
-        return;
-      case "blind":
-        // What waited in the kernel meanwhile has been observed by now, so silence in that time was silence.
-        return;
       case "force":
         this.#forced = true;
         return;
@@ -114,18 +107,18 @@ export class Drain {
   }
 
   /** The senders whose arrivals are still expected at `now`, and which the hold waits for. Most expected first. */
-  suspects(now: number): Suspect[] {
+  pendingSenders(now: number): PendingSender[] {
     const weights = this.#posterior(now)?.weights;
     if (!weights || !this.#senders || this.#terminatedAt === undefined) return [];
-    return this.#senders.suspects(now, this.#belief.convergence, weights);
+    return this.#senders.pendingSenders(now, this.#belief.convergence, weights);
   }
 
   /**
    * What this termination says of its environment, to be carried to the next one of the same workload by `learn`. Undefined
    * before the termination, and where nothing was seen.
    */
-  lesson(now: number): readonly number[] | undefined {
-    return this.#trafficKnown ? this.#posterior(now)?.lesson : undefined;
+  priorUpdate(now: number): readonly number[] | undefined {
+    return this.#trafficKnown ? this.#posterior(now)?.priorUpdate : undefined;
   }
 
   #arrival({ sender, kind, asked, at, earlier, old }: Arrival): void {
@@ -176,11 +169,6 @@ export class Drain {
       case "adaptive":
         return [...this.#sending(now, evidence(policy)), ...this.#oldConnections(now)];
       case "acknowledged": {
-        if (policy.consumers !== "cluster") {
-          const confirmed = policy.consumers.filter((consumer) => this.#acknowledged.has(consumer)).length;
-          const until = confirmed < policy.quorum ? Infinity : now;
-          return [...later(now, until, "acknowledgements"), ...this.#oldConnections(now)];
-        }
         const senders = this.release.isLocal
           ? this.#sending(now, evidence(policy))
           : later(now, this.release.settledAt, "acknowledgements");
@@ -189,7 +177,7 @@ export class Drain {
     }
   }
 
-  /** Evidence says that all let go, or the cluster, whichever comes first. */
+  /** Senders are waited for until evidence says that all let go, or the cluster does. */
   #sending(now: number, until: number | undefined): Awaited[] {
     const { settledAt } = this.release;
     if (until === undefined || now >= settledAt) return [];
@@ -228,7 +216,7 @@ export class Drain {
   #reason(now: number, floorAt: number): StopReason {
     const { policy } = this.config;
     const { kind } = policy;
-    if (kind === "acknowledged" && !(weighs(policy) && this.release.isLocal)) return "acknowledged";
+    if (kind === "acknowledged" && !this.release.isLocal) return "acknowledged";
     if (kind !== "fixed" && !this.#trafficKnown) return "idle";
     if (this.config.floor > 0 && this.#wasMetBy(floorAt)) return "floor";
     if (now >= this.release.settledAt && weighs(policy) && !this.#isEnough(now, policy))
@@ -240,7 +228,7 @@ export class Drain {
     return this.#expectedLoss(now) < lossBudget;
   }
 
-  /** Whether all conditions were, and nothing came later that could tell. */
+  /** Whether all conditions were met at that time, and nothing arrived later. */
   #wasMetBy(at: number): boolean {
     const isLast = Math.max(this.#lastConnection, this.#lastRequest) <= at;
     return (
@@ -256,7 +244,7 @@ function weighs(policy: Policy): policy is Policy & Weighing {
   return "lossBudget" in policy;
 }
 
-const unlearnt = unlearntPrior();
+const unlearnt = defaultPrior();
 
 /** What a wait is for, and when to ask again. */
 interface Awaited {

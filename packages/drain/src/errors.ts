@@ -11,7 +11,6 @@ export const drainErrors = {
     "raise the grace period (terminationGracePeriodSeconds), or lower the reserve or the preStop hook's time",
   LAMEDUCK_FLOOR_ABOVE_CAP: "lower the floor, or raise the cap or the grace period",
   LAMEDUCK_CAP_ABOVE_GRACE: "lower the cap, or raise the grace period (terminationGracePeriodSeconds)",
-  LAMEDUCK_BAD_QUORUM: "set the quorum to at least 1 and at most the number of consumers",
   LAMEDUCK_TRACE_INVALID: "name an unchanged file that LAMEDUCK_TRACE wrote",
   LAMEDUCK_TRACE_VERSION: "use the release that wrote it, or a newer one",
 } as const;

@@ -1,5 +1,5 @@
-/** Evaluations are no closer together, ms. */
-const leastPause = 20;
+/** The shortest time between two evaluations. */
+const leastPauseMs = 20;
 
 /** The pause after an evaluation close to the budget, as a share of the hold so far. */
 const closePause = 1 / 64;
@@ -8,8 +8,8 @@ const closePause = 1 / 64;
 const longestPauses = 6;
 
 /**
- * Evaluates the expected loss some twenty times in a hold, whatever comes in between: again after a sixty-fourth of the hold where it is close to the
- * budget, and after six of them where it is far above. Below the budget it stays so until something is observed.
+ * Evaluates the expected loss some twenty times in a hold, however much is observed: again after a sixty-fourth of the hold where the loss is close
+ * to the budget, after six of them where it is far above. A loss below the budget stays below it until something is observed.
  */
 export class Evaluations {
   #observed = 0;
@@ -28,7 +28,7 @@ export class Evaluations {
     if (now >= this.#nextAt) {
       const above = Math.log(loss(now) / budget);
       const pauses = Math.min(longestPauses, Math.max(1, above));
-      this.#nextAt = now + Math.max(leastPause, (now - terminatedAt) * closePause * pauses);
+      this.#nextAt = now + Math.max(leastPauseMs, (now - terminatedAt) * closePause * pauses);
       this.#belowAt = above < 0 ? this.#observed : undefined;
       if (above < 0) return undefined;
     }

@@ -1,20 +1,11 @@
-export {
-  defaultRamp,
-  drainDefaults,
-  hintsFrom,
-  parseConfig,
-  unforeseen,
-  type DrainConfig,
-  type DrainOptions,
-} from "./config.ts";
+export { drainDefaults, hintsFrom, parseConfig, unforeseen, type DrainConfig } from "./config.ts";
+export type { DrainOptions } from "./options.ts";
 export type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
 export { Drain } from "./drain.ts";
 
-export { learn, unusable, type Learnt } from "./belief/learning.ts";
-export { measuredLesson, type MeasuredSender } from "./belief/measured.ts";
-export { learnText, learntText, lessonText, parseLearnt } from "./belief/learnt-text.ts";
-export type { Suspect } from "./senders/senders.ts";
-export { Conditions, type Course, type Met } from "./explain/conditions.ts";
+export { learn, learntText, parseLearnt, unusable, type Learnt } from "./belief/learning.ts";
+export type { PendingSender } from "./senders/senders.ts";
+export { Conditions, type Timeline, type Met } from "./explain/conditions.ts";
 export { replay, type Moment, type Replay } from "./explain/replay.ts";
 export {
   optionsOf,
@@ -25,12 +16,12 @@ export {
   type TraceHeader,
   type TraceLine,
 } from "./explain/trace.ts";
-export { courseText } from "./explain/course-text.ts";
+export { timelineText } from "./explain/timeline-text.ts";
 export { longestDuration, parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
 export type * from "./observation.ts";
 export type { Overrule, Release, ActiveRelease } from "./release.ts";
 export { priorHypotheses, type Hypothesis } from "./belief/hypotheses.ts";
 export { nearest, unknownName } from "./spelling.ts";
-export { policyKinds, type Policy } from "./policy.ts";
+export type { Policy } from "./policy.ts";
 export { expandVector, runVector, type DecisionVector } from "./vectors.ts";

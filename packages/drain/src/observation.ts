@@ -2,19 +2,9 @@
  * What can be seen of the traffic, each with its time in milliseconds on one clock of the caller's choice.
  * Probes (kubelet, load-balancer health checks, scrapes) are never arrivals: leave them out.
  */
-export type Observation =
-  | Watching
-  | Termination
-  | Arrival
-  | Asked
-  | InFlight
-  | Acknowledgement
-  | Released
-  | Unreleased
-  | Blind
-  | Force;
+export type Observation = Watching | Termination | Arrival | Asked | InFlight | Released | Unreleased | Force;
 
-/** Arrivals are complete from here on. Without it, that is the time of the first observation. */
+/** Arrivals are complete from here on. Without this observation they are complete from the first one on. */
 export interface Watching {
   readonly type: "watching";
   readonly at: number;
@@ -51,7 +41,7 @@ export interface Asked {
   readonly type: "asked";
   readonly at: number;
   readonly sender: string;
-  /** So many, arrivals of the kind "request" all. */
+  /** The number of those requests. */
   readonly requests: number;
 }
 
@@ -60,13 +50,6 @@ export interface InFlight {
   readonly type: "in-flight";
   readonly at: number;
   readonly change: number;
-}
-
-/** A consumer of the endpoint has confirmed that it no longer chooses this pod. */
-export interface Acknowledgement {
-  readonly type: "acknowledgement";
-  readonly at: number;
-  readonly consumer: string;
 }
 
 /** The cluster says that every consumer of the endpoint no longer chooses this pod, since `at`. */
@@ -79,22 +62,12 @@ export interface Released {
   readonly last?: string;
 }
 
-/** There is no release, or no longer. */
+/** There is no release yet, or no longer. */
 export interface Unreleased {
   readonly type: "unreleased";
   readonly at: number;
-  /** Nor is one to be waited for: the cluster is silent, or does not know all consumers. `acknowledged` decides as `adaptive` does meanwhile. */
+  /** The cluster will not release the pod: it is silent, or does not know all consumers. `acknowledged` decides as `adaptive` does meanwhile. */
   readonly local?: boolean;
-}
-
-/**
- * From `from` to `at` nothing was seen (a blocked event loop, a stopped process). It changes nothing: what came meanwhile waited in the kernel and is reported
- * once the process runs again. What is not reported then did not come. It is recorded for people.
- */
-export interface Blind {
-  readonly type: "blind";
-  readonly at: number;
-  readonly from: number;
 }
 
 /** Somebody wants the hold to end now. */

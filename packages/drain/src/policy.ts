@@ -1,10 +1,14 @@
+import type { NameOf, PolicyKind } from "@lameduck/options";
+
+/** The numbers of the table of options that count under a policy. */
+type NumbersOf<Kind extends PolicyKind> = Readonly<Record<NameOf<Kind>, number>>;
+
 /** What must be true before a terminating pod may stop serving. Times are milliseconds. */
-export type Policy = Fixed | UntilDeadline | Quiet | Adaptive | Acknowledged | ReleasedByCluster;
+export type Policy = Fixed | UntilDeadline | Quiet | Adaptive | Acknowledged;
 
 /** Stop after a delay, whatever the traffic does. */
-export interface Fixed {
+export interface Fixed extends NumbersOf<"fixed"> {
   readonly kind: "fixed";
-  readonly delay: number;
 }
 
 /** Serve until the grace period is nearly over. */
@@ -13,33 +17,18 @@ export interface UntilDeadline {
 }
 
 /** Stop once nothing has arrived for `window` and nothing is in flight. */
-export interface Quiet {
+export interface Quiet extends NumbersOf<"quiet"> {
   readonly kind: "quiet";
-  readonly window: number;
 }
 
 /** Stop once the requests that stopping now is expected to lose within one `convergence` are fewer than `lossBudget`. */
-export interface Adaptive {
+export interface Adaptive extends NumbersOf<"adaptive"> {
   readonly kind: "adaptive";
-  /** Requests that one termination may lose on average within one `convergence` after the stop. */
-  readonly lossBudget: number;
-  /** Mean time a sender takes to learn of the deletion: the prior that evidence corrects. */
-  readonly convergence: number;
   /** What earlier terminations have taught about the environment: weights of the hypotheses in belief/hypotheses.ts. */
   readonly prior?: readonly number[];
 }
 
-/** Stop once `quorum` of the named consumers have confirmed that they no longer use the pod. */
-export interface Acknowledged {
-  readonly kind: "acknowledged";
-  readonly consumers: readonly string[];
-  readonly quorum: number;
-}
-
 /** Stop once the cluster says that all consumers have let go; where it cannot say so, as `adaptive`. */
-export interface ReleasedByCluster extends Omit<Adaptive, "kind"> {
+export interface Acknowledged extends Omit<Adaptive, "kind"> {
   readonly kind: "acknowledged";
-  readonly consumers: "cluster";
 }
-
-export const policyKinds = ["fixed", "until-deadline", "quiet", "adaptive", "acknowledged"] as const;

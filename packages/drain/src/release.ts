@@ -1,7 +1,7 @@
 import type { Released, Unreleased } from "./observation.ts";
 
-/** A new connection so long after the release, ms, was on its way when the last consumer let go. */
-const onItsWay = 100;
+/** A new connection within this time after the release was on its way when the last consumer let go. */
+const onItsWayMs = 100;
 
 /** A release that no connection has disproved, for reports. */
 export interface ActiveRelease {
@@ -21,15 +21,15 @@ export interface Overrule {
 const nobody = { at: -Infinity, sender: "", earliest: -Infinity };
 
 /**
- * What the cluster says of the pod's consumers. It counts as evidence once no new connection has come for `settle` since, and never again once one has
- * come later than what was on its way: somebody still sends, whoever said otherwise.
+ * What the cluster says of the pod's consumers. It counts once no new connection has come for `settle`. It never counts again once a connection has
+ * come that was not on its way at the release: somebody still sends, whoever said otherwise.
  */
 export class Release {
   readonly #settle: number;
   #given: Released | undefined;
-  /** When the latest connection came at the latest. */
+  /** The latest time at which any connection can have come. */
   #latest = -Infinity;
-  /** The connection of which the earliest possible time is the latest. */
+  /** The connection that most surely came late. Each came between `at - earlier` and `at`, and this one has the latest `at - earlier`. */
   #surest = nobody;
   #overruled: Overrule | undefined;
   #isLocal = false;
@@ -38,7 +38,7 @@ export class Release {
     this.#settle = settle;
   }
 
-  /** Said twice, the first counts. */
+  /** Of several releases the first one counts. */
   given(release: Released): void {
     this.#isLocal = false;
     this.#given ??= release;
@@ -59,10 +59,10 @@ export class Release {
 
   #compare(): void {
     const { at, sender, earliest } = this.#surest;
-    if (this.#given && earliest > this.#given.at + onItsWay) this.#overruled ??= { at, sender };
+    if (this.#given && earliest > this.#given.at + onItsWayMs) this.#overruled ??= { at, sender };
   }
 
-  /** Nobody will release the pod: what it sees itself decides. */
+  /** Nobody will release the pod: its own evidence decides. */
   get isLocal(): boolean {
     return this.#isLocal;
   }

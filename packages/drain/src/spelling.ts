@@ -1,4 +1,4 @@
-/** So many letters may be wrong in a long name; a short one is soon another. */
+/** So many letters may be wrong in a long name. In a short name fewer may be: it is soon another name. */
 const most = 2;
 const lettersForEach = 4;
 
@@ -13,7 +13,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best.distance <= allowed ? best.each : undefined;
 }
 
-/** In a message, after its place. */
+/** The text of a message about an unknown name. */
 export function unknownName(kind: string, name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
   const question = meant === undefined ? "" : ` (did you mean ${meant}?)`;

@@ -1,7 +1,8 @@
-import { parseConfig, type DrainOptions } from "./config.ts";
+import { parseConfig } from "./config.ts";
 import type { Decision, StopReason } from "./decision.ts";
 import { Drain } from "./drain.ts";
 import type { Observation } from "./observation.ts";
+import type { DrainOptions } from "./options.ts";
 
 /**
  * A decision to be taken alike by every implementation: observations, and when the hold must end and why.
@@ -18,7 +19,7 @@ export interface DecisionVector {
   readonly languages?: readonly ("typescript" | "c")[];
 }
 
-/** An observation made again and again: at `at`, `at + every` ... up to and including `to`; by so many senders in turn, numbered from 0. */
+/** One observation repeated at `at`, `at + every` ... up to and including `to`, by this many senders in turn, numbered from 0. */
 export type Repeated = Observation & {
   readonly every: number;
   readonly to: number;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseConfig, type DrainOptions } from "../src/config.ts";
+import { parseConfig, type DrainOptions } from "../src/index.ts";
 import { formatDuration, parseDuration } from "../src/duration.ts";
 import { DrainError, drainErrors } from "../src/errors.ts";
 
@@ -27,19 +27,6 @@ const mistakes: [title: string, options: unknown, code: string, option: string][
   ["unknown policy", { policy: "magic" }, "LAMEDUCK_UNKNOWN_POLICY", "policy"],
   ["unknown option", { flor: "5s" }, "LAMEDUCK_UNKNOWN_OPTION", "flor"],
   ["fixed without delay", { policy: "fixed" }, "LAMEDUCK_MISSING_OPTION", "delay"],
-  ["acknowledged by nobody", { policy: "acknowledged" }, "LAMEDUCK_MISSING_OPTION", "consumers"],
-  [
-    "quorum above consumers",
-    { policy: "acknowledged", consumers: ["a"], quorum: 2 },
-    "LAMEDUCK_BAD_QUORUM",
-    "quorum",
-  ],
-  [
-    "quorum of zero",
-    { policy: "acknowledged", consumers: ["a"], quorum: 0 },
-    "LAMEDUCK_BAD_QUORUM",
-    "quorum",
-  ],
   ["loss budget of zero", { lossBudget: 0 }, "LAMEDUCK_BAD_NUMBER", "lossBudget"],
   ["loss budget that is no number", { lossBudget: "1" }, "LAMEDUCK_BAD_NUMBER", "lossBudget"],
   ["convergence of zero", { convergence: 0 }, "LAMEDUCK_BAD_DURATION", "convergence"],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { decisionNames, rows } from "@lameduck/options";
 
 const root = new URL("../../../", import.meta.url);
 const page = readFileSync(new URL("docs/decision.md", root), "utf8");
@@ -18,16 +19,19 @@ function numbersIn(text: string): string[] {
 }
 
 const [, table = ""] = page.split("## Constants");
-const rows = [...table.matchAll(/^\| `(\w+)` *\| ([^|]*) \|/gm)].map(([, name = "", value = ""]) => ({
+const constants = [...table.matchAll(/^\| `(\w+)` *\| ([^|]*) \|/gm)].map(([, name = "", value = ""]) => ({
   name,
   value,
 }));
 
 test("docs/decision.md has the constants of the code", () => {
-  assert.ok(rows.length > 30);
-  for (const { name, value } of rows) {
+  assert.ok(constants.length > 30);
+  for (const { name, value } of constants) {
     const inCode = [...sources.matchAll(new RegExp(`\\b${name}(?:: number)? ?[=:]([^;\\n]*)`, "g"))];
-    const values = inCode.map(([, code = ""]) => numbersIn(code).join(" "));
+    const option = decisionNames.find((each) => each === name);
+    const values = [...inCode.map(([, code = ""]) => code), String(option && rows[option].default)].map(
+      (code) => numbersIn(code).join(" "),
+    );
     assert.ok(
       values.includes(numbersIn(value).join(" ")),
       `${name} is ${value}; in code ${values.join(" or ")}`,
@@ -39,6 +43,6 @@ test("the rule fits one screen, and every constant that it names is in the table
   const [, rest = ""] = page.split("## The rule\n");
   const [rule = ""] = rest.split("\nThe formula of 6");
   assert.ok(rule.trim().split("\n").length <= 45);
-  const known = new Set([...rows.map(({ name }) => name), "prestop", "learn", "released", "unreleased"]);
+  const known = new Set([...constants.map(({ name }) => name), "prestop", "learn", "released", "unreleased"]);
   for (const [, name = ""] of rule.matchAll(/`(\w+)`/g)) assert.ok(known.has(name), `${name} has no row`);
 });

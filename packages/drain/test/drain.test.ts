@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseConfig, type DrainOptions } from "../src/config.ts";
+import { parseConfig, type DrainOptions } from "../src/index.ts";
 import { Drain } from "../src/drain.ts";
 import type { Observation } from "../src/observation.ts";
 import { runVector } from "../src/vectors.ts";
@@ -126,7 +126,6 @@ test("any finite observations give a decision with a finite, reachable time to a
     }),
     fc.record({ type: fc.constant("in-flight" as const), at: time, change: fc.integer({ min: -5, max: 5 }) }),
     fc.record({ type: fc.constant("watching" as const), at: time }),
-    fc.record({ type: fc.constant("blind" as const), at: time, from: time }),
   );
   fc.assert(
     fc.property(anyPolicy, fc.array(observation, { maxLength: 30 }), time, (policy, observations, at) => {

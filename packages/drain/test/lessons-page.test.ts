@@ -24,7 +24,7 @@ function held(observations: Seen, learnt?: Learnt): { hold: number; learnt: Lear
   const drain = new Drain(parseConfig(config));
   const expect = { stop: 0, reason: "quiet" } as const;
   const { stop } = runVector({ name: "", why: "", config, observations, expect }, drain);
-  return { hold: stop / 1_000, learnt: learn(learnt, drain.lesson(stop) ?? []) };
+  return { hold: stop / 1_000, learnt: learn(learnt, drain.priorUpdate(stop) ?? []) };
 }
 
 /** A pod that was watched for so many seconds, and was asked once. */

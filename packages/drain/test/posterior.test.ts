@@ -5,7 +5,7 @@ import { Drain } from "../src/drain.ts";
 import { Posterior, type ArrivalProcess } from "../src/belief/posterior.ts";
 import { DrainError } from "../src/errors.ts";
 import { learn, type Learnt } from "../src/belief/learning.ts";
-import { hypothesisCount, unlearntPrior } from "../src/belief/hypotheses.ts";
+import { hypothesisCount, defaultPrior } from "../src/belief/hypotheses.ts";
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
@@ -38,10 +38,10 @@ function holdOf(drain: Drain): number {
 }
 
 test("before anything is seen, what is believed is the prior", () => {
-  const { lesson: weights } = new Posterior(4_000, unlearntPrior(), 0).summary();
+  const { priorUpdate: weights } = new Posterior(4_000, defaultPrior(), 0).summary();
   assert.equal(weights.length, hypothesisCount);
   assert.ok(Math.abs(sum(weights) - 1) < 1e-12);
-  for (const [index, weight] of unlearntPrior().entries())
+  for (const [index, weight] of defaultPrior().entries())
     assert.ok(Math.abs(weight - (weights[index] ?? 0)) < 1e-12);
 });
 
@@ -52,7 +52,7 @@ test("hundreds of small senders that fall silent together are believed sooner th
 });
 
 test("a delay that all senders share is recognised: loss is expected while they all go on, and not long after", () => {
-  const prior = unlearntPrior();
+  const prior = defaultPrior();
   const lossAt = (now: number, until: number): number => {
     const environments = new Posterior(4_000, prior, now);
     for (let sender = 0; sender < 50; sender++)
@@ -68,7 +68,7 @@ test("no time and no rate makes the verdict anything but a number", () => {
     for (const now of [0, 1e-6, 1, 1e5, 1e12])
       for (const rate of [0, 1e-12, 1, 1e4])
         for (const last of [0, now / 3, now]) {
-          const environments = new Posterior(convergence, unlearntPrior(), now);
+          const environments = new Posterior(convergence, defaultPrior(), now);
           for (let sender = 0; sender < 5; sender++) environments.update(steady(rate, last));
           const { expectedLoss, weights } = environments.summary();
           assert.ok(expectedLoss >= 0 && Number.isFinite(expectedLoss), `${expectedLoss}`);
@@ -81,7 +81,7 @@ test("of a lone sender of a known rate no more is expected because its last arri
   for (const rate of [0.0001, 0.001, 0.02])
     for (const now of [500, 3_000, 20_000]) {
       const losses = [0, 0.2, 0.5, 0.8, 1].map((share) => {
-        const posterior = new Posterior(4_000, unlearntPrior(), now);
+        const posterior = new Posterior(4_000, defaultPrior(), now);
         posterior.update(steady(rate, share * now));
         return posterior.summary().expectedLoss;
       });
@@ -114,9 +114,9 @@ test("what quick terminations teach makes the next ones quicker, and is small pl
     // Busy senders show it: 20/s each, silent from 0.3 s on.
     for (let at = 0; at < 300; at += 15)
       drain.observe({ type: "arrival", at, sender: `s${(at / 15) % 3}`, kind: "connection" });
-    const lesson = drain.lesson(holdOf(drain));
-    assert.ok(lesson);
-    learnt = JSON.parse(JSON.stringify(learn(learnt, lesson))) as Learnt;
+    const priorUpdate = drain.priorUpdate(holdOf(drain));
+    assert.ok(priorUpdate);
+    learnt = JSON.parse(JSON.stringify(learn(learnt, priorUpdate))) as Learnt;
   }
   assert.equal(learnt?.terminations, 20);
   assert.ok(JSON.stringify(learnt).length < 2_000);
@@ -129,16 +129,16 @@ test("what quick terminations teach makes the next ones quicker, and is small pl
   );
 });
 
-test("no traffic, no lesson", () => {
+test("no traffic, no priorUpdate", () => {
   const drain = new Drain(parseConfig());
   drain.observe({ type: "termination", at: 0 });
-  assert.equal(drain.lesson(3_000), undefined);
+  assert.equal(drain.priorUpdate(3_000), undefined);
 });
 
-const full = unlearntPrior();
+const full = defaultPrior();
 const { version } = learn(undefined, full);
 const unusable: [title: string, learnt: unknown][] = [
-  ["no lesson", {}],
+  ["no priorUpdate", {}],
   ["one without a version", { terminations: 1, weights: full }],
   ["one of another version", { version: version + 1, terminations: 1, weights: full }],
   ["one whose count is none", { version, terminations: NaN, weights: full }],

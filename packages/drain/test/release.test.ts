@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Conditions } from "../src/explain/conditions.ts";
-import { parseConfig, type DrainOptions } from "../src/config.ts";
-import { courseText } from "../src/explain/course-text.ts";
+import { parseConfig, type DrainOptions } from "../src/index.ts";
+import { timelineText } from "../src/explain/timeline-text.ts";
 import { Drain } from "../src/drain.ts";
 import type { Observation } from "../src/observation.ts";
 import { runVector } from "../src/vectors.ts";
@@ -70,7 +70,7 @@ test("a release ends no hold before it has settled, nor one in which somebody ca
   fc.assert(
     fc.property(arrivals, time, settle, fc.boolean(), (seen, at, settles, acknowledged) => {
       const connections = seen.map((one) => connection(one.at, one.sender));
-      const policy: DrainOptions = acknowledged ? { policy: "acknowledged", consumers: "cluster" } : {};
+      const policy: DrainOptions = acknowledged ? { policy: "acknowledged" } : {};
       const all = [...connections, termination, { type: "released", at } as const];
       const { stop, reason } = outcomeOf({ ...policy, settle: settles }, all);
       if (reason !== "acknowledged") return;
@@ -90,8 +90,8 @@ test("a connection since the release overrules it also where the release is told
   assert.equal(drain.release.active, undefined);
 });
 
-/** The course of a hold that decides each 10 ms. */
-function courseOf(config: DrainOptions, seen: readonly Observation[]): string {
+/** The timeline of a hold that decides each 10 ms. */
+function timelineOf(config: DrainOptions, seen: readonly Observation[]): string {
   const drain = new Drain(parseConfig(config));
   const conditions = new Conditions(drain, 0);
   const inOrder = seen.toSorted((a, b) => a.at - b.at);
@@ -99,7 +99,7 @@ function courseOf(config: DrainOptions, seen: readonly Observation[]): string {
     for (const each of inOrder) if (each.at <= now && each.at > now - 10) drain.observe(each);
     const decision = drain.decide(now);
     conditions.decided(now, decision);
-    if (decision.stop) return courseText(conditions.course(now));
+    if (decision.stop) return timelineText(conditions.timeline(now));
   }
 }
 
@@ -110,23 +110,20 @@ const traffic = [
   connection(1_500),
 ];
 
-test("the course says who let go when, and what was waited for after it", () => {
+test("the timeline says who let go when, and what was waited for after it", () => {
   const released: Observation = { type: "released", at: 5_100, consumers: "5/5", last: "kube-proxy/node5" };
   const by = "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)";
-  assert.equal(courseOf({}, [...traffic, released]), `floor 1.0, ${by}`);
-  assert.equal(
-    courseOf({ policy: "acknowledged", consumers: "cluster" }, [...traffic, released]),
-    `floor 1.0, ${by}`,
-  );
+  assert.equal(timelineOf({}, [...traffic, released]), `floor 1.0, ${by}`);
+  assert.equal(timelineOf({ policy: "acknowledged" }, [...traffic, released]), `floor 1.0, ${by}`);
   const old: Observation = { type: "arrival", at: 5_500, sender: "a", kind: "request" };
   assert.equal(
-    courseOf({}, [...traffic, released, old]),
+    timelineOf({}, [...traffic, released, old]),
     `floor 1.0, ${by}, requests on older connections until 6.0`,
   );
-  assert.equal(courseOf({}, [...traffic, { type: "released", at: 5_100 }]), "floor 1.0, released at 5.1");
+  assert.equal(timelineOf({}, [...traffic, { type: "released", at: 5_100 }]), "floor 1.0, released at 5.1");
 });
 
-test("the course names who showed that a release was wrong", () => {
-  const course = courseOf({}, [...traffic, { type: "released", at: 2_000 }, connection(2_400, "b")]);
-  assert.match(course, /^floor 1\.0, .+ until \d+\.\d, release overruled by b at 2\.4$/);
+test("the timeline names who showed that a release was wrong", () => {
+  const timeline = timelineOf({}, [...traffic, { type: "released", at: 2_000 }, connection(2_400, "b")]);
+  assert.match(timeline, /^floor 1\.0, .+ until \d+\.\d, release overruled by b at 2\.4$/);
 });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseConfig } from "../src/config.ts";
-import { courseText } from "../src/explain/course-text.ts";
+import { timelineText } from "../src/explain/timeline-text.ts";
 import { Drain } from "../src/drain.ts";
 import { DrainError } from "../src/errors.ts";
 import { replay } from "../src/explain/replay.ts";
@@ -77,12 +77,12 @@ const slowest: DecisionVector = {
 };
 
 test("a hold says whom it waited for, its rate, its silence and until when", () => {
-  const { course, length } = replay(parseTrace(traceOf(slowest), "trace"));
-  assert.equal(course.sender?.sender, "198.18.0.14");
+  const { timeline, length } = replay(parseTrace(traceOf(slowest), "trace"));
+  assert.equal(timeline.sender?.sender, "198.18.0.14");
   const said = /^floor 1\.0, 198\.18\.0\.14 \(4\/s before, silent (\d\.\d) s\) until (\d\.\d)$/.exec(
-    courseText(course),
+    timelineText(timeline),
   );
-  assert.ok(said, courseText(course));
+  assert.ok(said, timelineText(timeline));
   assert.equal(said[2], (length / 1_000).toFixed(1));
   assert.equal(said[1], ((length - 4_000) / 1_000).toFixed(1));
 });
@@ -90,8 +90,8 @@ test("a hold says whom it waited for, its rate, its silence and until when", () 
 test("what the senders are expected to send still adds up to the expected loss", () => {
   const { moments } = replay(parseTrace(traceOf(slowest), "trace"), 50);
   assert.equal(moments.length, 50);
-  for (const { expectedLoss, suspects } of moments) {
-    const sum = suspects.reduce((total, { loss }) => total + loss, 0);
+  for (const { expectedLoss, pendingSenders } of moments) {
+    const sum = pendingSenders.reduce((total, { loss }) => total + loss, 0);
     assert.ok(Math.abs(sum - expectedLoss) <= 1e-9 + 1e-6 * expectedLoss, `${sum}, not ${expectedLoss}`);
   }
   assert.ok(Number(moments.at(0)?.expectedLoss) > Number(moments.at(-1)?.expectedLoss));
@@ -100,7 +100,7 @@ test("what the senders are expected to send still adds up to the expected loss",
 test("what was still waited for at the cap is said", () => {
   const busy = { ...slowest, observations: [...steady("a", 100, 90_000), slowest.observations.at(-1)!] };
   assert.match(
-    courseText(replay(parseTrace(traceOf(busy), "trace")).course),
+    timelineText(replay(parseTrace(traceOf(busy), "trace")).timeline),
     /^floor 1\.0, still waiting for a \(10\/s before, silent 0\.\d s\)$/,
   );
 });
@@ -112,9 +112,9 @@ test("at the cap all conditions that were not met are said", () => {
     { type: "arrival", at: 100, sender: "a", kind: "request", every: 300, to: 90_000 },
     { type: "in-flight", at: 20_000, change: 1 },
   ];
-  const { course } = replay(parseTrace(traceOf({ ...slowest, observations }), "trace"));
+  const { timeline } = replay(parseTrace(traceOf({ ...slowest, observations }), "trace"));
   assert.match(
-    courseText(course),
+    timelineText(timeline),
     /^floor 1\.0, .* still waiting for requests in flight and requests on older connections$/,
   );
 });
@@ -124,13 +124,13 @@ test("a floor was over when it was, however late the process noticed", () => {
     /^\{"type":"decision","at":1000,/gm,
     '{"type":"decision","at":1600,',
   );
-  assert.match(courseText(replay(parseTrace(late, "trace")).course), /^floor 1\.0, /);
+  assert.match(timelineText(replay(parseTrace(late, "trace")).timeline), /^floor 1\.0, /);
 });
 
 test("a recording without its end says what was waited for when it was cut", () => {
   const lines = traceOf(slowest).split("\n");
   const cut = lines.filter((line) => !/"(?:decision|end)"/.test(line)).join("\n");
-  assert.match(courseText(replay(parseTrace(cut, "trace")).course), /^still waiting for 198\.18\.0\.14 /);
+  assert.match(timelineText(replay(parseTrace(cut, "trace")).timeline), /^still waiting for 198\.18\.0\.14 /);
 });
 
 test("a single sender that came once is named", () => {
@@ -139,8 +139,8 @@ test("a single sender that came once is named", () => {
     { type: "arrival", at: -5_000, sender: "198.18.0.14", kind: "connection" },
     { type: "termination", at: 0 },
   ];
-  const { course } = replay(parseTrace(traceOf({ ...slowest, observations }), "trace"));
-  assert.equal(course.sender?.sender, "198.18.0.14");
+  const { timeline } = replay(parseTrace(traceOf({ ...slowest, observations }), "trace"));
+  assert.equal(timeline.sender?.sender, "198.18.0.14");
 });
 
 test("a trace that was cut, or stands among the lines of a log, is read as far as it goes", () => {
@@ -188,7 +188,7 @@ test("what is no trace, of another version, or changed is refused with its place
 });
 
 test("any text is read or refused, and what is read is replayed or refused", () => {
-  const kinds = ["arrival", "blind", "forgotten", "settled", "share", "in-flight", "decision", "end"];
+  const kinds = ["arrival", "forgotten", "settled", "share", "in-flight", "decision", "end"];
   const line = fc.oneof(
     fc.json(),
     fc.string(),
@@ -214,12 +214,12 @@ test("any text is read or refused, and what is read is replayed or refused", () 
   fc.assert(
     fc.property(fc.array(line, { maxLength: 40 }), fc.boolean(), (lines, headed) => {
       try {
-        const { course, moments } = replay(
+        const { timeline, moments } = replay(
           parseTrace([...(headed ? [header] : []), ...lines].join("\n"), "x"),
           3,
         );
         assert.ok(moments.every(({ expectedLoss }) => expectedLoss >= 0));
-        courseText(course);
+        timelineText(timeline);
       } catch (error) {
         assert.ok(error instanceof DrainError, String(error));
       }

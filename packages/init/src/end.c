@@ -11,8 +11,8 @@
 enum { ENDED = 0, NOTHING_HELD = 1, NOT_ENDED = 4 };
 
 /* ms. A holder looks every 100 ms, unless it has no processor. */
-static const double most = 5000;
-static const int look_interval = 20;
+static const double longest_wait_ms = 5000;
+static const int poll_interval_ms = 20;
 
 /* Holds that are going on; a hook's file stays where it was killed. */
 static size_t going_on(struct holder holders[MOST_HOLDERS])
@@ -49,7 +49,7 @@ int run_end(const struct logger *logger)
 {
 	struct holder asked[MOST_HOLDERS], left[MOST_HOLDERS];
 	size_t count = going_on(asked), open = count;
-	double until = clock_now() + most;
+	double until = clock_now() + longest_wait_ms;
 	if (count == 0) {
 		log_with(logger, LOG_NOTE, "\"event\":\"nothing-held\"", "nothing is held in this container");
 		return NOTHING_HELD;
@@ -58,7 +58,7 @@ int run_end(const struct logger *logger)
 		if (!holder_ask_to_end(&asked[i]))
 			log_line(logger, LOG_ERROR, "cannot tell PID %d: /dev/shm cannot be written", (int)asked[i].pid);
 	while (open > 0 && clock_now() < until) {
-		poll(NULL, 0, look_interval);
+		poll(NULL, 0, poll_interval_ms);
 		open = going_on(left);
 	}
 	int code = ENDED;

@@ -3,12 +3,9 @@
 #include "base/clock.h"
 #include "cli/variables.h"
 #include "decision/duration.h"
-#include "hold/report.h"
 #include "personality.h"
 #include "process/child.h"
 #include "process/holders.h"
-#include "process/reap.h"
-#include "traffic/before.h"
 
 #include <errno.h>
 #include <math.h>
@@ -28,13 +25,13 @@ struct init {
 	pid_t child;
 	int signals;
 	enum stage stage;
-	bool trying; /* a dry run, of a program that was started */
-	int stop_signal; /* that began the hold */
+	bool trying; /* a dry run, and the program was started */
+	int stop_signal; /* the one that began the hold */
 	signal_mask ignore_once;
 	struct baseline baseline;
 	struct hold *hold;
 	struct holder holder; /* us, in a hold */
-	signal_mask told; /* of which signals it was said that nothing was held */
+	signal_mask told; /* signals for which the log says that nothing was held */
 	double next_trial; /* dry run: when the next hold is played; 0 while one is going on */
 	bool ready_announced;
 	bool ended;
@@ -151,7 +148,7 @@ static void begin_hold(struct init *init, int signal)
 						.longest = floor(config->cap), .began = now };
 		holder_write(&init->holder);
 		hold_from(init, name, was_held ? before.began : now);
-		report_begin(init->hold, name, now);
+		hold_report_begin(init->hold, name, now);
 	}
 }
 
@@ -236,12 +233,12 @@ static void take_signal(struct init *init, struct arrived_signal arrived)
 }
 
 /* A dry run plays one hold after the other, at most one a second: where nothing listens each is over at once. */
-static const double between_trials = 1000;
+static const double between_trials_ms = 1000;
 
 static void end_trial(struct init *init)
 {
 	hold_end(init->hold, "would now send the signal (dry run)", clock_now());
-	init->next_trial = fmax(init->hold->began + between_trials, clock_now());
+	init->next_trial = fmax(init->hold->began + between_trials_ms, clock_now());
 }
 
 static int timeout(struct init *init, double now)
@@ -259,7 +256,7 @@ static void turn_reporting(struct init *init)
 {
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = init->signals, .events = POLLIN } };
 	hold_descriptors(init->hold, clock_now(), polled + 1);
-	poll(polled, 1 + HOLD_DESCRIPTORS, hold_report_interval);
+	poll(polled, 1 + HOLD_DESCRIPTORS, HOLD_REPORT_INTERVAL_MS);
 	hold_report_step(init->hold, clock_now());
 	if (polled[0].revents & POLLIN)
 		take_signal(init, next_signal(init->signals));

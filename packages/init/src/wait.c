@@ -1,10 +1,8 @@
 #include "wait.h"
 
 #include "base/clock.h"
-#include "hold/report.h"
 #include "process/container.h"
 #include "process/holders.h"
-#include "traffic/before.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const int look_interval = 100; /* ms */
-/* What is left of the grace period when a slow kubelet sends its signal is a little less than when it starts the hook. */
+static const int poll_interval_ms = 100;
+/* A slow kubelet sends its signal later than it starts the hook: a program may hold a little shorter than the hook and still be the one to hold. */
 static const double nearly = 0.9;
 
 /* A hook may be ended by SIGTERM or SIGINT; either ends the hold, and the kubelet goes on with the program's own signal. */
@@ -32,7 +30,7 @@ static bool await_end(pid_t pid, int signals, double until)
 	struct pollfd polled = { .fd = signals, .events = POLLIN };
 	while (kill(pid, 0) == 0) {
 		double left = until - clock_now();
-		if (left <= 0 || poll(&polled, 1, left < look_interval ? (int)ceil(left) : look_interval) > 0)
+		if (left <= 0 || poll(&polled, 1, left < poll_interval_ms ? (int)ceil(left) : poll_interval_ms) > 0)
 			return false;
 	}
 	return true;
@@ -55,8 +53,8 @@ static bool stop_main(const struct main_process *main, int signal, const struct 
 }
 
 /*
- * The program holds by itself at the signal that comes next, and as long as we would. It sees requests and can ask clients to leave. Not where other
- * containers wait for our files, or we for theirs. Nor where a longer hold of ours was meant, as the program was told that a hook takes the time.
+ * Whether the program holds by itself at the signal that comes next, and as long as we would: it sees requests and can ask clients to leave. Then the hook
+ * does not hold. The hook holds all the same where containers wait for each other's files, and where its hold is meant to be the longer one.
  */
 static bool is_program_to_hold(const struct settings *settings, const struct main_process *main)
 {
@@ -76,7 +74,7 @@ static bool then_stop(const struct settings *settings, const struct main_process
 		return true;
 	if (!stop_main(main, settings->then_signal, logger))
 		return false;
-	/* After a hold up to the cap there is the reserve; the other half of it is for the kubelet's SIGTERM. */
+	/* The reserve follows the cap: one half for this signal, the other half for the kubelet's SIGTERM. */
 	double until = fmax(cap_ends, clock_now() + settings->hold.decision.reserve / 2);
 	if (!await_end(main->pid, signals, until))
 		log_line(logger, LOG_NOTE, "PID %d has not ended yet; the kubelet goes on with the container's stop signal",
@@ -121,7 +119,7 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	hold_warn(&settings->hold, &logger);
 	struct baseline baseline = baseline_of_namespace(begun);
 	hold_begin(&hold, &settings->hold, &logger, &baseline, settings->dry_run ? NULL : "preStop", began, begun);
-	report_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
+	hold_report_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
 	do {
 		if (is_asked_to_end(signals, &hold, clock_now()))
 			hold_force(&hold, "signal", clock_now());

@@ -33,14 +33,14 @@ describe("arm64", { skip }, () => {
     return new Running(command, rest);
   };
 
-  test("exit codes and options", async () => {
+  test("the arm64 program has the exit codes and options of the one for this machine", async () => {
     assert.equal((await start("--", "sh", "-c", "exit 42").ended).code, 42);
     assert.equal((await start("-e", "42", "--", "sh", "-c", "exit 42").ended).code, 0);
     assert.equal((await start("--", "/no/such/program").ended).code, 127);
     assert.equal((await start("--floor", "soon", "--", "true").ended).code, 2);
   });
 
-  test("signals are passed on and translated", async () => {
+  test("the arm64 program passes signals on and translates them", async () => {
     const script = 'trap "exit 10" USR1; echo up; while :; do sleep 0.1; done';
     const shell = start("--no-hold", "--signal", "TERM=USR1", "--", "sh", "-c", script);
     await shell.line("up");
@@ -48,7 +48,7 @@ describe("arm64", { skip }, () => {
     assert.equal((await shell.ended).code, 10);
   });
 
-  test("the decision is the same", async () => {
+  test("the arm64 program decides as the one for this machine", async () => {
     const before = Array.from({ length: 100 }, (_, index) => `see connection ${100 * index - 10_000} a -`);
     const hold = ["see termination 0 - -", "see connection 500 a -", "end", ""];
     const lines = ["option floor 0", ...before, ...hold].join("\n");

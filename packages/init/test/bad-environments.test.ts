@@ -68,19 +68,19 @@ function assertHeld({ report, lines }: Held, warnings = 0): void {
 describe("bad environments", { skip, concurrency: 4 }, () => {
   before(() => [initProgram(), nativeProgram("witness"), dynamicProgram(), preloadLibrary("clock_back")]);
 
-  test("a read-only /proc", async () => {
+  test("a hold survives a read-only /proc", async () => {
     assertHeld(await held(inContainer("mount -o remount,ro /proc")));
   });
 
-  test("16 file descriptors", async () => {
+  test("a hold survives a limit of 16 file descriptors", async () => {
     assertHeld(await held(["prlimit", "--nofile=16"]));
   });
 
-  test("6 file descriptors, with fewer of which it cannot start a program", async () => {
+  test("a hold survives a limit of 6 file descriptors; with fewer no program can be started", async () => {
     assertHeld(await held(["prlimit", "--nofile=6"]));
   });
 
-  test("no more address space than it has", { skip: sanitized }, async () => {
+  test("a hold survives a limit on address space at what the process has", { skip: sanitized }, async () => {
     const idle = new Running(initProgram(), ["--no-hold", "--", nativeProgram("witness"), "signals", "15"]);
     await idle.line("ready");
     const size = /^VmSize:\s+(\d+) kB/m.exec(readFileSync(`/proc/${idle.pid}/status`, "utf8"))?.[1];
@@ -95,7 +95,7 @@ describe("bad environments", { skip, concurrency: 4 }, () => {
     assertHeld(await holdOf(network, server), 1);
   });
 
-  test("the wall clock goes back by an hour in the middle of the hold", { skip: sanitized }, async () => {
+  test("a hold survives that the wall clock goes back by an hour", { skip: sanitized }, async () => {
     const dynamic = [dynamicProgram(), "--log", "json", "--"];
     const back = join(mkdtempSync(join(tmpdir(), "lameduck-clock-")), "back");
     after(() => rmSync(dirname(back), { recursive: true }));

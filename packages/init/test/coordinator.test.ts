@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { courseText, parseTrace, replay } from "@lameduck/drain";
+import { timelineText, parseTrace, replay } from "@lameduck/drain";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
 import {
@@ -92,10 +92,10 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       /^floor 0\.5, released by 5 of 5 consumers at 2\.\d \(kube-proxy\/node5 last\)$/,
     );
     assert.match(server.stderr, /the cluster: waiting, 4\/5 consumers, behind: kube-proxy\/node5 \(rules\)/);
-    const { reason, length, course } = replay(parseTrace(readFileSync(path, "utf8"), path));
+    const { reason, length, timeline } = replay(parseTrace(readFileSync(path, "utf8"), path));
     assert.equal(reason, "acknowledged");
     assert.ok(Math.abs(length - report.hold_ms) < 20, `${length} and ${report.hold_ms}`);
-    assert.equal(courseText(course), report.explanation);
+    assert.equal(timelineText(timeline), report.explanation);
     const lines = linesOf(cluster);
     const asked = lines.flatMap(({ asked: count, path }) => (count === undefined ? [] : [path]));
     assert.deepEqual(asked.slice(0, 2), [
@@ -295,7 +295,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       assert.ok(asked >= 1 && asked < 2 * (report.hold_ms / 250), `asked ${asked} times`);
     });
 
-  test("a coordinator that is not there: the same", async () => {
+  test("without a coordinator at the address the pod's own evidence decides", async () => {
     await using network = await Network.create();
     const server = await pod(network, [...policyFlags, ...asks(coordinatorAt)]);
     await held(network, server);
@@ -424,7 +424,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     return running;
   }
 
-  test("its name is looked up as the C library would, and only in the hold", async () => {
+  test("the coordinator's name is looked up as the C library would, and only in the hold", async () => {
     await using network = await Network.create();
     const names = await nameServer(network, "answers");
     await coordinator(network, "release", 2_500);
@@ -439,7 +439,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     ]);
   });
 
-  test("its name is asked of the next server where the first does not answer", async () => {
+  test("the next name server is asked where the first does not answer", async () => {
     await using network = await Network.create();
     await nameServer(network, "answers");
     const cluster = await coordinator(network, "released");
@@ -457,7 +457,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.equal(reportOf(server.stderr).reason, "acknowledged", server.stderr);
   }
 
-  test("one of two coordinators is killed in the hold: the other one is asked", async () => {
+  test("where one of two coordinators is killed in the hold the other one is asked", async () => {
     await using network = await Network.create(4);
     const at = [coordinatorAt, senderAddress(4)];
     await nameServer(network, "answers", at);

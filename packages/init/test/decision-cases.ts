@@ -4,12 +4,12 @@ import {
   learn,
   learntText,
   parseLearnt,
-  policyKinds,
   priorHypotheses,
   type DrainOptions,
   type Learnt,
   type Observation,
 } from "@lameduck/drain";
+import { policyKinds } from "@lameduck/options";
 import type { Case } from "./native-decision.ts";
 
 const sender = fc.constantFrom("a", "b", "c", "d", "e");
@@ -52,7 +52,6 @@ const learnt: fc.Arbitrary<Learnt | undefined> = fc
 const options: fc.Arbitrary<DrainOptions> = fc.record(
   {
     policy: fc.constantFrom(...policyKinds),
-    consumers: fc.constant("cluster" as const),
     settle: duration,
     floor: duration,
     grace: duration,
@@ -67,7 +66,7 @@ const options: fc.Arbitrary<DrainOptions> = fc.record(
     maxSenders: fc.constantFrom(1, 2, 1024),
     learnt: learnt.map((one) => one ?? null),
   },
-  { requiredKeys: ["consumers"] },
+  { requiredKeys: [] },
 );
 
 const termination: Observation = { type: "termination", at: 0 };

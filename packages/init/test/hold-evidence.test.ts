@@ -15,7 +15,7 @@ const skip = withoutCompiler || withoutNamespaces;
 describe("evidence", { skip, concurrency: 2 }, () => {
   before(() => void initProgram());
 
-  test("connections that go on after SIGTERM are all served; it stops soon after the last sender", async () => {
+  test("all connections that go on after SIGTERM are served, and the hold ends soon after the last sender", async () => {
     await using network = await Network.create();
     const server = await pod(network, []);
     const senders = [1, 2, 3].map((index) =>
@@ -34,7 +34,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(tail > 100 && tail < 6_000, `stopped ${tail} ms after the last arrival`);
   });
 
-  test("no traffic, no wait beyond the floor", async () => {
+  test("without traffic nothing is held beyond the floor", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "300ms"]);
     terminate(server);
@@ -44,7 +44,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(report.hold_ms >= 300 && report.hold_ms < 2_000, `${report.hold_ms} ms`);
   });
 
-  test("a request that is being worked on is waited for", async () => {
+  test("the hold waits for a request that is being worked on", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "0", "--convergence", "100ms"]);
     const slow = sender(network, 1, { every: 10_000, for: 100, delay: 3_000 });
@@ -109,7 +109,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(tail < 8_000, `stopped ${tail} ms after the last new connection`);
   });
 
-  test("a proxy that opens a connection now and then is judged by all that it says", async () => {
+  test("a proxy that opens a connection now and then is judged by its requests, too", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const proxy = sender(network, 1, { every: 10, for: 4_000, pooled: true });
@@ -125,7 +125,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(report.hold_ms < 15_000, server.stderr);
   });
 
-  test("that traffic began haltingly, when the pod was young, is no habit of its senders", async () => {
+  test("the gaps of a young pod's first traffic are no habit of its senders", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const first = sender(network, 1, { every: 60_000, for: 1, patient: true });
@@ -154,7 +154,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(traceless < 0.75 * silent, `${traceless} ms after the last arrival; ${silent} ms after a gap`);
   });
 
-  test("what ends while it looks back for the first time comes after what was before", async () => {
+  test("a connection that ends while the past is read counts as later than the past", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     // So many that the look takes milliseconds.
@@ -174,7 +174,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(tail < 6_000, `stopped ${tail} ms after the last new connection`);
   });
 
-  test("hundreds of connections a second, none lost and all counted", async () => {
+  test("of hundreds of connections a second none is lost, and all are counted", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "5s"]);
     const senders = [1, 2, 3].map((index) => sender(network, index, { every: 8, for: 4_000 }));
@@ -204,7 +204,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(report.hold_ms >= 700);
   });
 
-  test("with hardly any memory to be had it holds all the same", { skip: sanitized }, async () => {
+  test("a hold needs hardly any memory", { skip: sanitized }, async () => {
     await using network = await Network.create();
     // 250 kB more than the program itself takes: not enough for tables of connections.
     const limit = ["prlimit", `--as=${leastAddressSpace(initProgram()) + 250_000}`];

@@ -35,7 +35,7 @@ describe("listeners", { skip, concurrency: 4 }, () => {
         assert.ok(report.connections > 50, server.stderr);
       });
 
-  test("--port that nobody listens on: said, and the program's own ports are watched", async () => {
+  test("where nobody listens on --port the log says so, and the program's own ports are watched", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--port", "8081"]);
     const traffic = sender(network, 1, { every: 20, for: 2_000 });
@@ -48,7 +48,7 @@ describe("listeners", { skip, concurrency: 4 }, () => {
     assert.equal(reportOf(server.stderr).reason, "quiet");
   });
 
-  test("--port of a program that listens nowhere: nothing is held, and the line says why", async () => {
+  test("for a program that listens nowhere nothing is held in spite of --port, and the log says why", async () => {
     await using network = await Network.create();
     const program = [nativeProgram("witness"), "signals", "15"];
     const worker = programAsPod([], network, ["--port", "8081"], program);

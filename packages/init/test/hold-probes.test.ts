@@ -19,7 +19,7 @@ const skip = withoutCompiler || withoutNamespaces;
 describe("probes", { skip, concurrency: 3 }, () => {
   before(() => void initProgram());
 
-  test("probes from an address that was named are no traffic", async () => {
+  test("probes from an address named by --ignore-peer are no traffic", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s", "--ignore-peer", `${senderAddress(1)}/32`]);
     const prober = sender(network, 1, { every: 200, for: 20_000 });
@@ -76,7 +76,7 @@ describe("probes", { skip, concurrency: 3 }, () => {
     assert.ok(report.hold_ms < 20_000, server.stderr);
   });
 
-  test("who was taken for a prober by chance is a sender again once it comes in between", async (t) => {
+  test("a sender taken for a prober by chance is a sender again once it comes in between", async (t) => {
     await using network = await Network.create();
     const trace = join(folder, "trace");
     const flags = ["--floor", "20s", "--probe-period", "10s", "--trace", trace];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { learn, learntText, measuredLesson, parseTrace, replay } from "@lameduck/drain";
+import { learn, learntText, parseTrace, priorHypotheses, replay } from "@lameduck/drain";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, pod, podBehind, reportOf, resultOf, sender, terminate } from "./pod.ts";
@@ -35,7 +35,7 @@ async function held(network: Network, server: Running): Promise<void> {
 describe("a recording", { skip, concurrency: 3 }, () => {
   before(() => void initProgram());
 
-  test("fed to the decision in TypeScript it stops at the same moment, and names the same sender", async () => {
+  test("a recording fed to the decision in TypeScript stops at the same moment, and names the same sender", async () => {
     await using network = await Network.create();
     const path = join(volume, "hold.jsonl");
     const server = await pod(network, ["--trace", path, "--loss-budget", "0.01"]);
@@ -44,24 +44,24 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     const trace = parseTrace(readFileSync(path, "utf8"), path);
     assert.equal(trace.header.on, "SIGTERM");
     assert.deepEqual(trace.unknown, []);
-    const { stop, recordedStop, reason, length, course } = replay(trace);
+    const { stop, recordedStop, reason, length, timeline } = replay(trace);
     assert.equal(reason, report.reason, server.stderr);
     assert.ok(Math.abs(length - report.hold_ms) < 20, `${length} and ${report.hold_ms}`);
     assert.equal(stop, recordedStop);
     // Which of them it is depends on how evenly a busy machine lets them send.
     assert.match(report.waited_for ?? "", /^198\.18\.1\.[12]$/);
-    assert.equal(course.sender?.sender, report.waited_for, server.stderr);
+    assert.equal(timeline.sender?.sender, report.waited_for, server.stderr);
     assert.match(
       server.stderr,
       /held for [\d.]+m?s, quiet: floor 1\.0, 198\.18\.1\.[12] \([\d.]+\/s before, silent [\d.]+ s\) until [\d.]+;/,
     );
   });
 
-  test("what the cluster has taught is where the decision begins, and is recorded", async () => {
+  test("what earlier terminations have taught is where the decision begins, and is recorded", async () => {
     await using network = await Network.create();
-    let learnt = learn(undefined, measuredLesson([{ at: 50, hasLetGo: true }], 4_000));
-    for (let count = 0; count < 50; count++)
-      learnt = learn(learnt, measuredLesson([{ at: 50, hasLetGo: true }], 4_000));
+    const atOnce = priorHypotheses().map((_, index) => (index === 0 ? 1 : 0));
+    let learnt = learn(undefined, atOnce);
+    for (let count = 0; count < 50; count++) learnt = learn(learnt, atOnce);
     const text = learntText(learnt);
     const server = await pod(network, ["--trace", join(volume, "learnt.jsonl"), "--learnt", text]);
     await held(network, server);
@@ -98,7 +98,7 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     assert.match(explanation, /^floor 1\.0(?:,|$)/, server.stderr);
   });
 
-  test("what cannot be written is one line, and the hold is as without it", async () => {
+  test("a recording that cannot be written costs one line, and the hold is as without it", async () => {
     await using network = await Network.create();
     const strange = join(volume, "strange");
     writeFileSync(strange, "precious\n");
@@ -120,7 +120,7 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     assert.equal(readFileSync(strange, "utf8"), "precious\n");
   });
 
-  test("a full disk, and a root that is read-only, cost the recording and nothing else", async () => {
+  test("a full disk and a read-only root cost the recording and nothing else", async () => {
     await using network = await Network.create();
     for (const [options, problem] of [
       ["size=4k,mode=777", /no recording: No space left on device/],

@@ -29,7 +29,7 @@ async function witness(...arguments_: string[]): Promise<Container> {
 describe("the hook's log", { skip, concurrency: 3 }, () => {
   before(() => void initProgram());
 
-  test("has a line at the beginning and one at the end, in the container's log and on stderr", async () => {
+  test("the hook writes a line at the beginning and one at the end, in the container's log and on stderr", async () => {
     const container = await witness("signals", "15");
     const ended = await container.hook().ended;
     assert.equal(ended.code, 0, ended.stderr);
@@ -40,7 +40,7 @@ describe("the hook's log", { skip, concurrency: 3 }, () => {
     }
   });
 
-  test("is not doubled where both are the same, and a dry run is for who runs it", async () => {
+  test("the hook's lines are not doubled where log and stderr are the same, and a dry run writes to stderr alone", async () => {
     const container = await witness("signals", "15");
     const dry = await container.hook("--dry-run").ended;
     assert.match(dry.stderr, /dry run/);
@@ -54,7 +54,7 @@ describe("the hook's log", { skip, concurrency: 3 }, () => {
 describe("wait --then", { skip }, () => {
   before(() => void initProgram());
 
-  test("sends PID 1 its own signal after the hold; its end is the hook's, 137", async () => {
+  test("wait --then sends PID 1 its own signal after the hold, and ends with PID 1: 137", async () => {
     const container = await witness("signals", "10");
     const ended = await container.hook("--then", "USR1").ended;
     assert.equal(ended.code, 137, ended.stderr);
@@ -93,7 +93,7 @@ describe("wait --then", { skip }, () => {
     },
   );
 
-  test("waits for the end until the cap, and says when that has come", async () => {
+  test("wait --then waits for the end of PID 1 until the cap, and says when that has come", async () => {
     const container = await witness("signals", "12");
     const begun = performance.now();
     const flags = ["--grace", "4s", "--reserve", "1s", "--cap", "1200ms", "--floor", "0"];
@@ -104,7 +104,7 @@ describe("wait --then", { skip }, () => {
     assert.deepEqual(container.main.lines, ["ready", "10"]);
   });
 
-  test("says when the kernel would drop the signal, and fails: the event shows it", async () => {
+  test("wait --then fails where the kernel would drop the signal, and says so", async () => {
     // A shell that forks blocks all signals for a moment, and what is blocked is not dropped: this one never forks.
     const container = new Container("sh", "-c", "echo ready; exec sleep 1000");
     await container.main.line("ready");
@@ -113,7 +113,7 @@ describe("wait --then", { skip }, () => {
     assert.match(ended.stderr, /PID 1 has no handler for SIGUSR1/);
   });
 
-  test("a dry run sends nothing", async () => {
+  test("a dry run of wait --then sends nothing", async () => {
     const container = await witness("signals", "10");
     const ended = await container.hook("--then", "USR1", "--dry-run").ended;
     assert.match(ended.stderr, /would send SIGUSR1 to PID 1/);
@@ -176,19 +176,19 @@ describe("a hook that is run more than once", { skip, concurrency: 3 }, () => {
   /** What says when each hold began stays, for whoever might hold after it. */
   const left = "echo left $(ls /dev/shm | grep -vc ^lameduck-holder)";
 
-  test("beside the first it has what the first has left", async () => {
+  test("a second hook beside the first has what is left of the first one's time", async () => {
     const stderr = await script(`"$0" "$@" & sleep 0.5; "$0" "$@"; wait; ${left}`);
     const holds = reportsOf(stderr).map(({ hold_ms }) => hold_ms);
     assert.equal(holds.length, 2);
     assert.ok(Math.max(...holds) >= 1_000 && Math.min(...holds) < 1_000, stderr);
   });
 
-  test("after one that has ended it is another termination: it holds in full", async () => {
+  test("a hook after one that has ended belongs to another termination, and holds in full", async () => {
     const stderr = await script(`"$0" "$@"; "$0" "$@"; ${left}`);
     for (const { hold_ms } of reportsOf(stderr)) assert.ok(hold_ms >= 1_000, stderr);
   });
 
-  test("one that was killed counts until its cap, and one with another cap never", async () => {
+  test("a hook that was killed counts until its cap, and one with another cap never", async () => {
     const killed = `"$0" "$@" --cap 2s & sleep 0.3; kill -9 $!; wait`;
     const stderr = await script(`${killed}; "$0" "$@" --cap 5s; sleep 2; "$0" "$@" --cap 2s; ${left}`);
     const holds = reportsOf(stderr).map(({ hold_ms }) => hold_ms);
@@ -206,7 +206,7 @@ describe("a hook that is run more than once", { skip, concurrency: 3 }, () => {
     }
   });
 
-  test("no /dev/shm: it holds all the same", async () => {
+  test("a hook without /dev/shm holds all the same", async () => {
     const stderr = await script(`umount /dev/shm; mount -t tmpfs -o ro none /dev/shm; "$0" "$@"; ${left}`);
     assert.ok(reportOf(stderr).hold_ms >= 1_000, stderr);
   });

@@ -28,9 +28,7 @@ function textOf(name: string, value: unknown): string {
 }
 
 export function linesOf({ config, observations }: Case): string {
-  // To lameduck-init the consumers are always those of the cluster.
-  const { consumers: _, ...rest } = config as { consumers?: unknown };
-  const { learnt, ...others } = rest as DrainOptions;
+  const { learnt, ...others } = config;
   const options = Object.entries(others).map(([name, value]) => `option ${name} ${textOf(name, value)}`);
   if (learnt) options.push(`option learnt ${learntText(learnt)}`);
   return [...options, ...observations.map(lineOf), "end", ""].join("\n");
@@ -89,7 +87,7 @@ function answerOf({ config, observations }: Case): Answer | string {
   const vector = { name: "", why: "", config, observations, expect: { stop: 0, reason: "cap" } } as const;
   const { stop, reason } = runVector(vector, drain, (now, decision) => conditions.decided(now, decision));
   const { expectedLoss } = drain.explain(stop);
-  return { stop, reason, expectedLoss, unmet: sorted(conditions.course(stop).unmet) };
+  return { stop, reason, expectedLoss, unmet: sorted(conditions.timeline(stop).unmet) };
 }
 
 function sorted(unmet: readonly string[]): string {

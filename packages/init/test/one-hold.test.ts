@@ -221,7 +221,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
   const end = (container: Container): ReturnType<Container["exec"]> =>
     container.exec("env", "LAMEDUCK_FLOOR=nonsense", initProgram(), "end", "--log", "json");
 
-  test("where nothing is held it says so, and exits with 1", async () => {
+  test("end says where nothing is held, and exits with 1", async () => {
     const container = new Container(...long, ...init(), nativeProgram("witness"), "deaf", "80");
     await container.main.line("ready");
     const ended = await end(container).ended;
@@ -229,7 +229,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
     assert.match(ended.stderr, /"nothing-held"/);
   });
 
-  test("ends the hold of an init: forced, and the program is stopped", async () => {
+  test("end ends the hold of an init as forced, and the program is stopped", async () => {
     const container = new Container(...long, "LAMEDUCK_LOG=json", ...init(), ...app(-1));
     await container.main.line("listening");
     container.signal("SIGTERM");
@@ -242,7 +242,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
     assert.deepEqual([report.reason, report.because], ["forced", "lameduck-init end"]);
   });
 
-  test("ends the hold of a hook, which then exits with 0", async () => {
+  test("end ends the hold of a hook, which then exits with 0", async () => {
     const container = new Container(nativeProgram("witness"), "deaf", "80");
     await container.main.line("ready");
     const hook = container.exec(...long, initProgram(), "wait", "--log", "json");
@@ -254,7 +254,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
     assert.equal(reportOf(hook.stderr).reason, "forced");
   });
 
-  test("ends the hold of the library, as process 1 and below an init", async () => {
+  test("end ends the hold of the library, as process 1 and below an init", async () => {
     for (const before of [[], init()]) {
       const container = new Container(...long, ...before, ...app(0));
       await container.main.line("listening");
@@ -285,7 +285,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
     assert.match(container.log.lines.join("\n"), /"phase":"closing","reason":"forced"/);
   });
 
-  test("takes no argument, and help names it", async () => {
+  test("end takes no argument, and help names it", async () => {
     const wrong = await run(initProgram(), ["end", "7"]);
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /LAMEDUCK_UNKNOWN_OPTION: 7: end takes no argument/);

@@ -53,7 +53,7 @@ describe("order among containers", { skip }, () => {
     }
   });
 
-  test("--wait-for in vain: said, bounded, and exit 1 of the hook", async () => {
+  test("a --wait-for in vain is bounded and said, and the hook exits with 1", async () => {
     await using network = await Network.create();
     const [serverCommand, ...serverRest] = network.asPod(process.execPath, serverFile, "80");
     await new Running(serverCommand, serverRest).line("listening");

@@ -313,7 +313,7 @@ for (const subject of subjects) {
 }
 
 describe("a hold under the names of others", { skip }, () => {
-  test("is silent, and tells of its beginning and end at -v", async () => {
+  test("a hold under another program's name is silent, and tells of its beginning and end at -v", async () => {
     const env = { ...process.env, LAMEDUCK_POLICY: "fixed", LAMEDUCK_DELAY: "10ms", LAMEDUCK_FLOOR: "0s" };
     for (const name of ["tini", "dumb-init"])
       for (const flags of [[], ["-v"]]) {

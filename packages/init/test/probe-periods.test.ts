@@ -16,23 +16,23 @@ describe("configured periods", { skip: withoutCompiler }, () => {
     assert.deepEqual(taken([...before(0), ...inHold(9_700)], [10_000]), [false, false]);
   });
 
-  test("three are where the period is the kubelet's default and none is configured", () => {
+  test("three connections at the kubelet's default period are probes where no period is configured", () => {
     assert.deepEqual(taken(before(0, 10_020, 20_010), ["assumed"]), [false, false, true]);
     assert.deepEqual(taken([...before(0, 10_020), ...inHold(20_010)], ["assumed"]), [false, false, true]);
     assert.deepEqual(taken(before(0, 12_020, 24_010), ["assumed"]), [false, false, false]);
   });
 
-  test("the shorter the period, the more it takes", () => {
+  test("the shorter the configured period, the more connections it takes to show probes", () => {
     assert.deepEqual(taken(before(0, 5_020, 10_010), [5_000]), [false, false, true]);
     assert.deepEqual(taken(before(0, 1_020, 2_010), [1_000]), [false, false, false]);
   });
 
-  test("once it is known, a prober may be late", () => {
+  test("a known prober may be late", () => {
     const late = [10_000, 20_430, 30_010, 40_350].map((at) => at + 5);
     assert.deepEqual(taken(inHold(0, ...late), [10_000]), [false, true, true, true, true]);
   });
 
-  test("readiness and liveness probe come at once, or each at its own time", () => {
+  test("readiness and liveness probes are recognised at one time, and each at its own", () => {
     assert.deepEqual(taken([...before(0, 3), ...inHold(10_010, 10_014)], [10_000, 10_000]), [
       false,
       false,
@@ -43,7 +43,7 @@ describe("configured periods", { skip: withoutCompiler }, () => {
     assert.deepEqual(apart, [false, false, false, true]);
   });
 
-  test("who comes once more in between is no prober any more", () => {
+  test("a prober that comes once more in between is none any more", () => {
     assert.deepEqual(taken(inHold(0, 10_020, 14_000), [10_000]), [false, true, false]);
     // But where traffic comes from the address of the node its size distinguishes it.
     const traffic = { peer: node, at: 14_000, size: 87 };

@@ -13,7 +13,7 @@ for (const period of [1_000, 5_000, 10_000])
     assert.ok(!answers[0] && !answers[1] && !answers[2]);
   });
 
-test("an address from which nothing but probes came is a prober still when they come late", { skip }, () => {
+test("an address that only probes stays a prober when its probes come late", { skip }, () => {
   const before = every(1_000, 12, 0, 40);
   const late = [820, 30, 640, 900, 10, 710, 560, 40];
   const after = late.map((by, index) => ({ peer: node, at: 12_000 + index * 1_000 + by, size: 111 }));
@@ -28,12 +28,12 @@ test("an address from which nothing but probes came is a prober still when they 
   assert.equal(answers.filter((probe) => !probe).length, between.length, answers.join());
 });
 
-test("readiness and liveness probes of one kubelet, at two phases", { skip }, () => {
+test("readiness and liveness probes of one kubelet are recognised at two phases", { skip }, () => {
   const answers = taken([...every(10_000, 6, 0, 40), ...every(10_000, 6, 3_300, 40)]);
   assert.ok(answers.slice(-4).every(Boolean), answers.join());
 });
 
-test("random traffic is not, whatever its rate", { skip }, () => {
+test("random traffic is not taken for probes, whatever its rate", { skip }, () => {
   for (const mean of [50, 100, 200, 300, 500, 700, 1_000, 3_000, 10_000]) {
     for (const size of [undefined, 87]) {
       const runs = Array.from({ length: 20 }, (_, run) => taken(poisson(mean, 101 * run + 1, size)));
@@ -95,7 +95,7 @@ test("a prober known from before the hold is known at once, though its probes co
   assert.ok(answers.every(Boolean), answers.join());
 });
 
-test("late as they are, evenly spaced connections of one size are probes", { skip }, () => {
+test("evenly spaced connections of one size are probes although they are late", { skip }, () => {
   const probes = [0, 1_300, 2_000, 3_000, 4_350, 5_000, 6_000, 7_000].map((at) => ({
     peer: node,
     at,

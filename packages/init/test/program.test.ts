@@ -34,7 +34,7 @@ async function each<T>(items: readonly T[], task: (item: T) => Promise<void>): P
 }
 
 describe("exit codes", { skip }, () => {
-  test("every code of the program is ours", async () => {
+  test("every exit code of the program is that of lameduck-init", async () => {
     await each(everyCode, async (code) => {
       assert.equal((await witness("exit", String(code)).ended).code, code);
     });
@@ -54,7 +54,7 @@ describe("exit codes", { skip }, () => {
     assert.equal(code, 0);
   });
 
-  test("death by signal n is 128 + n, for every deadly signal", async () => {
+  test("the death of the program by signal n is exit code 128 + n, for every deadly signal", async () => {
     const harmless = new Set([17, 18, 19, 20, 21, 22, 23, 28]);
     const deadly = Array.from({ length: 64 }, (_, index) => index + 1).filter((n) => !harmless.has(n));
     await each(deadly, async (signal) => {
@@ -88,7 +88,7 @@ describe("scripts without a first line that names their interpreter", { skip }, 
   const folder = mkdtempSync(join(tmpdir(), "lameduck-script-"));
   after(() => rmSync(folder, { recursive: true }));
 
-  test("are run by /bin/sh, by their path and from PATH, as execvp of most C libraries does", async () => {
+  test('scripts without "#!" are run by /bin/sh, by their path and from PATH', async () => {
     writeFileSync(join(folder, "plain"), "echo $0 $1\nexit 5\n", { mode: 0o755 });
     const path = join(folder, "plain");
     const byPath = await init("--", path, "one").ended;
@@ -268,7 +268,7 @@ describe(
   "a log that nobody reads",
   { skip: skip || (isInstalled("cc") ? false : "needs cc for a helper") },
   () => {
-    test("does not hold signals up: lines are lost, signals are not", async () => {
+    test("a full log pipe does not hold signals up: lines are lost, signals are not", async () => {
       const flags = ["-vvv", "--no-hold", "--", nativeProgram("witness"), "signals", "15"];
       const terminal = new Running(helperProgram("silent_terminal"), [initProgram(), ...flags]);
       await terminal.line("ready");
@@ -302,7 +302,7 @@ const withoutFanotify =
   isInstalled("cc") && process.getuid?.() === 0 ? false : "needs root and cc, for fanotify";
 
 describe("a file system that hangs", { skip: skip || withoutFanotify }, () => {
-  test("holds no signal up: one that comes while the program is being executed is sent to what there is", async (t) => {
+  test("an exec that hangs holds no signal up", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "lameduck-stuck-"));
     try {
       const path = join(folder, "stuck");

@@ -24,7 +24,7 @@ describe("reaping", { skip }, () => {
     assert.equal((await program.ended).code, 0);
   });
 
-  test("when many children end at once with the program, its code is not missed", async () => {
+  test("the program's exit code is not missed when many children end at once with it", async () => {
     // SIGCHLD does not queue: one may stand for all of them.
     const script = "for i in 1 2 3 4 5 6 7 8; do (exit 1) & done; exit 9";
     for (let round = 0; round < (sanitized ? 2 : 10); round++) {
@@ -33,7 +33,7 @@ describe("reaping", { skip }, () => {
     }
   });
 
-  test("-w tells of reaped zombies, else nobody hears of them", async () => {
+  test("reaped zombies are logged with -w alone", async () => {
     const script = "(sleep 0.01 &) ; sleep 0.2";
     const warned = await init("-w", "-s", "--", "/bin/sh", "-c", script).ended;
     assert.match(warned.stderr, /warning: Reaped zombie process with pid=\d+/);
@@ -41,7 +41,7 @@ describe("reaping", { skip }, () => {
     assert.equal(silent.stderr, "");
   });
 
-  test("started with SIGCHLD ignored, as some runtimes do, it still sees the program end", async () => {
+  test("the end of the program is seen although SIGCHLD was ignored at the start, as some runtimes do", async () => {
     const { code } = await run("env", [
       "--ignore-signal=CHLD",
       initProgram(),
@@ -53,7 +53,7 @@ describe("reaping", { skip }, () => {
     assert.equal(code, 5);
   });
 
-  test("-p: when our parent dies, the program is told", async () => {
+  test("with -p the program is told when the parent dies", async () => {
     const script = `"$0" -p USR1 --no-hold -- "$1" signals 10 & exec sleep 60`;
     const parent = new Running("/bin/sh", ["-c", script, initProgram(), nativeProgram("witness")]);
     await parent.line("ready");

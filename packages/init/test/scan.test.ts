@@ -1,45 +1,21 @@
 /**
  * Every flag and every variable, given what people give by mistake: a bare number, a negative, nothing, a unit too much, a misspelt name. The
- * table of flags in the source is the list, so that a new flag cannot be forgotten here.
+ * table of options is the list, so that a new flag cannot be forgotten here.
  */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, before, describe, test } from "node:test";
-import { packageRoot } from "../toolchain/compile.ts";
+import { initFlags, rows, type InitFlag } from "@lameduck/options";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { endAll, run, type Ended } from "./running.ts";
 
 afterEach(endAll);
 
-interface Flag {
-  readonly name: string;
-  readonly variable: string;
-  readonly kind: "SWITCH" | "TEXT" | "ACT" | "LIST";
-}
-
-const flags: Flag[] = [
-  ...readFileSync(join(packageRoot, "src/cli/flags.c"), "utf8").matchAll(
-    /^\t\{ "([a-z-]+)", [^,]+, [^,]+, (SWITCH|TEXT|ACT|LIST),/gm,
-  ),
-].map(([, name = "", kind]) => ({
-  name,
-  variable: `LAMEDUCK_${name.toUpperCase().replaceAll("-", "_")}`,
-  kind: kind as Flag["kind"],
-}));
-
-const durations = new Set(
-  "floor cap grace grace-period prestop reserve delay window convergence request-quiet settle order-timeout".split(
-    " ",
-  ),
-);
 /** What is right for them although it looks like a mistake elsewhere: "20" is a port, a signal and the name of a file. */
 const paths = new Set(["ready-file", "done-file", "wait-for", "wait-gone", "ignore-socket"]);
 /** Any word is a name to them. */
 const names = new Set(["pod-name", "pod-namespace", "pod-uid"]);
 const numbers = new Set(["port", "ignore-port", "expect", "max-senders", "loss-budget", "parent-death"]);
 const signals = new Set(["signal", "stop-signal", "parent-death", "rewrite", "then"]);
-const onlyFlags = new Set(["help", "version", "license"]);
 
 async function init(words: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
   const env = { PATH: process.env["PATH"], ASAN_OPTIONS: process.env["ASAN_OPTIONS"], ...environment };
@@ -57,28 +33,23 @@ function assertRefused({ code, stdout, stderr }: Ended, place: string, says = /.
 }
 
 /** Both ways to say it. An empty variable counts as unset, as manifests often leave it so. */
-async function assertBothRefused({ name, variable }: Flag, value: string, says?: RegExp): Promise<void> {
+async function assertBothRefused(
+  { name, flag, variable = "" }: InitFlag,
+  value: string,
+  says?: RegExp,
+): Promise<void> {
   // Two names of one option.
-  const place = name === "grace-period" ? "--grace" : `--${name}`;
-  assertRefused(await init([`--${name}`, value]), place, says);
+  const place = name === "grace" ? "--grace" : `--${flag}`;
+  assertRefused(await init([`--${flag}`, value]), place, says);
   if (value !== "") assertRefused(await init([], { [variable]: value }), variable, says);
 }
 
 describe("every flag and variable", { skip: withoutCompiler }, () => {
   before(() => void initProgram());
 
-  test("the table of flags is read", () => {
-    assert.ok(flags.length >= 38, `${flags.length} flags`);
-    for (const name of [...durations, ...signals, ...numbers].filter((each) => each !== "ignore-socket"))
-      assert.ok(
-        flags.some((flag) => flag.name === name),
-        name,
-      );
-  });
-
-  for (const flag of flags) {
-    const { name, variable, kind } = flag;
-    const takesValue = kind === "TEXT" || kind === "LIST";
+  for (const flag of initFlags) {
+    const { flag: name, variable = "", form } = flag;
+    const takesValue = form === "text" || form === "list";
 
     test(`--${name}`, async () => {
       if (takesValue) {
@@ -89,7 +60,7 @@ describe("every flag and variable", { skip: withoutCompiler }, () => {
             assert.equal(code, 0, stderr);
             assert.match(stderr, /^lameduck-init: warning: LAMEDUCK_LEARNT: .+ it is ignored$/m);
           }
-        } else if (durations.has(name)) {
+        } else if (rows[flag.name].kind === "duration") {
           const words = /"20" has no unit: write "20s" for 20 seconds or "20ms" for 20 milliseconds;/;
           await assertBothRefused(flag, "20", words);
           await assertBothRefused(flag, "-20s", /"-20s" is negative;/);
@@ -98,6 +69,15 @@ describe("every flag and variable", { skip: withoutCompiler }, () => {
           // A variable of that name may be another program's: arguments.test.ts.
           for (const value of ["20", "-20", "20sec"])
             assertRefused(await init([`--${name}`, value]), `--${name}`);
+        } else if (name === "trace") {
+          assertRefused(await init(["--trace", "20"]), "--trace", /"20" is not an absolute path/);
+          // A recording is for diagnosis: the variable keeps no pod from starting, as with the library.
+          const { code, stderr } = await init([], { [variable]: "20" });
+          assert.equal(code, 0, stderr);
+          assert.equal(
+            stderr,
+            'lameduck-init: warning: LAMEDUCK_TRACE: "20" is not an absolute path; no hold is recorded\n',
+          );
         } else if (!paths.has(name) && !names.has(name)) {
           if (!numbers.has(name) && !signals.has(name)) await assertBothRefused(flag, "20");
           await assertBothRefused(flag, "-20");
@@ -108,11 +88,11 @@ describe("every flag and variable", { skip: withoutCompiler }, () => {
       } else {
         assertRefused(await init([`--${name}=20`]), `--${name}=20`, /takes no value/);
         for (const value of ["-20", "20sec"])
-          if (!onlyFlags.has(name)) assertRefused(await init([], { [variable]: value }), variable);
+          if (variable !== "") assertRefused(await init([], { [variable]: value }), variable);
       }
       const misspelt = `--${name}x`;
       assertRefused(await init([misspelt, "1"]), misspelt, /did you mean --[a-z-]+\?/);
-      if (onlyFlags.has(name)) return;
+      if (variable === "") return;
       const warned = await init([], { [`${variable}X`]: "1" });
       assert.equal(warned.code, 0);
       const [line = "", ...more] = warned.stderr.trim().split("\n");

@@ -50,13 +50,13 @@ describe("terminal", { skip }, () => {
     return text(server);
   }
 
-  test("SIGTERM is not held, and that is said", async () => {
+  test("at a terminal SIGTERM is not held, and the log says so", async () => {
     const said = await terminated({});
     assert.doesNotMatch(said, /held for/);
     assert.match(said, /nothing is held at a terminal outside Kubernetes/);
   });
 
-  test("in a pod with tty: true it is held", async () => {
+  test("in a pod with tty: true SIGTERM is held", async () => {
     assert.match(await terminated({ KUBERNETES_SERVICE_HOST: "10.96.0.1" }), /held for/);
   });
 });

@@ -43,11 +43,11 @@ test("C and TypeScript decide alike where senders let go, pause and leave", { sk
 });
 
 /** When it stops for a sender that came at these times, if a share of its connections before the hold left a trace. */
-function stopAfter(times: readonly number[], traced: number): number {
+function stopAfter(times: readonly number[], coverage: number): number {
   const seen: Observation[] = times.map((at) => ({ type: "arrival", kind: "connection", sender: "a", at }));
   const all = [...seen, { type: "termination", at: 0 } as const].sort((a, b) => a.at - b.at);
   return Number.parseFloat(
-    answers(`traced ${traced}\n${linesOf({ config: {}, observations: all })}`)[0] ?? "",
+    answers(`coverage ${coverage}\n${linesOf({ config: {}, observations: all })}`)[0] ?? "",
   );
 }
 
@@ -56,10 +56,10 @@ function evenly(from: number, gap: number, to: number): number[] {
 }
 
 /** For one of even gaps. */
-function stopOf(gapBefore: number, gapInHold: number, traced: number): number {
+function stopOf(gapBefore: number, gapInHold: number, coverage: number): number {
   return stopAfter(
     [...evenly(-gapBefore * 50, gapBefore, 0), ...evenly(gapInHold, gapInHold, 4_000 + gapInHold)],
-    traced,
+    coverage,
   );
 }
 

@@ -3,7 +3,7 @@
  *
  *     npm run bundle -w packages/node
  *
- * - dist/cjs: the same entries for require(), with their declarations, and `@lameduck/drain` inside. Node itself could require the ES modules,
+ * - dist/cjs: the same entries for require(), with their declarations, and the private packages inside. Node itself could require the ES modules,
  *   but TypeScript before 5.8, or told `node16` or `node18`, does not believe it (TS1479), nor do tools with a loader of their own (Jest).
  * - dist/lameduck-register.cjs: one file, to be mounted from a ConfigMap.
  */
@@ -22,21 +22,28 @@ async function bundle(input: Record<string, string> | string, output: OutputOpti
   await made.close();
 }
 
-/** As they are but for the package that is inside. */
+/** Packages that go inside. */
+const inside = ["options", "drain"] as const;
+
+/** As they are but for the packages that are inside. */
 function copyDeclarations(from: string, to: string): void {
   for (const name of globSync("**/*.d.ts", { cwd: from, exclude: ["cjs/**"] })) {
-    const drain = relative(dirname(join(to, name)), join(cjs, "drain")).replace(/^(?!\.)/, "./");
-    const text = readFileSync(join(from, name), "utf8")
-      .replaceAll('"@lameduck/drain"', `"${drain}/index.ts"`)
-      .replaceAll('"@lameduck/drain/common"', `"${drain}/common.ts"`)
-      .replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
+    const mended = inside.reduce(
+      (text, one) => {
+        const place = relative(dirname(join(to, name)), join(cjs, one)).replace(/^(?!\.)/, "./");
+        return text
+          .replaceAll(`"@lameduck/${one}"`, `"${place}/index.ts"`)
+          .replaceAll(`"@lameduck/${one}/common"`, `"${place}/common.ts"`);
+      },
+      readFileSync(join(from, name), "utf8"),
+    );
     mkdirSync(dirname(join(to, name)), { recursive: true });
-    writeFileSync(join(to, name), text);
+    writeFileSync(join(to, name), mended.replace(/^\/\/# sourceMappingURL=.*\n?/m, ""));
   }
 }
 
 rmSync(cjs, { recursive: true, force: true });
-mkdirSync(join(cjs, "drain"), { recursive: true });
+mkdirSync(cjs, { recursive: true });
 // Next to type: module, files named .js would be taken for ES modules, and declarations for those of ES modules.
 writeFileSync(join(cjs, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
 const entries = Object.fromEntries(
@@ -44,5 +51,5 @@ const entries = Object.fromEntries(
 );
 await bundle(entries, { dir: cjs, entryFileNames: "[name].js", chunkFileNames: "shared-[name].js" });
 copyDeclarations(dist, cjs);
-copyDeclarations(join(own, "../drain/dist"), join(cjs, "drain"));
+for (const one of inside) copyDeclarations(join(own, "..", one, "dist"), join(cjs, one));
 await bundle(join(dist, "register.js"), { file: join(dist, "lameduck-register.cjs"), minify: true });

@@ -85,8 +85,8 @@ export interface ClosingEvent extends Common, HoldExplained {
   readonly requests: number;
   /** Milliseconds since 1970; null when nothing ever arrived. */
   readonly lastArrival: number | null;
-  /** Milliseconds of the hold in which the event loop was blocked and nothing could be seen. */
-  readonly blind: number;
+  /** Milliseconds of the hold in which the event loop stood still. */
+  readonly stalled: number;
   /** Connections open now. */
   readonly open: number;
 }
@@ -124,6 +124,15 @@ export interface NoticeEvent {
 }
 
 export type LameduckEvent = PhaseEvent | NoticeEvent;
+
+/** What listeners get, by the name of the event. */
+export interface LameduckEvents {
+  phase: [PhaseEvent];
+  "lame-duck": [LameDuckEvent];
+  closing: [ClosingEvent];
+  closed: [ClosedEvent];
+  notice: [NoticeEvent];
+}
 
 /** The event in a line of a process's output; undefined for any other line. Fields unknown here are kept. */
 export function parseEvent(line: string): LameduckEvent | undefined {

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallback } from "fastify";
 import { Lameduck } from "./lameduck.ts";
-import type { LameduckOptions } from "./options/settings.ts";
+import type { LameduckOptions } from "./options/lameduck-options.ts";
 
 declare module "fastify" {
   interface FastifyInstance {

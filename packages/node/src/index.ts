@@ -1,8 +1,8 @@
 import { Lameduck } from "./lameduck.ts";
 import { mistake } from "./errors.ts";
-import { findServers } from "./servers/find-servers.ts";
+import { findServers } from "./find-servers.ts";
 import type { WatchedServer } from "./servers/servers.ts";
-import type { LameduckOptions } from "./options/settings.ts";
+import type { LameduckOptions } from "./options/lameduck-options.ts";
 
 /**
  * Keeps a server serving after SIGTERM until the evidence says that traffic has moved away, then closes it in order, inside the
@@ -38,21 +38,25 @@ export function lameduckPrimary(options: LameduckOptions = {}): Lameduck {
 export type { Lameduck } from "./lameduck.ts";
 export type { State } from "./observed.ts";
 export type { Acknowledgements } from "./coordinator/coordinator.ts";
-export type { Mode } from "./coordinator/place.ts";
-export type { LameduckEvents } from "./reports/announce.ts";
+export type { Mode } from "./options/coordinator.ts";
 export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
 export { environmentVariables, injectedVariables, type Environment } from "./options/environment.ts";
 export type * from "./events.ts";
 export type { HookFunction, HookOptions, HookPhase } from "./closing/hooks.ts";
-export type { FailingHealth } from "./hold/health.ts";
+export type { FailingHealth } from "./options/health.ts";
 export type { MetricsModule } from "./reports/metrics.ts";
-export type { Logger } from "./reports/log.ts";
-export type { Readiness } from "./hold/health.ts";
-export type { ProbeRequest } from "./options/match.ts";
-export { probeAgents, type IsProbe, type ProbeOptions } from "./protocols/probes.ts";
+export type { Readiness } from "./servers/health.ts";
+export {
+  probeAgents,
+  type IsProbe,
+  type IsStream,
+  type ProbeOptions,
+  type ProbeRequest,
+  type StreamOptions,
+} from "./options/requests.ts";
 export type { WatchedServer } from "./servers/servers.ts";
-export type { IsStream, StreamOptions } from "./protocols/streams.ts";
-export type { LameduckOptions } from "./options/settings.ts";
+export type { LameduckOptions } from "./options/lameduck-options.ts";
+export type { Logger } from "./options/logger.ts";
 export {
   DrainError,
   learn,

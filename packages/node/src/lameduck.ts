@@ -1,31 +1,29 @@
-import { Announcer, type LameduckEvents } from "./reports/announce.ts";
+import { Announcer } from "./reports/announce.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { Coordinator } from "./coordinator/coordinator.ts";
 import { Closing } from "./closing/closing.ts";
 import { passOnToWorkers } from "./signals/cluster.ts";
 import { mistake } from "./errors.ts";
-import type { ClosedEvent, Phase } from "./events.ts";
+import type { ClosedEvent, LameduckEvents, Phase } from "./events.ts";
 import { Evidence } from "./hold/evidence.ts";
 import { Hold, type HoldEnd } from "./hold/hold.ts";
 import { Holder } from "./hold/holders.ts";
 import { Hooks, type HookFunction, type HookOptions, type HookPhase } from "./closing/hooks.ts";
 import { makeLog } from "./reports/log.ts";
 import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
-import { readinessIn, type Readiness } from "./hold/health.ts";
-import { Recording } from "./reports/recording.ts";
+import { readinessIn, type Readiness } from "./servers/health.ts";
+import { Recording } from "./hold/recording.ts";
 import { heldFor } from "./reports/report.ts";
 import { otherRuntime } from "./options/environment.ts";
-import { watchServer, type WatchedServer } from "./servers/servers.ts";
-import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
+import { Servers, type WatchedServer } from "./servers/servers.ts";
+import type { LameduckOptions } from "./options/lameduck-options.ts";
+import { parseSettings, type Settings } from "./options/settings.ts";
 import { ProcessSignals, type Manner, type Terminated } from "./signals/process-signals.ts";
 import { OtherHandlers } from "./signals/other-handlers.ts";
 import { tellChildren, tellOfHold } from "./signals/helpers.ts";
 import { isTestRun } from "./signals/test-run.ts";
-import { StopFile } from "./closing/stop-file.ts";
-import { openOf, Termination } from "./termination.ts";
+import { Termination } from "./termination.ts";
 import { traceTermination } from "./reports/tracing.ts";
-import type { ServerWatch } from "./servers/traffic.ts";
-import { isNewWarning } from "./options/warnings.ts";
 import type { State } from "./observed.ts";
 
 /** One process's way from serving to closed, for one or several servers. */
@@ -33,14 +31,13 @@ export class Lameduck {
   readonly #settings: Settings;
   readonly #clock: Clock = systemClock;
   readonly #announcer: Announcer;
-  readonly #watches = new Set<ServerWatch>();
+  readonly #servers: Servers;
   readonly #evidence: Evidence;
   readonly #hold: Hold;
   readonly #closing: Closing;
   readonly #hooks: Hooks;
   readonly #others: OtherHandlers;
   readonly #endSpan: () => void;
-  readonly #stopFile: StopFile | undefined;
   readonly #recording: Recording | undefined;
   readonly #coordinator: Coordinator | undefined;
   readonly #holder: Holder | undefined;
@@ -49,7 +46,7 @@ export class Lameduck {
   readonly #manner: Manner;
   #phase: Phase = "serving";
   #exits: boolean;
-  #lesson: readonly number[] | undefined;
+  #priorUpdate: readonly number[] | undefined;
   #closed: Promise<ClosedEvent> | undefined;
   #untilClosed: Promise<ClosedEvent> | undefined;
   readonly #atDetach: (() => void)[] = [];
@@ -74,22 +71,16 @@ export class Lameduck {
         this.#announcer.notice("coordinator", message),
       );
     if (this.#coordinator) this.#coordinator.onEnd = () => this.#hold.force();
-    this.#hold = new Hold(this.#evidence, this.#watches, this.#clock, settings, this.#recording);
-    this.#closing = new Closing(this.#watches, this.#clock, (problem) =>
-      this.#announcer.notice("internal", problem),
-    );
+    this.#servers = this.#serversOf(settings);
+    this.#hold = new Hold(this.#evidence, this.#servers, this.#clock, settings, this.#recording);
+    this.#closing = new Closing(this.#servers, this.#clock);
     this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
     this.#others = new OtherHandlers(this.#clock, (message) => this.#announcer.notice("handlers", message));
-    if (settings.stopFile !== undefined)
-      this.#stopFile = new StopFile(settings.stopFile, (message) =>
-        this.#announcer.notice("killed", message),
-      );
     if (settings.pod) this.#holder = new Holder(settings.signals, longestHold(settings), settings.pod);
     this.#exits = settings.exit;
     this.#signals = this.#signalsOf(settings);
     const unsupported = `${this.#runtime} is not supported: it runs as without Lameduck`;
-    if (this.#runtime !== undefined && isNewWarning(unsupported))
-      this.#announcer.notice("runtime", unsupported);
+    if (this.#runtime !== undefined) this.#announcer.warn("runtime", unsupported);
     for (const server of servers) this.add(server as WatchedServer);
     this.#endSpan = traceTermination(this);
     // Until a server is found, signals are left alone: the process may not serve at all.
@@ -118,11 +109,11 @@ export class Lameduck {
       phase: this.#phase,
       inFlight: this.#evidence.requestsInFlight,
       leases: this.#evidence.leases,
-      open: openOf(this.#watches),
-      servers: this.#watches.size,
+      open: this.#servers.open,
+      servers: this.#servers.size,
       // Every sender is weighed for it, and metrics never ask.
       get hold() {
-        return heldFor(hold.course());
+        return heldFor(hold.timeline());
       },
       acknowledgements: this.#coordinator?.known,
     };
@@ -138,13 +129,7 @@ export class Lameduck {
     if (this.#runtime !== undefined) return this;
     if (this.#phase === "closing" || this.#phase === "closed")
       throw mistake("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
-    const giveUp = (watch: ServerWatch, isClosed: boolean): void => this.#giveUp(watch, isClosed);
-    const { isProbe, isStream, health, holds } = this.#settings;
-    const now = (): number => this.#clock.now();
-    const context = { traffic: this.#evidence, isProbe, isStream, health, holds, now, random: Math.random };
-    const watch = watchServer(server, context, this.#manner === "found" ? giveUp : undefined);
-    this.#watches.add(watch);
-    if (this.#phase === "lame-duck") watch.hold();
+    this.#servers.add(server, this.#manner === "found");
     if (this.#manner === "found") {
       this.#engage();
       this.#signals.catchUp();
@@ -168,19 +153,20 @@ export class Lameduck {
   /** There is something to stop: from here on signals and crashes are handled. */
   #engage(): void {
     if (this.#runtime !== undefined) return;
-    this.#stopFile?.read();
-    for (const warning of this.#settings.warnings)
-      if (isNewWarning(warning)) this.#announcer.notice("settings", warning);
+    for (const warning of this.#settings.warnings) this.#announcer.warn("settings", warning);
     this.#signals.engage();
     this.#holder?.announce();
   }
 
-  #giveUp(watch: ServerWatch, isClosed: boolean): void {
-    // A server closes in a termination, too; its connections are still counted then.
-    if (isClosed && this.#phase !== "serving") return;
-    this.#watches.delete(watch);
-    watch.detach();
-    if (this.#watches.size > 0) return;
+  #serversOf({ isProbe, isStream, health, holds }: Settings): Servers {
+    const now = (): number => this.#clock.now();
+    const settings = { traffic: this.#evidence, isProbe, isStream, health, holds, now, random: Math.random };
+    const failed = (problem: string): void => this.#announcer.notice("internal", problem);
+    return new Servers(settings, failed, () => this.#leave());
+  }
+
+  /** Signals are no longer handled. */
+  #leave(): void {
     this.#signals.leave();
     this.#holder?.leave();
   }
@@ -199,12 +185,7 @@ export class Lameduck {
 
   /** Work that is no request (a job taken from a queue) but is to be finished like one. `using lease = duck.busy()` */
   busy(): Disposable {
-    return this.#evidence.lease();
-  }
-
-  /** Policy `acknowledged`: a consumer no longer chooses this pod. */
-  acknowledge(consumer: string): void {
-    this.#evidence.acknowledge(consumer);
+    return this.#evidence.trackWork();
   }
 
   /**
@@ -212,7 +193,7 @@ export class Lameduck {
    * `learnt`. Undefined before, and where nothing was seen.
    */
   lesson(): readonly number[] | undefined {
-    return this.#lesson;
+    return this.#priorUpdate;
   }
 
   /**
@@ -245,10 +226,8 @@ export class Lameduck {
   /** Takes everything back, as if never called. */
   detach(): void {
     for (const undo of this.#atDetach.splice(0)) undo();
-    this.#signals.leave();
-    this.#holder?.leave();
-    for (const watch of this.#watches) watch.detach();
-    this.#watches.clear();
+    this.#leave();
+    this.#servers.detach();
   }
 
   #signalsOf(settings: Settings): ProcessSignals {
@@ -258,7 +237,7 @@ export class Lameduck {
       exits: () => this.#endsProcess(),
       terminate: (reason, late) => void this.terminate(reason, late),
       stop: (reason) => void this.stop(reason),
-      listeners: () => [...this.#watches].flatMap((watch) => watch.listeners),
+      listeners: () => this.#servers.listeners,
       crash: () => {
         this.#closed ??= this.#run("crash", 0, true);
         this.#hold.force();
@@ -272,14 +251,13 @@ export class Lameduck {
       settings: this.#settings,
       clock: this.#clock,
       announcer: this.#announcer,
-      watches: this.#watches,
+      servers: this.#servers,
       evidence: this.#evidence,
       hold: this.#hold,
       closing: this.#closing,
       hooks: this.#hooks,
       others: this.#others,
       endSpan: this.#endSpan,
-      stopFile: this.#stopFile,
       recording: this.#recording,
       coordinator: this.#coordinator,
       holder: this.#holder,
@@ -309,15 +287,13 @@ export class Lameduck {
   #held(end: HoldEnd): void {
     this.#atHoldEnd();
     this.#phase = "closing";
-    this.#lesson = end.lesson;
+    this.#priorUpdate = end.priorUpdate;
   }
 
   #end(exitCode: number | null, until: number | undefined): void {
     this.detach();
     this.#others.letExit();
     const goesOn = !this.#endsProcess();
-    // A signal that ends the process lets nothing run at its exit.
-    if (goesOn || this.#others.exitCode !== undefined) this.#stopFile?.end();
     if (this.#exits && goesOn)
       this.#announcer.notice("test", "a test runner runs this process: it goes on, as with exit: false");
     this.#signals.end(goesOn ? undefined : () => this.#others.end(exitCode, until));

@@ -2,7 +2,7 @@ import type { DynamicModule, OnApplicationBootstrap, OnApplicationShutdown } fro
 import { HttpAdapterHost } from "@nestjs/core";
 import { Lameduck } from "./lameduck.ts";
 import type { WatchedServer } from "./servers/servers.ts";
-import type { LameduckOptions } from "./options/settings.ts";
+import type { LameduckOptions } from "./options/lameduck-options.ts";
 
 /**
  * `imports: [LameduckModule.forRoot(options)]`: the same as `lameduck(app.getHttpServer(), options)`; the handle is injected as

@@ -1,7 +1,6 @@
 import type { Acknowledgements } from "./coordinator/coordinator.ts";
 import type { HookFunction, HookOptions, HookPhase } from "./closing/hooks.ts";
-import type { HoldExplained, Phase } from "./events.ts";
-import type { LameduckEvents } from "./reports/announce.ts";
+import type { HoldExplained, LameduckEvents, Phase } from "./events.ts";
 
 /** What can be seen from outside at any time. */
 export interface State {

@@ -3,7 +3,7 @@
  * whole interface, so that, unlike anywhere else in this package, importing it has an effect.
  */
 import { isMainThread } from "node:worker_threads";
-import { findServers } from "./servers/find-servers.ts";
+import { findServers } from "./find-servers.ts";
 import { LameduckError } from "./errors.ts";
 import { Lameduck } from "./lameduck.ts";
 

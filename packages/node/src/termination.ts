@@ -4,35 +4,34 @@ import { untilSettled, type Clock } from "./clock.ts";
 import type { Closing } from "./closing/closing.ts";
 import { deadlinesOf, withoutKill, type Deadlines } from "./closing/deadlines.ts";
 import type { Hooks } from "./closing/hooks.ts";
-import type { StopFile } from "./closing/stop-file.ts";
 import type { Coordinator } from "./coordinator/coordinator.ts";
-import { reportAtBegin, reportAtEnd, reportAtStop } from "./coordinator/report.ts";
+import { reportAtBegin, reportAtEnd, reportAtStop } from "./coordinator/protocol.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import type { Evidence } from "./hold/evidence.ts";
 import type { Hold, HoldEnd } from "./hold/hold.ts";
 import type { HeldBefore, Holder } from "./hold/holders.ts";
 import type { Settings } from "./options/settings.ts";
 import type { Announcer } from "./reports/announce.ts";
-import type { Recording } from "./reports/recording.ts";
+import type { Recording } from "./hold/recording.ts";
 import { Report } from "./reports/report.ts";
-import type { ServerWatch } from "./servers/traffic.ts";
+import type { Servers } from "./servers/servers.ts";
 import { surviveCrashes, tellCrash } from "./signals/crashes.ts";
 import type { OtherHandlers } from "./signals/other-handlers.ts";
 import { signalGate } from "./signals/signals.ts";
 
 /** Milliseconds that a slow disk may take for the last of a recording. */
-const longestWrite = 250;
+const longestWriteMs = 250;
 /** Milliseconds in which handlers may close servers themselves, at least. */
-const shortTurn = 1_000;
+const shortTurnMs = 1_000;
 /** Milliseconds for the last reports where the program has used up the time. */
-const longestReport = 1_000;
+const longestReportMs = 1_000;
 
 /** What a termination works with. */
 export interface Parts {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly announcer: Announcer;
-  readonly watches: ReadonlySet<ServerWatch>;
+  readonly servers: Servers;
   readonly evidence: Evidence;
   readonly hold: Hold;
   readonly closing: Closing;
@@ -40,7 +39,6 @@ export interface Parts {
   readonly others: OtherHandlers;
   /** Ends the span of the termination. */
   readonly endSpan: () => void;
-  readonly stopFile: StopFile | undefined;
   readonly recording: Recording | undefined;
   readonly coordinator: Coordinator | undefined;
   /** Undefined outside of a pod. */
@@ -79,8 +77,8 @@ export class Termination {
 
   /** @param late how long ago the signal was sent, in milliseconds. */
   async run(reason: string, late: number, isCrash: boolean): Promise<ClosedEvent> {
-    const { settings, clock, announcer, closing, hooks, others } = this.#parts;
-    const { stopFile, recording, coordinator } = this.#parts;
+    const { settings, clock, announcer, servers, hooks, others } = this.#parts;
+    const { recording, coordinator } = this.#parts;
     const from = clock.now();
     const heldBefore = this.#heldBefore();
     const by = deadlinesOf(settings, {
@@ -91,7 +89,6 @@ export class Termination {
       hasClosedHooks: hooks.has("closed"),
     });
     const report = new Report(settings, from, by);
-    stopFile?.begin(reason, by.kill - from);
     const cap = Math.min(settings.drain.cap, Math.max(1, by.cap - from));
     recording?.begin(reason, { ...settings.drain, cap });
     const leaveExit = this.#reportExit(report);
@@ -106,12 +103,12 @@ export class Termination {
       // Whatever goes wrong, the process must end in order and say so.
       announcer.notice("internal", messageOf(error));
     }
-    const cut = closing.cut();
+    const cut = servers.cut();
     this.#owner.enter("closed");
     leaveExit();
     const exitCode = this.#exitCode();
     const closed = report.closed(clock.now(), cut, hooks.outcomes, exitCode);
-    const left = Math.max(by.hooks, others.exist ? clock.now() + longestReport : 0) - clock.now();
+    const left = Math.max(by.hooks, others.exist ? clock.now() + longestReportMs : 0) - clock.now();
     const reported = [
       announcer.phase(closed),
       recording?.written ?? Promise.resolve(),
@@ -125,7 +122,7 @@ export class Termination {
 
   /** What comes after the hold, in order. The program's own shutdown is part of it. */
   async #close({ hooks: lameDuckHooks, isCapped }: Held, by: Deadlines): Promise<void> {
-    const { settings, clock, evidence, closing, hooks, others, endSpan, watches } = this.#parts;
+    const { settings, clock, evidence, closing, hooks, others, endSpan, servers } = this.#parts;
     const areOthers = others.exist;
     let closingHooks: Promise<void> | undefined;
     const stopListening = async (): Promise<void> => {
@@ -138,15 +135,14 @@ export class Termination {
       await stopListening();
       await closing.untilIdle(isInFlight, by.others);
     }
-    if (areOthers) for (const watch of watches) watch.beforeHandlers();
+    if (areOthers) servers.beforeHandlers();
     this.#owner.letOthers();
     if (areOthers) {
       endSpan();
       others.pass(hooks.has("closed"));
-      const listeners = [...new Set([...watches].flatMap((watch) => watch.listeners))];
       // Where the process goes on, somebody waits for the end of ours.
-      const turn = this.#owner.exits() ? by.cap : Math.min(by.cap, clock.now() + shortTurn);
-      if (!closingHooks) await others.closeThemselves(listeners, isInFlight, turn);
+      const turn = this.#owner.exits() ? by.cap : Math.min(by.cap, clock.now() + shortTurnMs);
+      if (!closingHooks) await others.closeThemselves(servers.listeners, isInFlight, turn);
     }
     if (!closingHooks) await stopListening();
     const isBusy = (): boolean => evidence.leases > 0;
@@ -174,27 +170,28 @@ export class Termination {
     capAt: number,
     heldBefore: HeldBefore | undefined,
   ): Promise<Held> {
-    const { clock, announcer, evidence, hold, hooks: allHooks, recording, coordinator, holder } = this.#parts;
+    const { clock, announcer, servers, evidence, hold, hooks: allHooks } = this.#parts;
+    const { recording, coordinator, holder } = this.#parts;
     this.#owner.enter("lame-duck");
     holder?.begin();
     const holding = hold.run(capAt, {
       isSecond: heldBefore?.isOver === true,
       isAsked: () => holder?.isAsked() === true,
     });
-    const begun = report.lameDuck(reason, evidence.requestsInFlight, this.#open());
+    const begun = report.lameDuck(reason, evidence.requestsInFlight, servers.open);
     void announcer.phase(begun);
     const hooks = allHooks.run("lame-duck", capAt);
     // A process that does not listen (yet, or any more) has nothing to wait for.
-    if (!this.#isListening() && this.#open() + evidence.leases === 0) hold.force();
+    if (!servers.areListening && servers.open + evidence.leases === 0) hold.force();
     else coordinator?.begin(reportAtBegin(begun));
     const end = await holding;
     holder?.end();
     this.#owner.held(end);
-    const stopped = report.closing(clock.now(), end, this.#open());
+    const stopped = report.closing(clock.now(), end, servers.open);
     void announcer.phase(stopped);
-    coordinator?.report(reportAtStop(stopped, end.lesson));
+    coordinator?.report(reportAtStop(stopped));
     // What comes next may exit at once, as handlers of the application do.
-    if (recording) await untilSettled(recording.written, longestWrite);
+    if (recording) await untilSettled(recording.written, longestWriteMs);
     this.#owner.close(end);
     return { hooks, isCapped: end.reason === "cap" };
   }
@@ -214,26 +211,10 @@ export class Termination {
 
   /** An application that exits by itself ends the termination, too. */
   #reportExit(report: Report): () => void {
-    const { clock, announcer, closing, hooks } = this.#parts;
+    const { clock, announcer, servers, hooks } = this.#parts;
     return signalGate().atExit((code) => {
       const outcomes = [...hooks.outcomes, ...hooks.unfinished("closed")];
-      void announcer.phase(report.exited(clock.now(), closing.cut(), outcomes, code));
+      void announcer.phase(report.exited(clock.now(), servers.cut(), outcomes, code));
     });
   }
-
-  #open(): number {
-    return openOf(this.#parts.watches);
-  }
-
-  #isListening(): boolean {
-    for (const watch of this.#parts.watches) if (watch.listening) return true;
-    return false;
-  }
-}
-
-/** Connections that are open now. */
-export function openOf(watches: ReadonlySet<ServerWatch>): number {
-  let open = 0;
-  for (const watch of watches) open += watch.open;
-  return open;
 }

@@ -208,7 +208,7 @@ test("a hook after one that does not exist is told by code when its phase begins
 });
 
 test("a pattern with the flag g tells every probe, not every other one", async () => {
-  const { parseProbes } = await import("../src/protocols/probes.ts");
+  const { parseProbes } = await import("../src/options/requests.ts");
   const isProbe = parseProbes({ userAgents: [/monitor/g] });
   const ask = (): boolean => isProbe({ url: "/", headers: { "user-agent": "our monitor" } });
   assert.deepEqual([ask(), ask(), ask()], [true, true, true]);

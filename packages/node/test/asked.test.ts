@@ -4,18 +4,18 @@ import { Agent, createServer, get, type IncomingMessage } from "node:http";
 import { connect, createServer as createHttp2Server, type ClientHttp2Session } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import { test } from "node:test";
-import { watchServer, type WatchedServer } from "../src/servers/servers.ts";
-import type { ServerWatch } from "../src/servers/traffic.ts";
+import { Servers, type WatchedServer } from "../src/servers/servers.ts";
 
-/** A watch that writes down what it tells, on a clock of its own. */
+/** A server under watch, what is told of it, and a clock. */
 async function watching(server: WatchedServer) {
   const told: string[] = [];
   const time = { now: 0 };
-  const watch: ServerWatch = watchServer(server, {
+  const settings = {
     traffic: {
       connection: () => void told.push("connection"),
-      request: (_sender, asked) => void told.push(asked ? "request of one asked" : "request"),
-      asked: (_sender, requests) => void told.push(`asked after ${requests}`),
+      request: (_sender: string, asked: boolean) =>
+        void told.push(asked ? "request of one asked" : "request"),
+      asked: (_sender: string, requests: number) => void told.push(`asked after ${requests}`),
       inFlight: () => {},
     },
     isProbe: () => false,
@@ -24,7 +24,9 @@ async function watching(server: WatchedServer) {
     now: () => time.now,
     random: () => 0.5,
     health: undefined,
-  });
+  };
+  const watch = new Servers(settings, assert.fail, assert.fail);
+  watch.add(server, false);
   await once((server as Server).listen(0, "127.0.0.1"), "listening");
   return { told, time, watch, port: ((server as Server).address() as AddressInfo).port };
 }

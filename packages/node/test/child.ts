@@ -1,7 +1,13 @@
 import { spawn, type ChildProcessWithoutNullStreams, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { parseEvents, type ClosedEvent, type ClosingEvent, type LameduckEvent } from "../src/events.ts";
+import {
+  parseEvents,
+  type ClosedEvent,
+  type ClosingEvent,
+  type LameDuckEvent,
+  type LameduckEvent,
+} from "../src/events.ts";
 
 /** A real server in a real process, to be stopped by real signals. */
 export class Child {
@@ -34,11 +40,19 @@ export class Child {
     return parseEvents(this.stderr);
   }
 
+  event(phase: "lame-duck"): LameDuckEvent | undefined;
   event(phase: "closing"): ClosingEvent | undefined;
   event(phase: "closed"): ClosedEvent | undefined;
   event(phase: string): LameduckEvent | undefined;
   event(phase: string): LameduckEvent | undefined {
     return this.events.find((event) => event.lameduck === "phase" && event.phase === phase);
+  }
+
+  /** Whether it was closed sooner than a hold to its cap would have let it. */
+  get endedBeforeCap(): boolean {
+    const begun = this.event("lame-duck");
+    const closed = this.event("closed");
+    return begun !== undefined && closed !== undefined && closed.elapsed < begun.cap;
   }
 
   /** Waits until a phase is announced, or anything else is true. */

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { systemClock } from "../src/clock.ts";
 import { Closing } from "../src/closing/closing.ts";
-import type { ServerWatch } from "../src/servers/traffic.ts";
+import type { Servers } from "../src/servers/servers.ts";
 
 /** Writes to the server when it is told to, while the server's own thread stands still. */
 const client = `
@@ -34,7 +34,7 @@ test("what arrived while the loop stood still is read before a connection is end
 
   let isOpen = true;
   let readWhenEnded = -1;
-  const watch = {
+  const servers = {
     tick: () => undefined,
     endStreams: () => undefined,
     restless: () => (blocked ? 0 : 1),
@@ -46,7 +46,7 @@ test("what arrived while the loop stood still is read before a connection is end
       isOpen = false;
       socket.destroy();
     },
-  } as unknown as ServerWatch;
+  } as unknown as Servers;
   let blocked = false;
   // Timers that are due come first when the loop goes on, before it reads sockets.
   setImmediate(() => {
@@ -56,7 +56,7 @@ test("what arrived while the loop stood still is read before a connection is end
     Atomics.wait(signal, 0, 1, 50);
     blocked = true;
   });
-  const closing = new Closing(new Set([watch]), systemClock, () => undefined);
+  const closing = new Closing(servers, systemClock);
   await closing.drain(
     0,
     () => false,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { learn, learntText, priorHypotheses } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
-import { parseAnswer } from "../src/coordinator/answer.ts";
+import { parseAnswer } from "../src/coordinator/protocol.ts";
 import { parseSettings } from "../src/options/settings.ts";
 import { inPod } from "./child.ts";
 import { ofPod } from "./coordination.ts";
@@ -40,7 +40,7 @@ test("what a platform has injected wrongly is one line, and the pod starts", () 
     const { warnings, coordinator, drain } = parseSettings({ environment });
     assert.equal(warnings.length, 1, warnings.join("\n"));
     assert.equal(coordinator?.place === undefined, name !== "LAMEDUCK_LEARNT");
-    assert.equal(drain.policy.kind === "acknowledged" && drain.policy.consumers, "cluster");
+    assert.equal(drain.policy.kind, "acknowledged");
   }
   const { coordinator } = parseSettings({
     environment: { ...ofPod, LAMEDUCK_COORDINATOR: "http://[fd00::1]:8070" },
@@ -48,22 +48,25 @@ test("what a platform has injected wrongly is one line, and the pod starts", () 
   assert.deepEqual([coordinator?.place?.host, coordinator?.place?.port], ["fd00::1", 8070]);
 });
 
-test("the policy acknowledged of a variable is one line where no coordinator was injected, and the pod starts", () => {
-  const environment = { ...ofPod, LAMEDUCK_POLICY: "acknowledged" };
-  for (const none of [{}, { LAMEDUCK_COORDINATOR: " " }]) {
-    const { warnings, drain } = parseSettings({ environment: { ...environment, ...none } });
-    assert.equal(drain.policy.kind, "adaptive");
-    assert.match(
-      warnings.join("\n"),
-      /^LAMEDUCK_POLICY: acknowledged needs a coordinator .*; adaptive decides$/,
-    );
+test("the policy acknowledged is one line where no coordinator was injected, and the pod starts", () => {
+  const byVariable = { LAMEDUCK_POLICY: "acknowledged" };
+  const inCode = { policy: "acknowledged" } as const;
+  for (const [place, options, variables] of [
+    ["LAMEDUCK_POLICY", {}, byVariable],
+    ["LAMEDUCK_POLICY", {}, { ...byVariable, LAMEDUCK_COORDINATOR: " " }],
+    ["LAMEDUCK_POLICY", { coordinator: false }, { ...byVariable, LAMEDUCK_COORDINATOR: "http://198.18.0.9" }],
+    ["policy", inCode, {}],
+    ["policy", { ...inCode, mode: "consistency" }, byVariable],
+  ] as const) {
+    const { warnings, drain, coordinator } = parseSettings({
+      ...options,
+      environment: { ...ofPod, ...variables },
+    });
+    assert.deepEqual([drain.policy.kind, coordinator], ["adaptive", undefined]);
+    assert.deepEqual(warnings, [
+      `${place}: acknowledged needs a coordinator (LAMEDUCK_COORDINATOR); adaptive decides`,
+    ]);
   }
-  const { policy } = parseSettings({ environment, consumers: ["edge"] }).drain;
-  assert.equal(policy.kind, "acknowledged");
-  assert.throws(
-    () => parseSettings({ environment: ofPod, policy: "acknowledged" }),
-    /needs at least one consumer/,
-  );
 });
 
 test("what earlier terminations taught comes by a variable, unless code says it", () => {

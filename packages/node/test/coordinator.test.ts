@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { learnText, parseTrace, replay, type Trace } from "@lameduck/drain";
+import { parseTrace, replay, type Trace } from "@lameduck/drain";
 import { ask } from "./ask.ts";
 import { startServer } from "./child.ts";
 import {
@@ -89,7 +89,6 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     assert.equal(stopped?.["reason"], reason);
     assert.equal(stopped?.["oldest-wait"], explanation);
     assert.ok(Number(stopped?.["last-arrival-ms"]) >= hold);
-    assert.equal(learnText(undefined, stopped?.["lesson"] ?? "")?.terminations, 1);
   });
 
   /** What the decision would have been without a word of the coordinator. */
@@ -125,10 +124,10 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
       const path = join(volume, `${++files}.jsonl`);
       const child = await terminated({ ...coordination.environment, LAMEDUCK_TRACE: path });
       assert.equal((await child.exited).code, 0);
-      const { hold, reason, released: by, blind } = child.event("closing")!;
+      const { hold, reason, released: by, stalled } = child.event("closing")!;
       assert.deepEqual([reason, by], ["quiet", null]);
       // A machine that is late ends the hold late.
-      assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + blind);
+      assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + stalled);
       assert.equal(notices(child).length, 1, child.stderr);
       assert.match(notices(child)[0]!, /; the pod's own evidence decides$/);
       if (what.startsWith("speaks")) assert.match(notices(child)[0]!, /it speaks version 2 of the protocol/);
@@ -156,7 +155,7 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     await ask(child.port);
     await child.exited;
-    const { hold, reason, released: by, overruledBy, explanation, blind } = child.event("closing")!;
+    const { hold, reason, released: by, overruledBy, explanation, stalled } = child.event("closing")!;
     assert.deepEqual([reason, by, overruledBy], ["quiet", null, "127.0.0.1"]);
     assert.match(explanation, /release overruled by 127\.0\.0\.1 at \d\.\d/);
     assert.equal(coordination.last("overruled"), "127.0.0.1");
@@ -164,7 +163,7 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
       notices(child).join("\n"),
       /^released by 5\/5 consumers, and 127\.0\.0\.1 has connected since; the pod's own evidence decides$/,
     );
-    assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + blind);
+    assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + stalled);
   });
 
   test("acknowledged, and a connection overrules the release: evidence decides, though it is said again and again", async () => {

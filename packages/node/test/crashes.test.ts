@@ -63,7 +63,7 @@ describe("uncaught errors", { concurrency: 3 }, () => {
     assert.equal((await child.exited).code, 1);
     const closed = child.event("closed");
     assert.equal(closed?.reason, "deadline");
-    assert.ok(closed.elapsed < 30_000, `${closed.elapsed} ms of 10 s of reserve, before a cap of 50 s`);
+    assert.ok(child.endedBeforeCap, child.stderr);
     crashing.socket.destroy();
   });
 

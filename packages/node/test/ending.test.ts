@@ -12,11 +12,8 @@ describe("the end of a termination", { concurrency: 2 }, () => {
     const hanging = httpRequest({ host: "127.0.0.1", port: child.port, path: "/hang" }).end();
     hanging.on("error", () => {}).on("response", (response) => response.on("error", () => {}).resume());
     await new Promise((resolve) => hanging.once("response", resolve));
-    const from = performance.now();
     child.kill();
-    const { code, at } = await child.exited;
-    assert.equal(code, 0);
-    assert.ok(at - from < 3_000, `${at - from}`);
+    assert.equal((await child.exited).code, 0);
     assert.match(child.stdout, /hook flush/);
     assert.equal(child.event("closing")?.reason, "cap");
     const closed = child.event("closed");
@@ -63,7 +60,7 @@ describe("the end of a termination", { concurrency: 2 }, () => {
     assert.match(answer, /8\n/);
     assert.match(answer, /connection: close/i);
     assert.deepEqual(child.event("closed")?.cut, { requests: 0, connections: 0 });
-    assert.ok(child.event("closed")!.elapsed < 15_000, `${child.event("closed")!.elapsed}`);
+    assert.ok(child.endedBeforeCap, child.stderr);
     for (const socket of [silent, half, upload]) socket.destroy();
     idle.destroy();
   });
@@ -93,7 +90,7 @@ describe("the end of a termination", { concurrency: 2 }, () => {
     child.kill();
     assert.equal((await child.exited).code, 0);
     assert.equal(child.event("closed")?.reason, "done");
-    assert.ok(child.event("closed")!.elapsed < 10_000, `${child.event("closed")!.elapsed}`);
+    assert.ok(child.endedBeforeCap, child.stderr);
     for (const socket of sockets) socket.destroy();
   });
 });

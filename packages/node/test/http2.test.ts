@@ -114,7 +114,7 @@ describe("HTTP/2", { concurrency: 3 }, () => {
       const closed = child.event("closed")!;
       assert.deepEqual(closed.cut, { requests: 0, connections: 0 });
       assert.equal(closed.reason, "done");
-      assert.ok(closed.elapsed < 10_000, "neither the cap nor the reserve was used up");
+      assert.ok(child.endedBeforeCap, child.stderr);
       session.destroy();
     });
 

@@ -6,8 +6,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { isRegular, LoopbackProbes } from "../src/servers/loopback-probes.ts";
-import { loopbackPeer, type LoopbackPeer } from "../src/servers/loopback-peer.ts";
+import {
+  isRegular,
+  loopbackPeer,
+  LoopbackProbes,
+  type LoopbackPeer,
+} from "../src/protocols/loopback-probes.ts";
 import { Child, cleanEnvironment, fixture, inPod, startScript } from "./child.ts";
 
 const register = fileURLToPath(new URL("../src/register.ts", import.meta.url));

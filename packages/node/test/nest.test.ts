@@ -4,7 +4,7 @@ import "reflect-metadata";
 import { Module } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { Lameduck, LameduckModule } from "../src/nest.ts";
-import type { LameduckOptions } from "../src/options/settings.ts";
+import type { LameduckOptions } from "../src/index.ts";
 import { ask } from "./ask.ts";
 import { fixture, inPod, startScript } from "./child.ts";
 

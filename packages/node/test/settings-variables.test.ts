@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { initFlags } from "@lameduck/options";
 import { readFileSync } from "node:fs";
 import { environmentVariables } from "../src/options/environment.ts";
 import { nodeErrors } from "../src/errors.ts";
+import { documentedOptions } from "../src/options/option-names.ts";
 import { misspeltVariables } from "../src/options/misspelt.ts";
-import { parseSettings, type LameduckOptions } from "../src/options/settings.ts";
+import type { LameduckOptions } from "../src/index.ts";
+import { parseSettings } from "../src/options/settings.ts";
 
 const pod = { KUBERNETES_SERVICE_HOST: "198.18.0.1", LAMEDUCK_GRACE_PERIOD: "30s" };
 
@@ -59,12 +62,8 @@ test("the init's name for the grace period is a warning that names the one which
 });
 
 test("no variable of the init is taken for a misspelt one", () => {
-  const flags = readFileSync(new URL("../../init/src/cli/flags.c", import.meta.url), "utf8");
-  const names = [...flags.matchAll(/^\t\{ "([a-z-]+)",/gm)].map(
-    ([, flag]) => `LAMEDUCK_${flag!.replaceAll("-", "_").toUpperCase()}`,
-  );
-  assert.ok(names.length > 20 && names.includes("LAMEDUCK_PORT"));
-  const all = Object.fromEntries([...names, "LAMEDUCK_GRACE_PERIOD"].map((name) => [name, "1"]));
+  const names = initFlags.flatMap(({ variable }) => variable ?? []);
+  const all = Object.fromEntries(names.map((name) => [name, "1"]));
   assert.deepEqual(misspeltVariables(all), []);
 });
 
@@ -82,4 +81,12 @@ test("every code has a remedy and the house's form", () => {
     assert.match(code, /^LAMEDUCK_[A-Z_]+$/);
     assert.ok(remedy.length > 10);
   }
+});
+
+test("editors show what every option means: its declaration has a comment", () => {
+  const declarations = ["../dist/options/lameduck-options.d.ts", "../../drain/dist/options.d.ts"]
+    .map((path) => readFileSync(new URL(path, import.meta.url), "utf8"))
+    .join("");
+  for (const name of documentedOptions)
+    assert.match(declarations, new RegExp(`\\*/\\n    ${name}\\?:`), name);
 });

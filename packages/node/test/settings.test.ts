@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DrainError } from "@lameduck/drain";
-import { environmentVariables, variables } from "../src/options/environment.ts";
+import { libraryVariables, rows } from "@lameduck/options";
 import { LameduckError } from "../src/errors.ts";
-import { parseSettings, type LameduckOptions } from "../src/options/settings.ts";
+import type { LameduckOptions } from "../src/index.ts";
+import { parseSettings } from "../src/options/settings.ts";
 
 const pod = { KUBERNETES_SERVICE_HOST: "198.18.0.1", LAMEDUCK_GRACE_PERIOD: "30s" };
 
@@ -23,7 +24,7 @@ test("outside Kubernetes code does not make a developer's restart wait, and is c
     { policy: "quiet", window: "9s" },
     { policy: "fixed", delay: "3s" },
     { delay: "3s" },
-    { policy: "acknowledged", consumers: ["a"] },
+    { policy: "acknowledged" },
     { lbHealth: { wait: "3s" } },
   ] as LameduckOptions[]) {
     const { drain, warnings } = settings(options);
@@ -45,32 +46,26 @@ test("a variable of a pod's time means that somebody runs this as a pod, and no 
     const { drain } = settings({ prestop: 0 }, { [name]: "10s" });
     assert.deepEqual([drain.policy.kind, drain.floor, drain.requestQuiet], ["adaptive", 1_000, 1_000]);
   }
-  const others: Record<string, string> = {
-    LAMEDUCK_CAP: "10s",
-    LAMEDUCK_RESERVE: "3s",
-    LAMEDUCK_WINDOW: "3s",
-    LAMEDUCK_LOSS_BUDGET: "0.1",
-    LAMEDUCK_CONVERGENCE: "2s",
+  const own: Record<string, string> = {
     LAMEDUCK_SIGNALS: "SIGTERM",
-    LAMEDUCK_CRASHES: "close",
-    LAMEDUCK_STOP_FILE: "/tmp/stop.json",
-    LAMEDUCK_TRACE: "/tmp/hold.jsonl",
-    LAMEDUCK_MODE: "consistency",
     LAMEDUCK_PROBES: "/healthz",
-    LAMEDUCK_STREAMS: "/poll",
+    LAMEDUCK_STREAM_PATHS: "/poll",
   };
-  const asked: Record<string, string> = {
-    LAMEDUCK_POLICY: "quiet",
-    LAMEDUCK_DELAY: "3s",
-    LAMEDUCK_FLOOR: "3s",
-  };
-  for (const name of Object.keys(environmentVariables))
-    if (!name.includes("PERIOD") && !name.includes("PRESTOP")) {
-      const value = others[name] ?? asked[name]!;
-      const { policy, floor } = settings({}, { [name]: value }).drain;
-      const isNothing = policy.kind === "fixed" && policy.delay === 0 && floor === 0;
-      assert.equal(isNothing, name in others, name);
-    }
+  const asking = ["LAMEDUCK_POLICY", "LAMEDUCK_DELAY", "LAMEDUCK_FLOOR"];
+  for (const { variable, name, injected } of libraryVariables) {
+    const { kind, choices = [], decides } = rows[name];
+    if (injected || name === "grace" || name === "prestop") continue;
+    const values: Record<string, string> = {
+      duration: "3s",
+      number: "0.1",
+      "whole number": "64",
+      choice: decides ? "quiet" : (choices.at(-1) ?? ""),
+      path: "/tmp/hold.jsonl",
+    };
+    const { policy, floor } = settings({}, { [variable]: values[kind] ?? own[variable] ?? "" }).drain;
+    const isNothing = policy.kind === "fixed" && policy.delay === 0 && floor === 0;
+    assert.equal(isNothing, !asking.includes(variable), variable);
+  }
 });
 
 test("outside Kubernetes a variable switches the hold on, and then options in code count", () => {
@@ -104,7 +99,7 @@ test("every variable reaches its option", () => {
 });
 
 test("paths of probes and streams can be named by variables, where code names none", () => {
-  const environment = { LAMEDUCK_PROBES: "/healthz, /ready", LAMEDUCK_STREAMS: "/poll" };
+  const environment = { LAMEDUCK_PROBES: "/healthz, /ready", LAMEDUCK_STREAM_PATHS: "/poll" };
   const request = (url: string) => ({ method: "GET", url, headers: {} });
   const { isProbe, isStream } = settings({}, environment);
   assert.deepEqual(
@@ -221,7 +216,6 @@ const mistakes: [
     "LAMEDUCK_BAD_OPTION",
     "LAMEDUCK_SIGNALS",
   ],
-  ["a stop file that is no path", { stopFile: 3 as never }, {}, "LAMEDUCK_BAD_OPTION", "stopFile"],
   ["exit that is no boolean", { exit: 1 as never }, {}, "LAMEDUCK_BAD_OPTION", "exit"],
   [
     "handlers neither held nor left",
@@ -245,8 +239,8 @@ for (const [title, options, environment, code, place] of mistakes)
     });
   });
 
-for (const [name, option] of Object.entries(variables))
-  if (option !== "policy" && option !== "lossBudget")
+for (const { variable: name, name: option } of libraryVariables)
+  if (rows[option].decides && rows[option].kind === "duration")
     test(`${name} without a unit is an error that names both spellings`, () => {
       for (const policy of ["fixed", "until-deadline", "quiet", "adaptive"])
         assert.throws(() => settings({}, { LAMEDUCK_POLICY: policy, LAMEDUCK_DELAY: "1s", [name]: "20" }), {
@@ -280,10 +274,13 @@ test("a setting of another policy than the one chosen is a warning", () => {
   const warnings = (said: Record<string, string>): readonly string[] =>
     settings({}, { ...pod, ...said }).warnings;
   assert.deepEqual(warnings({ LAMEDUCK_DELAY: "15s" }), [
-    "delay counts under the policy fixed only, and the policy is adaptive",
+    "LAMEDUCK_DELAY does nothing: it is of the policy fixed, and the policy is adaptive",
   ]);
   assert.deepEqual(warnings({ LAMEDUCK_WINDOW: "5s", LAMEDUCK_POLICY: "until-deadline" }), [
-    "window counts under the policy quiet only, and the policy is until-deadline",
+    "LAMEDUCK_WINDOW does nothing: it is of the policy quiet, and the policy is until-deadline",
+  ]);
+  assert.deepEqual(settings({ lossBudget: 0.1, policy: "quiet" }, pod).warnings, [
+    "lossBudget does nothing: it is of the policy adaptive, and the policy is quiet",
   ]);
   assert.deepEqual(warnings({ LAMEDUCK_DELAY: "15s", LAMEDUCK_POLICY: "fixed" }), []);
 });

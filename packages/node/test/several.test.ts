@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import { test } from "node:test";
 import { lameduckAll } from "../src/index.ts";
 import { ask } from "./ask.ts";
-import { fixture, startScript, until } from "./child.ts";
+import { fixture, inPod, startScript, startServer, until } from "./child.ts";
 
 for (const way of ["both at once", "one after the other", "one by the signal, the other never"])
   test(`two under a lameduck() of their own, ended ${way}: the process ends after the last request`, async () => {
@@ -104,4 +104,13 @@ test("servers that were found are let go once they are closed, and found again",
   assert.equal(duck.state().servers, 1);
   await duck.stop();
   assert.equal(again.listening, false);
+});
+
+test("a grace period that nobody said is told once, however many servers there are", async () => {
+  const { KUBERNETES_SERVICE_HOST = "" } = inPod;
+  await using child = await startServer({ servers: 3, apart: true }, { KUBERNETES_SERVICE_HOST });
+  const told = child.events.filter(
+    (event) => event.lameduck === "notice" && event.message.includes("LAMEDUCK_GRACE_PERIOD"),
+  );
+  assert.equal(told.length, 1);
 });

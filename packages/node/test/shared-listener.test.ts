@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { ownListeners } from "../src/closing/own-listeners.ts";
+import { ownListeners } from "../src/closing/accept-queue.ts";
 import { ask } from "./ask.ts";
 import { fixture, startScript } from "./child.ts";
 

@@ -74,7 +74,7 @@ describe("connections that never finish by themselves", { concurrency: 3 }, () =
     await once(deaf, "data");
     child.kill();
     assert.equal((await child.exited).code, 0);
-    assert.ok(child.event("closed")!.elapsed < 10_000);
+    assert.ok(child.endedBeforeCap, child.stderr);
     deaf.destroy();
   });
 
@@ -95,7 +95,7 @@ describe("connections that never finish by themselves", { concurrency: 3 }, () =
       client.close();
       assert.equal((await child.exited).code, 0);
       assert.equal(child.event("closed")?.reason, "done");
-      assert.ok(child.event("closed")!.elapsed < 10_000);
+      assert.ok(child.endedBeforeCap, child.stderr);
     });
 
   test("server-sent events do not hold the process and end without a reset", async () => {

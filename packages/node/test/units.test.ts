@@ -10,9 +10,8 @@ import { parseEvent, parseEvents } from "../src/events.ts";
 import { inOrder } from "../src/closing/hooks.ts";
 import { lameduck, LameduckError } from "../src/index.ts";
 import { makeLog } from "../src/reports/log.ts";
-import { parseProbes } from "../src/protocols/probes.ts";
-import { senderOf } from "../src/servers/traffic.ts";
-import { parseStreams } from "../src/protocols/streams.ts";
+import { parseProbes, parseStreams } from "../src/options/requests.ts";
+import { senderOf } from "../src/protocols/watch.ts";
 
 test("the lines of other programs are no events", () => {
   assert.equal(parseEvent("listening"), undefined);

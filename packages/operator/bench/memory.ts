@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parse } from "yaml";
-import { bundles, configurations, OperatorApi, until } from "../test/operator-api.ts";
+import { bundles, configurations, OperatorApi, until } from "../../cluster/test/operator-api.ts";
 
 const seconds = Number(process.argv[2] ?? "60");
 const rate = 500;

@@ -1,13 +1,13 @@
 /** One of two servers, told by its parent: ours, or the least that a webhook can be. */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { admissionHandler } from "../src/admission/handler.ts";
-import { injectingHandler } from "../src/admission/mutate.ts";
-import { AdmissionServer } from "../src/admission/server.ts";
-import { validate } from "../src/admission/validate.ts";
-import { rotate } from "../src/certificates/rotate.ts";
-import { SenderIndex } from "../src/exposure/index-of-senders.ts";
-import { OperatorMetrics } from "../src/process/metrics.ts";
+import { admissionHandler } from "../../webhook/src/admission/handler.ts";
+import { injectingHandler } from "../../webhook/src/admission/mutate.ts";
+import { AdmissionServer } from "../../webhook/src/admission/server.ts";
+import { validate } from "../../webhook/src/admission/validate.ts";
+import { rotate } from "../../webhook/src/certificates/rotate.ts";
+import { SenderIndex } from "@lameduck/cluster";
+import { WebhookMetrics } from "../../webhook/src/metrics.ts";
 
 const services = 50;
 
@@ -32,7 +32,7 @@ async function ours(): Promise<number> {
       live: true,
       since: 0,
     });
-  const metrics = new OperatorMetrics();
+  const metrics = new WebhookMetrics();
   const handler = admissionHandler({
     mutate: injectingHandler({
       cluster: {

@@ -14,8 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { CoordinatorStandIn } from "../test/watcher-coordinator.ts";
-import { asIptablesSave, asNftList, type Service } from "../test/watcher-rule-sets.ts";
+import { CoordinatorStandIn } from "../../watcher/test/coordinator.ts";
+import { asIptablesSave, asNftList, type Service } from "../../watcher/test/rule-sets.ts";
 import { chartEnvironment } from "./chart-environment.ts";
 import { writeOperator } from "./operator-program.ts";
 

@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { chartEnvironment } from "./chart-environment.ts";
 import { writeOperator } from "./operator-program.ts";
-import { CoordinatorStandIn } from "../test/watcher-coordinator.ts";
-import { asIptablesSave, asNftList, type Service } from "../test/watcher-rule-sets.ts";
+import { CoordinatorStandIn } from "../../watcher/test/coordinator.ts";
+import { asIptablesSave, asNftList, type Service } from "../../watcher/test/rule-sets.ts";
 
 const [seconds = "20", count = "5000"] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), "lameduck-bench-"));

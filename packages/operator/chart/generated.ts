@@ -1,19 +1,14 @@
 import { join } from "node:path";
 import { manifestYaml } from "@lameduck/manifests";
+import { admissionPolicy, defaultSettings, drainPolicyCrd } from "@lameduck/inject";
+import { coordinatorRights, flaggingRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
+import { drainReportCrd } from "@lameduck/coordinator";
 import {
-  admissionPolicy,
-  coordinatorRights,
-  defaultSettings,
-  drainPolicyCrd,
-  drainReportCrd,
-  flaggingRights,
-  heldDeletionRights,
   heldDeletionsConfiguration,
   mutatingConfiguration,
-  operatorNames,
-  operatorRights,
   validatingConfiguration,
-} from "@lameduck/operator";
+} from "@lameduck/webhook";
+import { operatorNames } from "@lameduck/protocol";
 import { dashboardTemplate } from "./dashboard.ts";
 
 const templates = join(import.meta.dirname, "lameduck", "templates");

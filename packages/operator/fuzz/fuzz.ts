@@ -1,7 +1,8 @@
 /** `npm run fuzz -w packages/operator -- [MINUTES] [SEED]`: reviews, and bodies of both protocols of the coordinator, of every shape, until something is wrong or the time is over. */
 import { tryEverySeed } from "./loop.ts";
-import { tryProtocols } from "./protocols.ts";
-import { randomBody, randomFrom, wrongWith } from "./reviews.ts";
+import { tryProtocols } from "../../coordinator/fuzz/protocols.ts";
+import { random as randomFrom } from "../../drain/test/random.ts";
+import { randomBody, wrongWith } from "../../webhook/fuzz/reviews.ts";
 
 tryEverySeed(
   (seed) => {

@@ -2,9 +2,9 @@
  * `node packages/operator/fuzz/watcher.ts [MINUTES] [SEED]`: answers of proxies, cut off, of wrong types and garbled, until one is read wrongly or the
  * time is over. A reader must throw an error of the operator's, and quickly, or understand it.
  */
-import { targets, wrongReading } from "./answers.ts";
+import { targets, wrongReading } from "../../watcher/fuzz/answers.ts";
 import { tryEverySeed } from "./loop.ts";
-import { randomFrom } from "./reviews.ts";
+import { random as randomFrom } from "../../drain/test/random.ts";
 
 tryEverySeed(
   (seed) => {

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { carrierKeys, initFile, registerFile } from "@lameduck/operator";
+import { carrierKeys } from "@lameduck/inject";
+import { initFile, registerFile } from "@lameduck/protocol";
 import { builtInit, bundled, operatorFile, operatorFiles, type Processor } from "./built.ts";
 import { librariesFor } from "./libraries.ts";
 import { nodeBinary } from "./node-binary.ts";

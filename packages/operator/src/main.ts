@@ -1,8 +1,7 @@
 /** The operator's processes: `node lameduck-operator.cjs webhook`, and others. docs/operator.md describes them. */
 import { LameduckError } from "@lameduck/drain/common";
 import { KubernetesError } from "@lameduck/kube";
-import { badFlag } from "./process/flag-values.ts";
-import type { Subcommand } from "./process/subcommand.ts";
+import { badFlag, type Subcommand } from "@lameduck/program";
 
 const exitCodes = { usage: 2, internal: 3, environment: 4 } as const;
 
@@ -10,15 +9,15 @@ const exitCodes = { usage: 2, internal: 3, environment: 4 } as const;
 const subcommands: Readonly<Record<string, { readonly does: string; load(): Promise<Subcommand> }>> = {
   webhook: {
     does: "injects the drain into new pods of labelled namespaces, when the API server asks",
-    load: async () => (await import("./process/webhook.ts")).webhook,
+    load: async () => (await import("@lameduck/webhook/command")).webhook,
   },
   coordinator: {
     does: "collects reports of consumers, and tells terminating pods when no sender chooses them",
-    load: async () => (await import("./coordinator/command.ts")).coordinator,
+    load: async () => (await import("@lameduck/coordinator/command")).coordinator,
   },
   watcher: {
     does: "reports to the coordinator which changes a proxy has applied; one on each node",
-    load: async () => (await import("./watcher/watcher.ts")).watcher,
+    load: async () => (await import("@lameduck/watcher")).watcher,
   },
 };
 

@@ -1,4 +1,4 @@
-import { operatorNames } from "./names.ts";
+import { operatorNames } from "@lameduck/protocol";
 
 /** A rule as a Role or ClusterRole holds it. */
 export interface RoleRule {
@@ -8,7 +8,7 @@ export interface RoleRule {
   readonly resourceNames?: readonly string[];
 }
 
-/** What the coordinator needs besides to record how pods ended: packages/operator/src/records. */
+/** What the coordinator needs besides to record how pods ended: packages/coordinator/src/records. */
 const recordRights: readonly RoleRule[] = [
   { apiGroups: ["lameduck.dev"], resources: ["drainreports"], verbs: ["create", "list", "delete"] },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
@@ -17,13 +17,6 @@ const recordRights: readonly RoleRule[] = [
     apiGroups: ["apps"],
     resources: ["deployments", "replicasets", "statefulsets", "daemonsets"],
     verbs: ["get"],
-  },
-  { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
-  {
-    apiGroups: [""],
-    resources: ["configmaps"],
-    verbs: ["get", "update"],
-    resourceNames: [operatorNames.learntConfigMap],
   },
 ];
 
@@ -79,17 +72,10 @@ export const operatorRights: {
     },
     // Of carriers that were changed or are refused, and of workloads that lose requests.
     { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
-    // What the coordinator has written down of terminations, for the pods that are made.
-    {
-      apiGroups: [""],
-      resources: ["configmaps"],
-      verbs: ["list", "watch"],
-      resourceNames: [operatorNames.learntConfigMap],
-    },
   ],
 };
 
-/** What telling of workloads that lose requests needs besides: only where it is switched on. packages/operator/src/flagging. */
+/** What telling of workloads that lose requests needs besides: only where it is switched on. packages/webhook/src/workload-audit. */
 export const flaggingRights: readonly RoleRule[] = [
   { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["list"] },
   { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs: ["list"] },

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Registry } from "@prometheus-io/client";
 import { dashboard, dashboardTemplate } from "../chart/dashboard.ts";
-import { RecordMetrics } from "../src/records/metrics.ts";
-import { describeTermination } from "../src/records/report/describe.ts";
-import { deletedAt, released } from "./terminations.ts";
+import { RecordMetrics } from "../../coordinator/src/records/metrics.ts";
+import { describeTermination } from "../../coordinator/src/records/report/describe.ts";
+import { deletedAt, released } from "../../coordinator/test/terminations.ts";
 
 /** Everything that a coordinator shows once a pod has ended, by name and label. */
 async function shown(): Promise<{ names: Set<string>; labels: Map<string, Set<string>> }> {

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Registry } from "@prometheus-io/client";
-import { operatorNames } from "../src/names.ts";
-import { RecordKeeping } from "../src/records/record-keeping.ts";
-import { WorkloadUids } from "../src/records/events/workload-uids.ts";
-import { defaultRetention } from "../src/records/writing/retention.ts";
+import { operatorNames } from "@lameduck/protocol";
+import { RecordKeeping } from "../../coordinator/src/records/record-keeping.ts";
+import { WorkloadUids } from "../../cluster/src/events/workload-uids.ts";
+import { defaultRetention } from "../../coordinator/src/records/writing/retention.ts";
 import { coordinatorRights } from "../src/rights.ts";
-import { OperatorApi, until } from "./operator-api.ts";
+import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
 import { UsedRights } from "./rights-used.ts";
 
 const { namespace } = operatorNames;
 const used = new UsedRights();
 
 // Each of these modules runs its tests here once more: what they ask the API server for is counted.
-await import("./coordinator/versions.test.ts");
-await import("./records-recorder.test.ts");
-await import("./records.test.ts");
+await import("../../watcher/test/versions.test.ts");
+await import("../../coordinator/test/records-recorder.test.ts");
+await import("../../coordinator/test/records.test.ts");
 
 test("one replica takes the Lease; workloads of every kind are looked up", async () => {
   await using api = await OperatorApi.start();

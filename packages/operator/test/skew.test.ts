@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { initBinary } from "@lameduck/init";
-import { defaultSettings, inject, injectedAnnotation, type ClusterFacts } from "@lameduck/operator";
+import { defaultSettings, inject, type ClusterFacts, applyPatch } from "@lameduck/inject";
+import { injectedAnnotation } from "@lameduck/protocol";
 import { parseAllDocuments } from "yaml";
-import { applyPatch } from "../src/inject/apply-patch.ts";
-import { parseFlags } from "../src/process/flags.ts";
+import { parseFlags } from "../../webhook/src/flags.ts";
 
 const facts: ClusterFacts = {
   lameduckVersion: "0.2.0",

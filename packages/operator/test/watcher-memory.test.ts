@@ -8,8 +8,8 @@ import { after, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { chartEnvironment } from "../bench/chart-environment.ts";
 import { writeOperator } from "../bench/operator-program.ts";
-import { CoordinatorStandIn } from "./watcher-coordinator.ts";
-import { asNftList } from "./watcher-rule-sets.ts";
+import { CoordinatorStandIn } from "../../watcher/test/coordinator.ts";
+import { asNftList } from "../../watcher/test/rule-sets.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-watcher-"));
 after(() => rmSync(directory, { recursive: true }));

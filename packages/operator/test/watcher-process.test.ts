@@ -6,11 +6,11 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { RuleChanges } from "../src/watcher/kube-proxy/rule-changes.ts";
-import { parseWatcherFlags } from "../src/watcher/flags.ts";
-import { coordinating, type Coordinating } from "./coordinator/fixture.ts";
+import { RuleChanges } from "../../watcher/src/kube-proxy/rule-changes.ts";
+import { parseWatcherFlags } from "../../watcher/src/flags.ts";
+import { coordinating, type Coordinating } from "../../coordinator/test/fixture.ts";
 import { withoutRootOr } from "../../../scripts/programs.ts";
-import { asIptablesSave, asNftList } from "./watcher-rule-sets.ts";
+import { asIptablesSave, asNftList } from "../../watcher/test/rule-sets.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-watcher-"));
 const tokenFile = join(directory, "token");

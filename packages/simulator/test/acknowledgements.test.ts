@@ -74,7 +74,7 @@ function played(change: Partial<Scenario>, perPod = 25) {
   const contenders = [
     drained("adaptive", pod),
     withCoordinator("adaptive, told", pod),
-    withCoordinator("acknowledged", { ...pod, policy: "acknowledged", consumers: "cluster" }),
+    withCoordinator("acknowledged", { ...pod, policy: "acknowledged" }),
   ];
   const result = run(scenario, contenders, { seed: 3 });
   return {

@@ -24,7 +24,7 @@ interface Played {
   readonly requestsCut: number;
   readonly closedAfter: number;
   /** Time in which the event loop stood still: the machine's, not the rule's. */
-  readonly blind: number;
+  readonly stalled: number;
 }
 
 interface Script {
@@ -60,7 +60,7 @@ async function playLibrary(
   await sending;
   const [closing] = events;
   assert.ok(closing?.phase === "closing");
-  const { hold, reason, blind } = closing;
+  const { hold, reason, stalled } = closing;
   const since = (at: number): number => at - client.from;
   return {
     played: {
@@ -69,7 +69,7 @@ async function playLibrary(
       firstAsked: since(client.firstAsked),
       requestsCut: closed.cut.requests,
       closedAfter,
-      blind,
+      stalled,
     },
     script: {
       arrivals: client.arrivals.map(({ at, sender }) => ({ at: since(at), sender })),
@@ -177,7 +177,7 @@ describe("the model and the library", { concurrency: 3 }, () => {
         ]),
       );
       const model = playModel(options, script);
-      const within = 250 + played.blind;
+      const within = 250 + played.stalled;
       assert.equal(model.reason, played.reason);
       assert.ok(Math.abs(model.hold - played.hold) < within, `model ${model.hold}, library ${played.hold}`);
       const asked = `model asks at ${model.firstAsked}, library at ${played.firstAsked}`;
@@ -197,7 +197,7 @@ describe("the model and the library", { concurrency: 3 }, () => {
     const model = playModel(options, script, 60_000);
     assert.equal(played.requestsCut, 1);
     assert.equal(model.losses.inFlight, 1);
-    const within = 300 + played.blind;
+    const within = 300 + played.stalled;
     assert.ok(Math.abs(model.total - played.closedAfter) < within, `${model.total}, ${played.closedAfter}`);
   });
 });

@@ -1,3 +1,4 @@
+import { decisionVariables } from "@lameduck/options";
 import type { Container } from "../model/container.ts";
 import { programOf } from "../model/shell/commands.ts";
 
@@ -17,11 +18,7 @@ export function ownStopOf({ argv, hook, env }: Container): OwnStop | undefined {
     (argv ?? []).some((word) => word.includes(register)) ||
     (env.get("NODE_OPTIONS") ?? "").includes(register);
   // Its own variables are of no use to a program without it.
-  const isTold = [...env.keys()].some((name) =>
-    /^LAMEDUCK_(?:POLICY|GRACE_PERIOD|CAP|FLOOR|PRESTOP|RESERVE|LOSS_BUDGET|CONVERGENCE|DELAY|WINDOW)$/.test(
-      name,
-    ),
-  );
+  const isTold = decisionVariables.some((name) => env.has(name));
   return isLoaded || isTold ? { by: "library", argv: argv ?? [] } : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
-import { endAnnotation, endAnnotationValue } from "@lameduck/operator";
+import { endAnnotation, endAnnotationValue } from "@lameduck/protocol";
 import { ifReadable } from "../install/facts.ts";
 import { readReplicas, readTerminating } from "../install/status/coordinator.ts";
 import { pathOf, stillRuns, type PodName, type RunningContainer } from "./pod.ts";

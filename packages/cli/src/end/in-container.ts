@@ -1,5 +1,5 @@
 import { runInContainer, type CommandEnd, type KubernetesClient } from "@lameduck/kube";
-import { carrierPath, initFile } from "@lameduck/operator";
+import { carrierPath, initFile } from "@lameduck/protocol";
 import type { PodName, RunningContainer } from "./pod.ts";
 
 /** One hold, as `lameduck-init end` tells of it. */

@@ -1,6 +1,6 @@
 import type { KubernetesClient, Pod } from "@lameduck/kube";
 import { hasStatus, KubernetesError } from "@lameduck/kube";
-import { coordinatorVariable, heldMark } from "@lameduck/operator";
+import { coordinatorVariable, heldMark } from "@lameduck/protocol";
 import { CliError } from "../errors.ts";
 
 export interface PodName {

@@ -9,7 +9,7 @@ export interface Explained {
 }
 
 /** One sender through the whole hold. */
-export interface Course {
+export interface SenderTimeline {
   /** Undefined for the aggregate of the senders without a place of their own. */
   readonly sender: string | undefined;
   readonly name: string;
@@ -31,27 +31,29 @@ interface SeenArrival {
 }
 
 /** The senders that were waited for most, first; the others are left out. */
-export function coursesOf({ trace, replayed: { moments } }: Explained, most: number): Course[] {
+export function senderTimelines({ trace, replayed: { moments } }: Explained, most: number): SenderTimeline[] {
   const weights = new Map<string | undefined, number>();
-  const separate = new Set(moments.flatMap(({ suspects }) => suspects.map(({ sender }) => sender)));
-  for (const { suspects, expectedLoss } of moments)
-    for (const { sender, loss } of suspects)
+  const separate = new Set(
+    moments.flatMap(({ pendingSenders }) => pendingSenders.map(({ sender }) => sender)),
+  );
+  for (const { pendingSenders, expectedLoss } of moments)
+    for (const { sender, loss } of pendingSenders)
       if (expectedLoss > 0) weights.set(sender, (weights.get(sender) ?? 0) + loss / expectedLoss);
   return [...weights]
     .sort(([, a], [, b]) => b - a)
     .slice(0, most)
     .map(([sender]) => {
       const isIts = (name: string): boolean => (sender === undefined ? !separate.has(name) : name === sender);
-      return courseOf(sender, arrivalsIn(trace, isIts), moments);
+      return senderTimeline(sender, arrivalsIn(trace, isIts), moments);
     });
 }
 
-function courseOf(
+function senderTimeline(
   sender: string | undefined,
   arrivals: readonly SeenArrival[],
   moments: readonly Moment[],
-): Course {
-  const seen = moments.map(({ suspects }) => suspects.find((one) => one.sender === sender));
+): SenderTimeline {
+  const seen = moments.map(({ pendingSenders }) => pendingSenders.find((one) => one.sender === sender));
   const last = seen.findLast((one) => one !== undefined);
   return {
     sender,

@@ -1,4 +1,4 @@
-import { courseText, type Suspect } from "@lameduck/drain";
+import { timelineText, type PendingSender } from "@lameduck/drain";
 import { reservations, type Explained } from "./explained.ts";
 
 /** At each moment, only those senders from whom most is expected are written: there may be a thousand. */
@@ -8,25 +8,25 @@ const mostSenders = 20;
 export function explanationJson(explained: Explained): unknown {
   const { trace, replayed } = explained;
   const { by, pid, on, clock, config } = trace.header;
-  const { course, length, moments, stop, reason } = replayed;
+  const { timeline, length, moments, stop, reason } = replayed;
   return {
     recorded: { by, pid, on, epoch: clock.epoch, config },
     hold: length,
     reason: trace.end?.reason ?? null,
-    explanation: courseText(course),
-    met: Object.fromEntries(course.met.map(({ condition, at }) => [condition, at])),
-    unmet: course.unmet,
-    waitedFor: course.sender ? suspectJson(course.sender) : null,
+    explanation: timelineText(timeline),
+    met: Object.fromEntries(timeline.met.map(({ condition, at }) => [condition, at])),
+    unmet: timeline.unmet,
+    waitedFor: timeline.sender ? senderJson(timeline.sender) : null,
     replayed: { stop: stop ?? null, reason: reason ?? null },
     reservations: reservations(explained),
-    moments: moments.map(({ at, expectedLoss, suspects }) => ({
+    moments: moments.map(({ at, expectedLoss, pendingSenders }) => ({
       at,
       expectedLoss,
-      senders: suspects.slice(0, mostSenders).map(suspectJson),
+      senders: pendingSenders.slice(0, mostSenders).map(senderJson),
     })),
   };
 }
 
-function suspectJson({ sender, ...rest }: Suspect): unknown {
+function senderJson({ sender, ...rest }: PendingSender): unknown {
   return { sender: sender ?? null, ...rest };
 }

@@ -1,13 +1,13 @@
 import { htmlPage } from "@lameduck/accounting";
 import { element, escape } from "@lameduck/accounting/markup";
-import { courseText } from "@lameduck/drain";
+import { timelineText } from "@lameduck/drain";
 import {
-  coursesOf,
+  senderTimelines,
   origin,
   reservations,
   seconds,
   silent,
-  type Course,
+  type SenderTimeline,
   type Explained,
 } from "./explained.ts";
 import { colours, lossOverTime } from "./picture.ts";
@@ -15,12 +15,12 @@ import { colours, lossOverTime } from "./picture.ts";
 /** One file without script: the line, the picture and the senders. */
 export function explanationPage(explained: Explained): string {
   const { trace, replayed } = explained;
-  const courses = coursesOf(explained, colours.length);
+  const timelines = senderTimelines(explained, colours.length);
   const heading = `Held ${seconds(replayed.length)} s, ${trace.end?.reason ?? "no end"}`;
   return htmlPage(heading, [
     element("h1", {}, escape(heading)),
     element("p", { class: "soft" }, escape(origin(explained))),
-    element("p", { class: "advice" }, escape(courseText(replayed.course))),
+    element("p", { class: "advice" }, escape(timelineText(replayed.timeline))),
     ...reservations(explained).map((one) => element("p", { class: "soft" }, escape(one))),
     element("h2", {}, "Expected loss over time"),
     element(
@@ -28,13 +28,13 @@ export function explanationPage(explained: Explained): string {
       { class: "soft" },
       "Requests that stopping at that moment was expected to lose, in all and by sender; below, each sender's arrivals: new connections, and shorter the requests on older ones. The hold ends when the thick line is below the budget and everything else is quiet.",
     ),
-    lossOverTime(explained, courses),
+    lossOverTime(explained, timelines),
     element("h2", {}, "Senders"),
-    element("div", { class: "scroll" }, table(courses)),
+    element("div", { class: "scroll" }, table(timelines)),
   ]);
 }
 
-function table(courses: readonly Course[]): string {
+function table(timelines: readonly SenderTimeline[]): string {
   const head = [
     "sender",
     "before",
@@ -47,11 +47,11 @@ function table(courses: readonly Course[]): string {
     "table",
     {},
     element("thead", {}, element("tr", {}, ...head.map((title) => element("th", {}, title)))),
-    element("tbody", {}, ...courses.map((course, index) => row(course, colours[index]!))),
+    element("tbody", {}, ...timelines.map((timeline, index) => row(timeline, colours[index]!))),
   );
 }
 
-function row({ name, perSecond, arrivals, silence, losses }: Course, colour: string): string {
+function row({ name, perSecond, arrivals, silence, losses }: SenderTimeline, colour: string): string {
   const last = arrivals.findLast(({ isConnection }) => isConnection)?.at;
   const swatch = element("i", {
     style: `display:inline-block;width:.8rem;height:.8rem;border-radius:2px;background:${colour}`,

@@ -1,7 +1,7 @@
 import { linear, logWithZero, type Scale } from "@lameduck/accounting";
 import { element, label, title } from "@lameduck/accounting/markup";
 import type { Met } from "@lameduck/drain";
-import { budgetOf, seconds, type Course, type Explained } from "./explained.ts";
+import { budgetOf, seconds, type SenderTimeline, type Explained } from "./explained.ts";
 
 /** Distinct in light and dark mode, and with most kinds of colour blindness. */
 export const colours = ["#3b7dd8", "#d17a00", "#2a9d6f", "#b455b6", "#c2452d", "#6b7f99"] as const;
@@ -12,8 +12,8 @@ const axisHeight = 34;
 const rowHeight = 18;
 
 /** Expected loss in all and by sender, the conditions of the stop, and below them each sender's arrivals. */
-export function lossOverTime(explained: Explained, courses: readonly Course[]): string {
-  const { moments, length, course } = explained.replayed;
+export function lossOverTime(explained: Explained, timelines: readonly SenderTimeline[]): string {
+  const { moments, length, timeline } = explained.replayed;
   const bottom = frame.top + frame.plot;
   const total = moments.map(({ expectedLoss }) => expectedLoss);
   const budget = budgetOf(explained);
@@ -37,7 +37,7 @@ export function lossOverTime(explained: Explained, courses: readonly Course[]): 
       title(words),
     );
   const rows = bottom + axisHeight;
-  const height = rows + courses.length * rowHeight + 10;
+  const height = rows + timelines.length * rowHeight + 10;
   return element(
     "figure",
     {},
@@ -47,10 +47,10 @@ export function lossOverTime(explained: Explained, courses: readonly Course[]): 
       title("Expected loss over time, by sender"),
       axes(x, y, bottom),
       budget === undefined ? "" : budgetLine(y(budget), budget),
-      ...conditions(course.met, x, bottom),
-      ...courses.map(({ losses, name }, index) => line(losses, colours[index]!, 1.5, name)),
+      ...conditions(timeline.met, x, bottom),
+      ...timelines.map(({ losses, name }, index) => line(losses, colours[index]!, 1.5, name)),
       line(total, "var(--ink)", 2.5, "all senders"),
-      ...courses.map((one, index) => arrivals(one, x, rows + index * rowHeight, colours[index]!)),
+      ...timelines.map((one, index) => arrivals(one, x, rows + index * rowHeight, colours[index]!)),
     ),
   );
 }
@@ -98,7 +98,7 @@ function conditions(met: readonly Met[], x: Scale, bottom: number): string[] {
   });
 }
 
-function arrivals({ name, arrivals: times }: Course, x: Scale, y: number, colour: string): string {
+function arrivals({ name, arrivals: times }: SenderTimeline, x: Scale, y: number, colour: string): string {
   const end = width - frame.right;
   // A thousand arrivals in a tenth of a second are one mark.
   const reach = new Map<number, number>();

@@ -1,6 +1,14 @@
-import { courseText } from "@lameduck/drain";
+import { timelineText } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
-import { budgetOf, coursesOf, origin, reservations, seconds, silent, type Explained } from "./explained.ts";
+import {
+  budgetOf,
+  senderTimelines,
+  origin,
+  reservations,
+  seconds,
+  silent,
+  type Explained,
+} from "./explained.ts";
 
 const columns = 62;
 /** At most, about: each power of ten has as many as another. */
@@ -11,13 +19,13 @@ const blocks = " ▁▂▃▄▅▆▇█";
 /** For a terminal: one line of why, expected loss over time, and the senders that made it. */
 export function explanationText(explained: Explained): string {
   const { trace, replayed } = explained;
-  const { length, moments, course } = replayed;
+  const { length, moments, timeline } = replayed;
   const losses = sampled(moments.map(({ expectedLoss }) => expectedLoss));
   const budget = budgetOf(explained);
   const scale = scaleOf(losses, budget);
   return [
     printable(origin(explained)),
-    printable(`held ${seconds(length)} s, ${trace.end?.reason ?? "no end"}: ${courseText(course)}`),
+    printable(`held ${seconds(length)} s, ${trace.end?.reason ?? "no end"}: ${timelineText(timeline)}`),
     ...reservations(explained),
     "",
     "Requests expected to be lost by stopping then:",
@@ -89,14 +97,14 @@ function axis(length: number): string {
 }
 
 function senders(explained: Explained, scale: Scale): string[] {
-  const courses = coursesOf(explained, mostSenders);
-  if (courses.length === 0) return ["No sender was ever seen."];
-  const named = courses.map((course) => printable(course.name).slice(0, 28));
+  const timelines = senderTimelines(explained, mostSenders);
+  if (timelines.length === 0) return ["No sender was ever seen."];
+  const named = timelines.map((timeline) => printable(timeline.name).slice(0, 28));
   const width = Math.max(...named.map((name) => name.length), 6);
   const head = `${"sender".padEnd(width)}  ${"before".padStart(8)}  ${"in hold".padStart(7)}  ${"silent".padStart(7)}  expected of it, from SIGTERM to the end`;
   return [
     head,
-    ...courses.map(({ perSecond, arrivals, silence, losses }, index) => {
+    ...timelines.map(({ perSecond, arrivals, silence, losses }, index) => {
       const spark = sampled(losses)
         .filter((_, column) => column % 2 === 0)
         .map((loss) => blockOf(heightOf(loss, scale)))

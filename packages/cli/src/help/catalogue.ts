@@ -1,6 +1,6 @@
 import { resultsErrors } from "@lameduck/accounting";
 import { auditErrors } from "@lameduck/audit";
-import { operatorErrors } from "@lameduck/operator";
+import { operatorErrors } from "@lameduck/protocol";
 import { drainErrors } from "@lameduck/drain";
 import { initErrors } from "@lameduck/init";
 import { kubernetesErrors } from "@lameduck/kube";

@@ -45,8 +45,6 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_BAD_LOAD: "A value of the load is out of its range, or contradicts another.",
   LAMEDUCK_BAD_NUMBER: "A value is no number, or out of its range.",
   LAMEDUCK_BAD_OPTION: "An option is unknown, has a wrong value, or contradicts another.",
-  LAMEDUCK_BAD_QUORUM:
-    "The quorum of the policy `acknowledged` is 0, or greater than the number of consumers.",
   LAMEDUCK_BAD_SENDER: "A sender is described wrongly: unknown kind, name used twice, or value out of range.",
   LAMEDUCK_BAD_SIGNAL: "An option of lameduck-init names a signal that does not exist.",
   LAMEDUCK_BAD_STRATEGY: "maxSurge or maxUnavailable is no whole number and no share, or both are zero.",

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { injectManifests, removeFromManifests } from "@lameduck/operator";
+import { injectManifests, removeFromManifests } from "@lameduck/inject";
 import { readInput } from "../audit/input.ts";
 import { diffOf, writeFixes } from "../audit/fix.ts";
 import { badOption } from "../errors.ts";

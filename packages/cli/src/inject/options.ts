@@ -1,5 +1,6 @@
 import { readStream } from "@lameduck/manifests";
-import { OperatorError, validatePolicy, type Architecture, type ManifestOptions } from "@lameduck/operator";
+import { OperatorError } from "@lameduck/protocol";
+import { validatePolicy, type Architecture, type ManifestOptions } from "@lameduck/inject";
 import { version } from "../about.ts";
 import { fileText } from "../input.ts";
 import { minorFrom } from "../audit/options.ts";

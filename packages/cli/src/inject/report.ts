@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { printable } from "@lameduck/drain/common";
 import { notJudged } from "@lameduck/audit";
-import type { InjectedManifests, RemovedManifests } from "@lameduck/operator";
+import type { InjectedManifests, RemovedManifests } from "@lameduck/inject";
 import { withAddresses } from "../about.ts";
 
 /** What was done to files, and how to tell it. */

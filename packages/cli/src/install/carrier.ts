@@ -1,15 +1,9 @@
 import { createRequire } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
 import { initBinary } from "@lameduck/init";
-import {
-  carrierFiles,
-  carrierKeys,
-  carrierSumAnnotation,
-  CarrierSource,
-  operatorNames,
-  registerFile,
-  type Architecture,
-} from "@lameduck/operator";
+import { carrierFiles, carrierSumAnnotation, CarrierSource } from "@lameduck/webhook";
+import { carrierKeys, type Architecture } from "@lameduck/inject";
+import { operatorNames, registerFile } from "@lameduck/protocol";
 import type { KubernetesObject } from "@lameduck/kube";
 import type { Manifest } from "./manifest.ts";
 

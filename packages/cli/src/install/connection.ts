@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
 

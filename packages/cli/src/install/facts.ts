@@ -1,4 +1,5 @@
-import { architecturesOf, policyName, type ClusterFacts } from "@lameduck/operator";
+import { architecturesOf } from "@lameduck/webhook";
+import { policyName, type ClusterFacts } from "@lameduck/inject";
 import { orUndefined, type KubernetesClient, type Node } from "@lameduck/kube";
 import { version } from "../about.ts";
 

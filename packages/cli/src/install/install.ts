@@ -1,11 +1,6 @@
 import { Command } from "commander";
-import {
-  consumerAccount,
-  oldestKubernetes,
-  injectLabel,
-  injectLabelValue,
-  operatorNames,
-} from "@lameduck/operator";
+import { consumerAccount, oldestKubernetes, injectLabel, operatorNames } from "@lameduck/protocol";
+import { injectLabelValue } from "@lameduck/inject";
 import { parseDuration } from "@lameduck/drain";
 import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
 import { manifestYaml } from "@lameduck/manifests";

@@ -1,4 +1,4 @@
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject, Workload } from "@lameduck/kube";
 import { badOption } from "../errors.ts";
 import { ifReadable } from "./facts.ts";

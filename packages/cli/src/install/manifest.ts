@@ -1,4 +1,4 @@
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { parseAllDocuments } from "yaml";
 import { pageText } from "../about.ts";
 import { openedTo, type Peer } from "./metrics-from.ts";

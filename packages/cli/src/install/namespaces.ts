@@ -1,11 +1,6 @@
-import {
-  carrierSumAnnotation,
-  holdLabel,
-  injectLabel,
-  injectLabelValue,
-  operatorNames,
-  systemNamespaces,
-} from "@lameduck/operator";
+import { carrierSumAnnotation } from "@lameduck/webhook";
+import { holdLabel, injectLabel, operatorNames } from "@lameduck/protocol";
+import { injectLabelValue, systemNamespaces } from "@lameduck/inject";
 import { orUndefined, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { badOption } from "../errors.ts";
 import type { Manifest } from "./manifest.ts";

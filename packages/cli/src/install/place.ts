@@ -1,4 +1,4 @@
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
 import { badOption, CliError } from "../errors.ts";
 import { ifReadable } from "./facts.ts";

@@ -1,10 +1,5 @@
-import {
-  admissionPolicy,
-  operatorNames,
-  policyName,
-  settingsFor,
-  type PolicyOptions,
-} from "@lameduck/operator";
+import { admissionPolicy, policyName, settingsFor, type PolicyOptions } from "@lameduck/inject";
+import { operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
 import { drainPolicies, factsOf, ifReadable } from "./facts.ts";
 import type { Manifest } from "./manifest.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { orUndefined, type KubernetesClient, type KubernetesObject, type Workload } from "@lameduck/kube";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { carrierIn } from "./carrier.ts";
 import { found } from "./objects.ts";
 import { readComponent, type ComponentStatus } from "./status/component.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { operatorNames } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
 import { ApiFailure } from "@lameduck/kube";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";

@@ -1,5 +1,6 @@
 import { Command } from "commander";
-import { carrierSumAnnotation, injectedAnnotation, operatorNames, restoreAll } from "@lameduck/operator";
+import { carrierSumAnnotation, restoreAll } from "@lameduck/webhook";
+import { injectedAnnotation, operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject, Pod } from "@lameduck/kube";
 import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -59,10 +60,6 @@ async function uninstall(options: Options): Promise<number> {
       for (const name of labelled)
         if (await unlabel(client, name, signal)) say(`Namespace ${name}: labels taken away`);
     }
-    // After the operator, which would write them again.
-    for (const object of await learntIn(client, signal))
-      if (dryRun) say(`would remove ${nameOf(object)}`);
-      else await remove(client, object, signal);
     // Read last: until now a new pod could be injected, and mount one.
     for (const { object, users } of await carriersOf(client, signal))
       if (users > 0) say(keptLine(object, users));
@@ -131,19 +128,6 @@ function configMapsNamed(
 ): Promise<readonly KubernetesObject[]> {
   const selector = encodeURIComponent(`metadata.name=${name}`);
   return client.list<KubernetesObject>(`/api/v1/configmaps?fieldSelector=${selector}`, signal);
-}
-
-/** What terminations have taught. A ConfigMap without our label belongs to somebody else. */
-async function learntIn(client: KubernetesClient, signal: AbortSignal): Promise<Manifest[]> {
-  const name = operatorNames.learntConfigMap;
-  const maps = await configMapsNamed(client, name, signal);
-  return maps
-    .filter(({ metadata }) => metadata.labels?.["app.kubernetes.io/managed-by"] === "lameduck")
-    .map(({ metadata: { namespace = "" } }) => ({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name, namespace },
-    }));
 }
 
 async function carriersOf(client: KubernetesClient, signal: AbortSignal): Promise<Carrier[]> {

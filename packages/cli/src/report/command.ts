@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { parseDuration } from "@lameduck/drain";
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
-import type { DrainReport } from "@lameduck/operator";
+import type { DrainReport } from "@lameduck/coordinator";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";

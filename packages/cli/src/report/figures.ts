@@ -1,5 +1,5 @@
 import { quantiles, type Quantiles } from "@lameduck/accounting";
-import type { DrainReport } from "@lameduck/operator";
+import type { DrainReport } from "@lameduck/coordinator";
 
 /** What the terminations of a namespace have in common. A figure counts only those that reported it. */
 export interface Figures {

@@ -1,5 +1,5 @@
 import type { ObservedTermination, PodEvent, SenderEvent } from "@lameduck/accounting";
-import type { DrainReport } from "@lameduck/operator";
+import type { DrainReport } from "@lameduck/coordinator";
 
 /** A report as the events that a lab would have recorded; the deletion is the origin. */
 export function observed(report: DrainReport): ObservedTermination {

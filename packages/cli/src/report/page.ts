@@ -1,6 +1,6 @@
 import { count, htmlPage, legend, terminationFigure } from "@lameduck/accounting";
 import { element, escape } from "@lameduck/accounting/markup";
-import type { DrainReport } from "@lameduck/operator";
+import type { DrainReport } from "@lameduck/coordinator";
 import { figuresOf } from "./figures.ts";
 import { observed } from "./observed.ts";
 import { overviewText, type Asked } from "./text.ts";

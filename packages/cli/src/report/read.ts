@@ -1,4 +1,4 @@
-import { reportsOf, type DrainReport } from "@lameduck/operator";
+import { reportsOf, type DrainReport } from "@lameduck/coordinator";
 import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { CliError } from "../errors.ts";
 

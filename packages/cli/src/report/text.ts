@@ -1,6 +1,6 @@
 import { count as counted, type Quantiles } from "@lameduck/accounting";
 import { printable } from "@lameduck/drain/common";
-import type { ConsumerRecord, DrainReport } from "@lameduck/operator";
+import type { ConsumerRecord, DrainReport } from "@lameduck/coordinator";
 import { columns } from "../output.ts";
 import { figuresOf, type Figures } from "./figures.ts";
 

@@ -6,21 +6,19 @@
 /** No sender opens more than 10,000 connections in a millisecond; the bound keeps arithmetic on any finite input free of NaN. */
 const highestRate = 10_000;
 
-/** A silence with a chance of 1e-9 or less is not one of those that a habit knows. */
+/** No habit explains a silence whose chance is 1e-9 or less: the sender has left. */
 export const leftHazard = -Math.log(1e-9);
 
-/**
- * Milliseconds. A pool that opens several connections at once is no sender of thousands a second: in less time than this nobody shows a habit.
- */
-const leastExposure = 1_000;
+/** A shorter time shows no habit: a pool that opens several connections at once is no sender of thousands a second. */
+const leastExposureMs = 1_000;
 
 /**
- * How much more slowly than their longest gap tells the tail of bursty gaps falls: with gaps of a coefficient of variation of 3 and 5 this keeps the
- * loss budget, where a half of it lost up to eighty times as much (docs/decision.md).
+ * Gaps that come in bursts have a longer tail than their longest gap shows. This exponent stretches the tail: with coefficients of variation of 3
+ * and 5 it keeps the loss budget. With half of it up to eighty times as much was lost (docs/decision.md).
  */
 const burstiness = 0.4;
 
-/** Of its gaps, which share were pauses, and how long they can be. */
+/** The pauses among the gaps of a sender: their share, and the length of the longest. */
 export interface Pauses {
   readonly share: number;
   readonly longest: number;
@@ -45,7 +43,7 @@ export class LearntHabit {
 
   constructor(gaps: number, exposure: number, longestGap: number, pauses = noPauses) {
     this.#gaps = gaps;
-    this.#t = Math.max(exposure, leastExposure);
+    this.#t = Math.max(exposure, leastExposureMs);
     this.rate = Math.min(gaps / this.#t, highestRate);
     const expected = Math.log(Math.max(gaps, 1)) + 0.577;
     const bursts = Math.max(1, (longestGap * this.rate) / expected) ** burstiness;
@@ -58,7 +56,7 @@ export class LearntHabit {
     const usual = Math.min(this.#gaps * Math.log1p(silence / this.#t), silence * this.slope);
     const { share, longest } = this.#pauses;
     if (share === 0) return usual;
-    // Relative to the likelier of both: neither chance can vanish in rounding.
+    // Both chances are taken relative to the likelier one, so that neither vanishes in rounding.
     const pause = silence / longest;
     const least = Math.min(usual, pause);
     return least - Math.log((1 - share) * Math.exp(least - usual) + share * Math.exp(least - pause));
@@ -77,8 +75,8 @@ export interface Recent {
 }
 
 /**
- * Fewer would be more cautious and slower (docs/decision.md). Those of the aggregate let go one after the other, so that their gaps go on growing: what
- * the latest were says less.
+ * Lower numbers would be more cautious and slower (docs/decision.md). Senders of the aggregate let go one after the other, and its gaps go on
+ * growing, so its latest gaps say less.
  */
 export const recentGaps = { ofOne: 10, ofAggregate: 5 } as const;
 

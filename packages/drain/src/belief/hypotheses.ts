@@ -21,7 +21,7 @@ const meanWeights = [1, 1, 1, 0.5, 0.01] as const;
 export const hypothesisCount = delays.length * means.length;
 
 /** What is believed of hypotheses before anything has been learnt: weights that add up to 1. */
-export function unlearntPrior(): number[] {
+export function defaultPrior(): number[] {
   const weights = delayWeights.flatMap((delay) => meanWeights.map((mean) => delay * mean));
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return weights.map((weight) => weight / sum);
@@ -37,29 +37,29 @@ export interface Hypothesis {
 
 /** What `adaptive` believes before it has seen or learnt anything, in the order of what it learns. */
 export function priorHypotheses(): Hypothesis[] {
-  const prior = unlearntPrior();
+  const prior = defaultPrior();
   return delays.flatMap((delay, d) =>
     means.map((mean, m) => ({ delay, mean, weight: prior[d * means.length + m]! })),
   );
 }
 
-/** A delay beside those of the prior: that all let go at the latest arrival of any. */
+/** One more hypothesis beside the delays of the prior: all senders let go at the latest arrival. */
 export interface Latest {
-  /** Since the deletion; 0 if there was none. */
+  /** Time since the deletion; 0 without an arrival. */
   readonly at: number;
-  /** Of all arrivals. */
+  /** The rate of all arrivals together. */
   readonly rate: number;
 }
 
-/** The last delay of the prior that is no longer than that of the latest arrival. */
+/** Index of the last delay of the prior that is over at the latest arrival. */
 export function delayBefore({ at }: Latest, convergence: number): number {
   return delays.findLastIndex((delay) => delay * convergence <= at);
 }
 
 /**
- * The prior has delays here and there where there may be any between. That the delay ended just after the latest arrival and before the next was
- * due is as likely as that time is part of the way from one delay of the prior to the next. Without it, hundreds of senders that stop together between
- * two of them contradict everything so strongly that what is left is believed though it is wrong.
+ * The prior has a few delays, and the real one may lie between two of them. So one is added: it ended just after the latest arrival, before the
+ * next was due. Its weight is that stretch of time as a share of the way from one delay of the prior to the next. Without it, hundreds of senders
+ * that stop together between two delays contradict every hypothesis, and the least contradicted one is believed though it is wrong.
  */
 export function withLatest(prior: readonly number[], latest: Latest, convergence: number): number[] {
   const before = delayBefore(latest, convergence);
@@ -70,9 +70,8 @@ export function withLatest(prior: readonly number[], latest: Latest, convergence
 }
 
 /**
- * Of the time for which a sender goes on sending, what counts: one mean convergence time. What rare, slow senders would still send later is as little
- * as it is late, and waiting for it saves hardly anything: with all of it counted, a pod with one arrival in ten seconds held a quarter longer to
- * lose as much.
+ * A sender that goes on sending counts for one mean convergence time at most. Rare, slow senders would send little after it, and waiting for that
+ * saves hardly anything: with all of it counted, a pod with one arrival in ten seconds held a quarter longer and lost as much.
  */
 export function counted(time: number, convergence: number): number {
   return Math.min(convergence, time);

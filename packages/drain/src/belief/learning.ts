@@ -1,10 +1,10 @@
-import { delays, means, hypothesisCount, unlearntPrior } from "./hypotheses.ts";
+import { delays, means, hypothesisCount, defaultPrior } from "./hypotheses.ts";
 import { shown } from "../common.ts";
 import { DrainError } from "../errors.ts";
 
 /** What terminations of one workload have taught about its environment: small, and plain JSON, to be carried from pod to pod. */
 export interface Learnt {
-  /** Which hypotheses and which first belief the weights belong to. */
+  /** Tells to which hypotheses and to which default prior the weights belong. */
   readonly version: number;
   /** How many terminations. */
   readonly terminations: number;
@@ -12,17 +12,17 @@ export interface Learnt {
   readonly weights: readonly number[];
 }
 
-/** Of the oldest lessons no more than this many count, so that a changed cluster is believed within a day's rollouts. */
+/** No more terminations than these count, so that a changed cluster is believed within a day's rollouts. */
 const memory = 50;
 
-/** As many terminations as the belief before the first one is worth: nothing is ever ruled out, only made less likely. */
+/** The default prior counts as this many terminations. So nothing is ever ruled out, only made less likely. */
 const unlearntWorth = 3;
 
 /**
- * Weights mean something only together with the hypotheses that they weigh and the belief that the first lesson was added to. So their version is
+ * Weights mean something only together with the hypotheses that they weigh and the belief to which the first update was added. So their version is
  * a checksum of these (FNV-1a), which nobody can forget to change.
  */
-export const learntVersion = checksum(JSON.stringify([delays, means, unlearntPrior()]));
+export const learntVersion = checksum(JSON.stringify([delays, means, defaultPrior()]));
 
 function checksum(text: string): number {
   let hash = 0x811c9dc5;
@@ -32,20 +32,21 @@ function checksum(text: string): number {
 }
 
 /**
- * Adds the lesson of one termination (see `Drain.lesson`). Of what was learnt, what cannot be used counts as nothing: the next pods begin anew.
- * @throws {DrainError} where the lesson is none, such as before the end of the hold.
+ * Adds what one termination says of its environment (`Drain.priorUpdate`, to users `lesson()`). Of what was learnt, what cannot be used counts as
+ * nothing: the next pods begin anew.
+ * @throws {DrainError} where there is no such update, as before the end of the hold.
  */
-export function learn(learnt: Learnt | null | undefined, lesson: readonly number[]): Learnt {
-  if (!Array.isArray(lesson) || lesson.length !== hypothesisCount || !lesson.every(isWeight))
+export function learn(learnt: Learnt | null | undefined, priorUpdate: readonly number[]): Learnt {
+  if (!Array.isArray(priorUpdate) || priorUpdate.length !== hypothesisCount || !priorUpdate.every(isWeight))
     throw new DrainError(
       "LAMEDUCK_BAD_NUMBER",
       "lesson",
-      `${shown(lesson)} is not what lesson() gives, ${hypothesisCount} weights`,
+      `${shown(priorUpdate)} is not what lesson() gives, ${hypothesisCount} weights`,
     );
   const known = unusable(learnt) === undefined ? learnt : undefined;
   const terminations = (known?.terminations ?? 0) + 1;
   const share = 1 / (Math.min(terminations, memory) + unlearntWorth);
-  const weights = priorOf(known).map((weight, index) => (1 - share) * weight + share * lesson[index]!);
+  const weights = priorOf(known).map((weight, index) => (1 - share) * weight + share * priorUpdate[index]!);
   return { version: learntVersion, terminations, weights };
 }
 
@@ -72,7 +73,40 @@ function isWeight(weight: unknown): boolean {
 export function priorOf(learnt: Learnt | null | undefined): number[] {
   const problem = unusable(learnt);
   if (problem !== undefined) throw new DrainError("LAMEDUCK_BAD_NUMBER", "learnt", problem);
-  if (!learnt) return unlearntPrior();
+  if (!learnt) return defaultPrior();
   const sum = learnt.weights.reduce((total, weight) => total + weight, 0);
   return learnt.weights.map((weight) => weight / sum);
+}
+
+/** Characters. A longer text is not ours. */
+const longestText = 4_000;
+const decimals = 4;
+
+/** One line, some 350 characters, for an environment variable: "VERSION:TERMINATIONS:w1,w2,...". */
+export function learntText({ version, terminations, weights }: Learnt): string {
+  return `${version}:${terminations}:${weightsText(weights)}`;
+}
+
+/** The shortest form. A weight below a millionth is written as a millionth: it must not become 0, which would rule a hypothesis out. */
+function weightsText(weights: readonly number[]): string {
+  const shortest = (weight: number): number => Number(Math.max(weight, 1e-6).toPrecision(decimals));
+  return weights.map((weight) => String(weight === 0 ? 0 : shortest(weight))).join(",");
+}
+
+/** Undefined for a text that is damaged or of another version: the pod then begins with the default prior. */
+export function parseLearnt(text: string | undefined): Learnt | undefined {
+  if (text === undefined || text.length > longestText) return undefined;
+  const [version, terminations, weights] = text.split(":");
+  if (version === undefined || terminations === undefined || weights === undefined) return undefined;
+  const learnt = {
+    version: numberOf(version),
+    terminations: numberOf(terminations),
+    weights: weights.split(",").map(numberOf),
+  };
+  return unusable(learnt) === undefined ? learnt : undefined;
+}
+
+/** Numbers as `learntText` writes them, and no other form; NaN else. */
+function numberOf(text: string): number {
+  return /^\d{1,15}(?:\.\d{1,12})?(?:e-\d{1,3})?$/.test(text) ? Number(text) : NaN;
 }

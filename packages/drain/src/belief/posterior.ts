@@ -2,7 +2,7 @@ import { counted, delayBefore, delays, means, withLatest, type Latest } from "./
 
 /** What was seen of one sender since the deletion. */
 export interface ArrivalProcess {
-  /** Its mean rate before. */
+  /** Its mean rate before the deletion. */
   readonly rate: number;
   /** Time from the deletion to its last arrival; 0 if there was none. */
   readonly last: number;
@@ -17,11 +17,11 @@ export interface Summary {
   readonly expectedLoss: number;
   /** What is believed of hypotheses after all that was seen; adds up to 1. */
   readonly weights: number[];
-  /** The same without the delay of the latest arrival, which counts for the delay before it. */
-  readonly lesson: number[];
+  /** The same for the hypotheses of the prior: the delay of the latest arrival counts for the delay before it. */
+  readonly priorUpdate: number[];
 }
 
-/** Sums over senders, by hypothesis: those of the prior, and of each mean one with the delay of the latest arrival. */
+/** Sums over senders, one for each hypothesis: those of the prior, and for each mean one whose delay ends at the latest arrival. */
 export class Posterior {
   readonly #now: number;
   readonly #convergence: number;
@@ -30,7 +30,7 @@ export class Posterior {
   readonly #logs: Float64Array;
   readonly #losses: Float64Array;
 
-  /** @param now and times of the latest arrival and of senders: since the deletion. */
+  /** @param now time since the deletion, as are the times of the latest arrival and of senders. */
   constructor(convergence: number, prior: readonly number[], now: number, latest = noArrival) {
     this.#now = now;
     this.#delayBefore = delayBefore(latest, convergence);
@@ -43,9 +43,9 @@ export class Posterior {
   }
 
   /**
-   * A sender that may let go from the end z of a delay on, or from its last arrival on if that was later, and S the chance of its silence since while
-   * it sends. For each mean m (u = 1/m) it survived until then with e^(-u y), and then, x ago, either still sends, S e^(-u x), or let go before its
-   * next arrival, u/(r+u) (1 - S e^(-u x)), with r the rate at which S falls.
+   * A sender may let go from the end of the delay on, or from its last arrival on if that was later; that moment was x ago. S is the chance of its
+   * silence since then if it still sends, r the rate at which S falls. For a mean m, with u = 1/m: it had not let go y after the end of the delay,
+   * e^(-u y). Since then it either still sends, S e^(-u x), or let go before its next arrival, u/(r+u) (1 - S e^(-u x)).
    */
   update(sender: ArrivalProcess): void {
     const now = this.#now;
@@ -54,7 +54,7 @@ export class Posterior {
     const whole = sender.hazard(now - last);
     let index = 0;
     for (const begin of this.#begins) {
-      // Until it may have let go, its silence speaks against the delay.
+      // Silence from before the end of the delay speaks against that delay.
       const before = last < begin ? sender.hazard(Math.min(begin, now) - last) : 0;
       const silence = Math.max(0, now - Math.max(begin, last));
       const rate = silence > 0 ? Math.min(sender.rate, (whole - before) / silence) : sender.rate;
@@ -74,10 +74,10 @@ export class Posterior {
     const likelihoods = Array.from(this.#logs, (log) => Math.exp(log - highest));
     const sum = likelihoods.reduce((total, each) => total + each, 0);
     const weights = likelihoods.map((each) => each / sum);
-    const lesson = weights.slice(0, -means.length);
+    const priorUpdate = weights.slice(0, -means.length);
     for (const [index, weight] of weights.slice(-means.length).entries())
-      lesson[this.#delayBefore * means.length + index]! += weight;
-    return { expectedLoss: this.lossUnder(weights), weights, lesson };
+      priorUpdate[this.#delayBefore * means.length + index]! += weight;
+    return { expectedLoss: this.lossUnder(weights), weights, priorUpdate };
   }
 
   /** What the senders seen here would still send if hypotheses had these weights. */
@@ -88,5 +88,5 @@ export class Posterior {
 
 const noArrival: Latest = { at: 0, rate: 0 };
 
-/** Stands for the logarithm of 0, with which sums are still numbers. */
+/** Stands for the logarithm of 0: sums with it are still numbers. */
 const impossible = -1_000;

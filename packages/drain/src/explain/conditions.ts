@@ -1,7 +1,7 @@
 import type { Decision, Wait } from "../decision.ts";
 import type { Drain } from "../drain.ts";
 import type { Overrule, ActiveRelease } from "../release.ts";
-import type { Suspect } from "../senders/senders.ts";
+import type { PendingSender } from "../senders/senders.ts";
 
 /** A condition of the stop, and when it was met. */
 export interface Met {
@@ -11,13 +11,13 @@ export interface Met {
 }
 
 /** Why a hold took as long as it did. */
-export interface Course {
+export interface Timeline {
   /** In the order of time. */
   readonly met: readonly Met[];
-  /** What a stop still lacks, or lacked at the end: a cap or a force does not wait for the rest. */
+  /** Conditions that are not met, or were not at the end: a cap or a force does not wait for them. */
   readonly unmet: readonly Wait[];
   /** Whose silence the hold waited for last; undefined where it waited for nobody's. */
-  readonly sender: Suspect | undefined;
+  readonly sender: PendingSender | undefined;
   /** The release that ended the wait for senders, or for acknowledgements, where one did. */
   readonly release?: ActiveRelease & After;
   /** The connection that showed a release to be wrong. */
@@ -30,7 +30,7 @@ interface After {
 }
 
 /** What is asked of a decision to explain it. */
-type Followed = Pick<Drain, "suspects" | "release" | "explain">;
+type Followed = Pick<Drain, "pendingSenders" | "release" | "explain">;
 
 /** Follows the decisions of one hold: what was waited for, and until when. */
 export class Conditions {
@@ -38,7 +38,7 @@ export class Conditions {
   readonly #from: number;
   readonly #met = new Map<Wait, number>();
   #waitingFor: Wait | undefined;
-  /** Until when at least. */
+  /** The earliest end of that wait. */
   #until = 0;
   /** The latest decision is a stop for which every condition was met. */
   #isMet = false;
@@ -60,9 +60,9 @@ export class Conditions {
   }
 
   /** Weighs every sender once: for the end of a hold, or for somebody who asks. */
-  course(now: number): Course {
+  timeline(now: number): Timeline {
     const unmet = this.#isMet ? [] : this.#unmet(now);
-    // What is waited for again has not been met.
+    // A condition that is waited for again has not been met.
     const met = [...this.#met].filter(([condition]) => !unmet.includes(condition));
     const metAt = new Map(met);
     const silentAt = unmet.includes("silence") ? now : metAt.get("silence");
@@ -72,23 +72,23 @@ export class Conditions {
     return {
       met: met.map(([condition, at]) => ({ condition, at: at - this.#from })).sort((a, b) => a.at - b.at),
       unmet,
-      sender: silentAt === undefined ? undefined : this.#drain.suspects(silentAt)[0],
+      sender: silentAt === undefined ? undefined : this.#drain.pendingSenders(silentAt)[0],
       ...(release && letGoAt >= release.settledAt && { release: { ...release, ...after(release) } }),
       ...(overruled && { overruled: { ...overruled, ...after(overruled) } }),
     };
   }
 
-  /** What was waited for last, and whatever else a stop would lack. */
+  /** The condition that was waited for last, then all others that are not met. */
   #unmet(now: number): Wait[] {
     const first = this.#waitingFor === undefined ? [] : [this.#waitingFor];
     return [...new Set([...first, ...this.#drain.explain(now).unmet])];
   }
 }
 
-/** It is over when it is, also where the process stood still and notices later. */
+/** It ends at a known time, also where the process stood still and notices later. */
 export function isLength(condition: Wait): boolean {
   return condition === "floor" || condition === "delay";
 }
 
-/** They end a hold whatever it waits for. */
+/** Reasons that end a hold whatever it waits for. */
 const cutsShort: readonly string[] = ["cap", "forced"];

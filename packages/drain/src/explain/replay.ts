@@ -1,9 +1,9 @@
-import { Conditions, type Course } from "./conditions.ts";
+import { Conditions, type Timeline } from "./conditions.ts";
 import { parseConfig } from "../config.ts";
 import type { StopReason } from "../decision.ts";
 import { Drain } from "../drain.ts";
 import type { Observation } from "../observation.ts";
-import type { Suspect } from "../senders/senders.ts";
+import type { PendingSender } from "../senders/senders.ts";
 import type { DecisionLine, Trace, TraceLine } from "./trace.ts";
 
 /** The belief at one moment of a hold. */
@@ -12,7 +12,7 @@ export interface Moment {
   readonly at: number;
   readonly expectedLoss: number;
   /** Those of whom most is expected first. */
-  readonly suspects: readonly Suspect[];
+  readonly pendingSenders: readonly PendingSender[];
 }
 
 export interface Replay {
@@ -21,7 +21,7 @@ export interface Replay {
   /** The same, as it was recorded. */
   readonly recordedStop: number | undefined;
   readonly reason: StopReason | undefined;
-  readonly course: Course;
+  readonly timeline: Timeline;
   /** The length of the hold, or of an incomplete trace. */
   readonly length: number;
   readonly moments: readonly Moment[];
@@ -39,7 +39,7 @@ export function replay(trace: Trace, count = 0): Replay {
   let fed: Observation[] = [];
   let drain = new Drain(config);
   const followed = {
-    suspects: (now: number) => drain.suspects(now),
+    pendingSenders: (now: number) => drain.pendingSenders(now),
     explain: (now: number) => drain.explain(now),
     get release() {
       return drain.release;
@@ -52,7 +52,11 @@ export function replay(trace: Trace, count = 0): Replay {
   const next = (): number => (moments.length * length) / Math.max(1, count - 1);
   const look = (until: number): void => {
     for (let at = next(); moments.length < count && at < until; at = next())
-      moments.push({ at, expectedLoss: drain.explain(at).expectedLoss, suspects: drain.suspects(at) });
+      moments.push({
+        at,
+        expectedLoss: drain.explain(at).expectedLoss,
+        pendingSenders: drain.pendingSenders(at),
+      });
   };
   const decide = ({ at, reason: recorded }: DecisionLine): void => {
     const decision = drain.decide(at);
@@ -78,8 +82,8 @@ export function replay(trace: Trace, count = 0): Replay {
   look(length + 1);
   // The trace of a killed process has no last line that says what it waited for.
   if (!trace.end) conditions.decided(length, drain.decide(length));
-  const course = conditions.course(length);
-  return { stop: ended?.stop, recordedStop, reason: ended?.reason, course, length, moments };
+  const timeline = conditions.timeline(length);
+  return { stop: ended?.stop, recordedStop, reason: ended?.reason, timeline, length, moments };
 }
 
 function toldAt(line: TraceLine): number {

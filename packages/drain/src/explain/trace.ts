@@ -1,8 +1,10 @@
+import { options as table } from "@lameduck/options";
 import { learntVersion, unusable } from "../belief/learning.ts";
-import { mostSenders, parseConfig, type DrainConfig, type DrainOptions } from "../config.ts";
+import { parseConfig, type DrainConfig } from "../config.ts";
 import type { StopReason, Wait } from "../decision.ts";
 import { DrainError } from "../errors.ts";
 import type { Observation } from "../observation.ts";
+import type { DrainOptions } from "../options.ts";
 
 /**
  * A recorded hold: JSON lines, written by the library and by lameduck-init alike. Times are milliseconds since the termination. The first line is the
@@ -24,13 +26,13 @@ export interface TraceHeader {
   readonly config: DrainOptions;
 }
 
-/** What lameduck-init learns of the past: nothing that a program sees of itself. */
+/** What lameduck-init learns later of the past. The library needs none of it: a program sees its own traffic. */
 export type Correction =
-  /** Habits are learnt from here on. */
+  /** The rates that senders had before the hold are known from here on. */
   | { readonly type: "settled"; readonly at: number }
-  /** What this sender did was no traffic, but for what is told again. */
+  /** The arrivals of this sender were no traffic; those that were are told again. */
   | { readonly type: "forgotten"; readonly at: number; readonly sender: string }
-  /** Of the connections before the hold only this share has been told. */
+  /** Only this share of the connections before the hold has been told. */
   | { readonly type: "share"; readonly at: number; readonly told: number };
 
 /** `told`: when the decision was told of it, where that was later than it happened. */
@@ -39,7 +41,7 @@ export type Told<T> = T & { readonly told?: number };
 export interface DecisionLine {
   readonly type: "decision";
   readonly at: number;
-  /** Absent where it allowed to stop. */
+  /** Absent where the decision was to stop. */
   readonly waitingFor?: Wait;
   readonly reason?: StopReason;
 }
@@ -67,7 +69,7 @@ export interface Trace {
 
 /** The settings in the form in which decision vectors have them. */
 export function optionsOf(config: DrainConfig): DrainOptions {
-  const { policy, floor, cap, prestop, requestQuiet, settle, maxSenders } = config;
+  const { policy, floor, cap, prestop, ...plain } = config;
   const { kind, ...rest } = policy;
   const { prior, ...ofPolicy } = rest as { prior?: readonly number[] };
   return {
@@ -79,9 +81,7 @@ export function optionsOf(config: DrainConfig): DrainOptions {
     reserve: 0,
     ...ofPolicy,
     ...(prior && { learnt: { version: learntVersion, terminations: 1, weights: prior } }),
-    requestQuiet,
-    settle,
-    maxSenders,
+    ...plain,
   };
 }
 
@@ -158,14 +158,15 @@ function headerIn({ number, value }: Row, name: string): Pick<Trace, "header" | 
 /** The settings, such that this release takes them. */
 function replayable(config: DrainOptions): DrainOptions {
   const { cap, grace, prestop, maxSenders } = config;
+  const { most } = table.maxSenders;
   const lacking = Number(cap) - (Number(grace) - Number(prestop));
   return {
     ...config,
     // All three are rounded.
     ...(lacking > 0 && lacking < 1 && { grace: Number(grace) + 1 }),
     ...(unusable(config.learnt) !== undefined && { learnt: null }),
-    // lameduck-init has larger tables. Whether that matters, the comparison of both decisions shows.
-    ...(maxSenders !== undefined && maxSenders > mostSenders && { maxSenders: mostSenders }),
+    // lameduck-init has larger tables. The comparison of both decisions shows whether that matters.
+    ...(maxSenders !== undefined && maxSenders > most && { maxSenders: most }),
   };
 }
 
@@ -205,10 +206,8 @@ const fields: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   },
   asked: { sender: isText, requests: isAmount },
   "in-flight": { change: isTime },
-  acknowledgement: { consumer: isText },
   released: { consumers: absentOr(isText), last: absentOr(isText) },
   unreleased: { local: absentOr(is(true, false)) },
-  blind: { from: isTime },
   force: {},
   settled: {},
   forgotten: { sender: isText },

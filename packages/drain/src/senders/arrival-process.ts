@@ -16,9 +16,8 @@ export function connectionsOf(habit: LearntHabit, last: number, recent: Recent |
 }
 
 /**
- * Requests on connections of before make a second stream of arrivals beside the new connections, silent since its own last one: where requests come
- * steadily, both fall silent because the sender, who chooses for each of them, has let go.
- * @param later from the last connection to the last such request; none if negative.
+ * Requests on connections from before the hold are a second stream of arrivals beside the new connections, with a silence of its own. Where requests come steadily, both streams fall silent because the sender has let go: it chooses a pod for each request.
+ * @param later time from the last connection to the last such request; below 0 where the connection was later.
  */
 export function withRequests(
   connections: ArrivalProcess,

@@ -1,11 +1,14 @@
 import { LearntHabit, leftHazard } from "../belief/evidence.ts";
 
 /** Habits older than this fade: traffic of last night says little about this minute. */
-export const horizon = 120_000;
+export const horizonMs = 120_000;
 
-/** ms. Shorter ones are stalls of a machine: those come again, and do no harm as a habit. */
-const shortestPause = 3_000;
-/** One sender's burst must not stand for its habit: of fewer gaps no lull is called a pause. All senders together are not in one burst. */
+/** Shorter gaps are no pauses but stalls of a machine, which come again and may count as habit. */
+const shortestPauseMs = 3_000;
+/**
+ * A lull is a pause only after this many gaps: the burst of one sender must not stand for its habit. All senders
+ * together are not in one burst.
+ */
 export const fewest = { ofOne: 50, ofAll: 0 } as const;
 
 /** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
@@ -18,7 +21,7 @@ export class Gaps {
   /** Mean of the latest gaps, the latest counting most. */
   recent = 0;
   #longest = 0;
-  /** Of the time before the latest half of what is kept. */
+  /** The longest gap before the latest fading. */
   #longestBefore = 0;
   #pauses = 0;
   #longestPause = 0;
@@ -28,7 +31,7 @@ export class Gaps {
    * are counted apart. In a hold no gap is a pause, since a long one may mean that the sender has left.
    */
   add(gap: number, held: boolean, least: number = fewest.ofOne): boolean {
-    if (!held && this.count >= least && gap > shortestPause && this.#usual.hazard(gap) > leftHazard) {
+    if (!held && this.count >= least && gap > shortestPauseMs && this.#usual.hazard(gap) > leftHazard) {
       this.#pauses++;
       this.#longestPause = Math.max(this.#longestPause, gap);
       return true;
@@ -36,7 +39,7 @@ export class Gaps {
     this.count++;
     this.exposure += gap;
     this.#longest = Math.max(this.#longest, gap);
-    if (this.exposure > horizon) this.#fade();
+    if (this.exposure > horizonMs) this.#fade();
     this.recent = this.count === 1 ? gap : this.recent + recency * (gap - this.recent);
     return false;
   }
@@ -45,12 +48,12 @@ export class Gaps {
     return Math.max(this.#longest, this.#longestBefore);
   }
 
-  /** They were made in more time than the horizon. */
+  /** They took more time than the horizon. */
   get areOfLongStanding(): boolean {
     return this.#longestBefore > 0;
   }
 
-  /** Where nothing has come for `idle` since, and but a share of the arrivals counts. */
+  /** @param idle time since the last arrival. @param share of the arrivals that counts. */
   habit(idle = 0, share = 1): LearntHabit {
     const pauses = this.#pauses / (this.#pauses + this.count);
     return new LearntHabit(this.count * share, this.exposure + idle, this.longest / share, {
@@ -63,9 +66,9 @@ export class Gaps {
     return new LearntHabit(this.count, this.exposure, this.longest);
   }
 
-  /** However long the latest gap was, its length is known until as much time again has passed. */
+  /** Halves what is kept. The longest gap is known until the next fading, however long it was. */
   #fade(): void {
-    const part = 0.5 ** Math.ceil(Math.log2(this.exposure / horizon));
+    const part = 0.5 ** Math.ceil(Math.log2(this.exposure / horizonMs));
     this.count *= part;
     this.exposure *= part;
     this.#pauses *= part;

@@ -2,14 +2,15 @@ import type { LearntHabit } from "../belief/evidence.ts";
 import { Gaps } from "./gaps.ts";
 
 /**
- * A balancer of connections brings those that were asked to leave back to any of the pods: here about once for each of them if there are but two
- * pods, and seldom where there are more. Half as many again, and some by chance, come only from one that sends every request here.
+ * Connections that were asked to leave are made again. A balancer of connections spreads them over all pods: with two pods about one comes back
+ * here for each that was asked, with more pods fewer. More than one and a half times as many, and some by chance, come only from a sender that
+ * sends every request here.
  */
 const mostCameBack = 1.5;
 const byChance = 5;
 
-/** Requests so close together are one: a page's, not the habit of a sender that goes on. */
-const together = 50;
+/** Requests within this time count as one: they are those of a page, no habit. */
+const togetherMs = 50;
 
 /**
  * What a sender did since the hold began on connections of before, and after some of them were asked to close.
@@ -19,16 +20,16 @@ const together = 50;
  * is unlikely unless it is the former and has let go.
  */
 export class Pool {
-  /** Of the last request on a connection that was not asked. */
+  /** Time of the last request on a connection that was not asked to close. */
   last = 0;
   #requests = 0;
-  /** When the latest of those that count as one began, and the gaps between them. */
+  /** Time of the first of the requests that count as one, and the gaps between such groups. */
   #burstAt = 0;
   readonly #gaps = new Gaps();
-  /** Of those requests, how many came on connections that have since been asked: their silence is our doing. */
+  /** How many of those requests came on connections that have since been asked to close: their silence is our doing. */
   #left = 0;
   #asked = 0;
-  /** New connections since the first was asked; and their gaps since the latest was, for until then others are still used. */
+  /** New connections since the first was asked to close; their gaps since the latest was, because until then older ones are still used. */
   #cameBack = 0;
   #back = new Gaps();
   #backAt = 0;
@@ -39,7 +40,7 @@ export class Pool {
     this.last = first ? at : Math.max(this.last, at);
     if (first) this.#burstAt = at;
     const gap = at - this.#burstAt;
-    if (gap < together) return;
+    if (gap < togetherMs) return;
     this.#gaps.add(gap, true);
     this.#burstAt = at;
   }
@@ -60,13 +61,13 @@ export class Pool {
     this.#backAt = Math.max(this.#backAt, at);
   }
 
-  /** Of requests on connections that were not asked; undefined where too few are left to have one. */
+  /** The habit of requests on connections that were not asked to close; undefined where too few are left. */
   get habit(): LearntHabit | undefined {
     const kept = 1 - this.#left / this.#requests;
     return this.#gaps.count * kept >= 1 ? this.#gaps.habit(0, kept) : undefined;
   }
 
-  /** Between new connections in the place of requests; undefined where they are no more than a balancer of connections brings. */
+  /** The gaps between new connections that replace requests; undefined where a balancer of connections would bring as many. */
   get returning(): Gaps | undefined {
     const enough = mostCameBack * this.#asked + byChance;
     return this.#back.count >= byChance && this.#cameBack >= enough ? this.#back : undefined;

@@ -2,10 +2,10 @@ import { LearntHabit, leftHazard } from "../belief/evidence.ts";
 import { Gaps } from "./gaps.ts";
 import type { Pool } from "./pool.ts";
 
-/** All arrivals together. */
+/** The arrivals of all senders together. */
 interface Load {
   readonly gaps: Gaps;
-  /** For how long there were none though many were due. */
+  /** Total length of the pauses: times without an arrival in which many were due. */
   readonly paused: number;
 }
 
@@ -13,15 +13,15 @@ interface Load {
 export class Sender {
   readonly gaps = new Gaps();
   last: number;
-  /** Its connections of before the hold; undefined until one is used. */
+  /** Its connections from before the hold; undefined until one of them is used. */
   pool: Pool | undefined;
   /** Whether it is weighed by itself. Else its arrivals belong to the aggregate. */
   isSeparate = false;
-  /** How many of its arrivals the aggregate has. */
+  /** How many of its arrivals count as the aggregate's. */
   shared = 0;
-  /** How many of its arrivals keep its place. */
+  /** Its counter in the table; without one it loses its place. */
   counter = 1;
-  /** How long the load had paused by `last`. */
+  /** How long all arrivals together had paused by `last`. */
   #paused: number;
 
   constructor(at: number, paused: number) {
@@ -38,7 +38,10 @@ export class Sender {
     this.#paused = load.paused;
   }
 
-  /** For how long the load has paused since: no habit of this sender, if such a silence of the others was unlikely, too. */
+  /**
+   * How long all arrivals have paused since its last one; 0 where the others may have been silent by chance. Such a pause is no habit of this
+   * sender.
+   */
   #sharedPause({ gaps, paused }: Load): number {
     const pause = paused - this.#paused;
     if (pause <= 0) return 0;
@@ -47,8 +50,8 @@ export class Sender {
   }
 
   /**
-   * Silence before the deletion that had a chance of 1e-9: it had left by itself. One of long standing has left for good; else it was a visit,
-   * as a burst is, and may come again.
+   * Whether it had left before the deletion: such a silence had a chance of 1e-9. A sender of long standing has left for good. A newer one was on a
+   * visit, and may come again.
    */
   hasLeft(idle: number): boolean {
     return this.gaps.count > 0 && this.gaps.habit().hazard(idle) > leftHazard;

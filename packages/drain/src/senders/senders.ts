@@ -1,13 +1,13 @@
 import { Posterior, type ArrivalProcess, type Summary } from "../belief/posterior.ts";
 import { LearntHabit, recentGaps } from "../belief/evidence.ts";
-import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
-import { fewest, Gaps, horizon } from "./gaps.ts";
+import { defaultPrior, type Latest } from "../belief/hypotheses.ts";
+import { fewest, Gaps, horizonMs } from "./gaps.ts";
 import { Pool } from "./pool.ts";
 import { Aggregate, Sender } from "./sender.ts";
 import { connectionsOf, withRequests } from "./arrival-process.ts";
 
-/** Who is still to be expected: a sender by name, or the aggregate. */
-export interface Suspect {
+/** A sender, or the aggregate, whose arrivals are still expected. */
+export interface PendingSender {
   readonly sender: string | undefined;
   /** Requests expected of it within one `convergence` after a stop now. */
   readonly loss: number;
@@ -33,12 +33,12 @@ export class SenderTable {
   #aggregate: Aggregate | undefined;
   /** When a newcomer last found no place. */
   #overflowedAt = -Infinity;
-  /** Of all arrivals together, and for how long there were none though many were due. */
+  /** Of all arrivals together: their gaps, the last one, and the total length of their pauses. */
   readonly #load = { gaps: new Gaps(), last: -Infinity, paused: 0 };
   #watchingFrom: number;
   #heldFrom = Infinity;
   #gapsBefore = 0;
-  /** What the senders come to, until the next observation. */
+  /** The senders as the posterior takes them; kept until the next observation. */
   #prepared: readonly Judged[] | undefined;
 
   constructor(capacity: number, prestop: number, watchingFrom: number) {
@@ -71,7 +71,7 @@ export class SenderTable {
       if (sender.gaps.count >= (this.#hasOverflowed(at) ? fewestOnceOverflowed : 1)) this.#separate(sender);
       if (sender.isSeparate) return;
     } else {
-      // Whom the hold waits for is not given up for those that come only now.
+      // In the hold no sender is given up for a newcomer: the hold waits for it.
       if (this.#isFull && this.#heldFrom === Infinity) this.#makeRoom(at);
       if (!this.#isFull) this.#senders.set(name, (sender = new Sender(at, this.#load.paused)));
     }
@@ -102,11 +102,11 @@ export class SenderTable {
     return posterior.summary();
   }
 
-  /** Whose arrivals are still to be expected, if hypotheses have these weights: those of whom most is, first. */
-  suspects(now: number, convergence: number, weights: readonly number[]): Suspect[] {
+  /** The senders whose arrivals are still expected if hypotheses have these weights, the largest expected loss first. */
+  pendingSenders(now: number, convergence: number, weights: readonly number[]): PendingSender[] {
     const since = this.#since(now);
-    const suspects = this.#judged().map(({ name, process }) => {
-      const posterior = new Posterior(convergence, unlearntPrior(), since, this.#latest);
+    const pendingSenders = this.#judged().map(({ name, process }) => {
+      const posterior = new Posterior(convergence, defaultPrior(), since, this.#latest);
       posterior.update(process);
       return {
         sender: name,
@@ -115,10 +115,10 @@ export class SenderTable {
         silence: since - Math.min(process.last, since),
       };
     });
-    return suspects.sort((a, b) => b.loss - a.loss);
+    return pendingSenders.sort((a, b) => b.loss - a.loss);
   }
 
-  /** A silence that nobody watched is none. */
+  /** Time of the deletion, or of the beginning of the watch if that was later: silence that nobody watched proves nothing. */
   get #deletedAt(): number {
     return Math.max(this.#heldFrom - this.#prestop, this.#watchingFrom);
   }
@@ -127,7 +127,7 @@ export class SenderTable {
     return Math.max(0, now - this.#deletedAt);
   }
 
-  /** A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
+  /** Not where there is one sender alone, which may have been about to go on, nor where too little was seen before the hold to know lulls. */
   get #latest(): Latest {
     const { last, gaps } = this.#load;
     const unknown = this.#judged().length === 1 || this.#gapsBefore < fewestGapsBefore;
@@ -141,7 +141,7 @@ export class SenderTable {
     load.last = Math.max(load.last, at);
   }
 
-  /** Asked for many moments between two observations, senders are prepared once. */
+  /** Prepared once between two observations, for however many moments it is asked. */
   #judged(): readonly Judged[] {
     return (this.#prepared ??= [...this.#prepare(this.#deletedAt)]);
   }
@@ -193,7 +193,7 @@ export class SenderTable {
   }
 
   #hasOverflowed(at: number): boolean {
-    return at - this.#overflowedAt <= horizon;
+    return at - this.#overflowedAt <= horizonMs;
   }
 
   /**
@@ -202,7 +202,7 @@ export class SenderTable {
    * its place, however many senders come once.
    */
   #makeRoom(at: number): void {
-    this.#drop(({ last }) => at - last > horizon);
+    this.#drop(({ last }) => at - last > horizonMs);
     if (!this.#isFull) return;
     const isNew = !this.#hasOverflowed(at);
     this.#overflowedAt = at;
@@ -217,11 +217,14 @@ export class SenderTable {
   }
 }
 
-/** Gaps to be separate while the table overflows: whoever came twice did so by chance, and seems to come more often than it does. */
+/**
+ * So many gaps make a sender separate while the table overflows. One that came twice did so by chance, and would seem to come more often than it
+ * does.
+ */
 const fewestOnceOverflowed = 24;
 
-/** Of all senders together, to know their lulls by. */
+/** So many gaps of all senders together show their lulls. */
 const fewestGapsBefore = 50;
 
-/** Until then a recent gap is chance. */
+/** Fewer recent gaps are chance. */
 const fewestRecentGaps = 4;

@@ -1,69 +1,7 @@
 #include "flags.h"
 
-#include "flag_readers.h"
-
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Personalities that know a short flag; long ones are known to all, as neither tini nor dumb-init has others by these names. */
-enum { OWN = 1 << PERSONALITY_OWN, TINI = 1 << PERSONALITY_TINI, DUMB = 1 << PERSONALITY_DUMB_INIT };
-
-#define AT(field) offsetof(struct settings, field)
-
-const struct flag flags[] = {
-	{ "subreaper", 's', OWN | TINI, SWITCH, false, AT(subreaper), NULL },
-	{ "group", 'g', OWN | TINI, SWITCH, false, AT(group), NULL },
-	{ "warn-on-reap", 'w', OWN | TINI, SWITCH, false, AT(warn_on_reap), NULL },
-	{ "single-child", 'c', OWN | DUMB, SWITCH, false, AT(single_child), NULL },
-	{ "parent-death", 'p', OWN | TINI, TEXT, false, AT(parent_death), NULL },
-	{ "expect", 'e', OWN | TINI, LIST, false, 0, read_expected_code },
-	{ "verbose", 'v', OWN | TINI | DUMB, ACT, false, 0, read_verbose },
-	{ "rewrite", 'r', OWN | DUMB, LIST, false, 0, read_rewrite },
-	{ "license", 'l', OWN | TINI, ACT, false, 0, read_license },
-	{ "help", 'h', OWN | TINI | DUMB, ACT, false, 0, read_help },
-	{ "version", 'V', OWN | DUMB, ACT, false, 0, read_version },
-	{ "signal", 0, 0, LIST, false, 0, read_translation },
-	{ "stop-signal", 0, 0, LIST, true, 0, read_stop_signal },
-	{ "then", 0, 0, LIST, false, 0, read_then },
-	{ "policy", 0, 0, TEXT, true, AT(decision.policy), NULL },
-	{ "floor", 0, 0, TEXT, true, AT(decision.floor), NULL },
-	{ "cap", 0, 0, TEXT, true, AT(decision.cap), NULL },
-	{ "grace", 0, 0, TEXT, true, AT(decision.grace), NULL },
-	{ "grace-period", 0, 0, TEXT, true, AT(decision.grace), NULL },
-	{ "prestop", 0, 0, TEXT, true, AT(decision.prestop), NULL },
-	{ "reserve", 0, 0, TEXT, true, AT(decision.reserve), NULL },
-	{ "delay", 0, 0, TEXT, true, AT(decision.delay), NULL },
-	{ "window", 0, 0, TEXT, true, AT(decision.window), NULL },
-	{ "loss-budget", 0, 0, TEXT, true, AT(decision.loss_budget), NULL },
-	{ "convergence", 0, 0, TEXT, true, AT(decision.convergence), NULL },
-	{ "learnt", 0, 0, TEXT, true, AT(decision.learnt), NULL },
-	{ "request-quiet", 0, 0, TEXT, true, AT(decision.request_quiet), NULL },
-	{ "settle", 0, 0, TEXT, true, AT(decision.settle), NULL },
-	{ "max-senders", 0, 0, TEXT, true, AT(decision.max_senders), NULL },
-	{ "port", 0, 0, LIST, true, 0, read_port },
-	{ "ignore-port", 0, 0, LIST, true, 0, read_ignored_port },
-	{ "ignore-peer", 0, 0, LIST, true, 0, read_ignored_peer },
-	{ "probe-period", 0, 0, LIST, true, 0, read_probe_period },
-	{ "ignore-socket", 0, 0, LIST, true, 0, read_ignored_socket },
-	{ "streams", 0, 0, TEXT, true, AT(streams), NULL },
-	{ "ready-file", 0, 0, TEXT, false, AT(hold.order.ready_file), NULL },
-	{ "done-file", 0, 0, TEXT, false, AT(hold.order.done_file), NULL },
-	{ "wait-for", 0, 0, LIST, true, 0, read_wait_for },
-	{ "wait-gone", 0, 0, LIST, true, 0, read_wait_gone },
-	{ "order-timeout", 0, 0, TEXT, false, AT(order_timeout), NULL },
-	{ "mode", 0, 0, TEXT, true, AT(mode), NULL },
-	{ "coordinator", 0, 0, TEXT, true, AT(hold.place.url), NULL },
-	{ "pod-name", 0, 0, TEXT, false, AT(hold.place.pod), NULL },
-	{ "pod-namespace", 0, 0, TEXT, false, AT(hold.place.pod_namespace), NULL },
-	{ "pod-uid", 0, 0, TEXT, false, AT(hold.place.pod_uid), NULL },
-	{ "no-hold", 0, 0, SWITCH, false, AT(no_hold), NULL },
-	{ "dry-run", 0, 0, SWITCH, true, AT(dry_run), NULL },
-	{ "trace", 0, 0, TEXT, false, AT(hold.recording), NULL },
-	{ "log", 0, 0, TEXT, false, AT(log), NULL },
-};
-
-const size_t flag_count = sizeof flags / sizeof *flags;
 
 bool flag_takes_value(const struct flag *flag)
 {

@@ -1,4 +1,4 @@
-/* The table of flags: each has a long name, which is also an environment variable (--request-quiet: LAMEDUCK_REQUEST_QUIET). */
+/* Flags, each of which is an environment variable, too. Their table is options.c, written from packages/options/src/table.ts. */
 #ifndef LAMEDUCK_FLAGS_H
 #define LAMEDUCK_FLAGS_H
 
@@ -14,17 +14,24 @@ enum flag_kind {
 };
 
 struct flag {
-	const char *name; /* long; NULL where there is only a short one */
-	char letter;	  /* 0 where there is none */
-	unsigned knows_letter;
+	const char *name;	/* long: all personalities know it, as neither tini nor dumb-init has another by it */
+	const char *variable;	/* NULL where there is none */
+	char letter;		/* 0 where there is none */
+	unsigned knows_letter;	/* a bit for each personality */
 	enum flag_kind kind;
-	bool of_hold; /* asking for it asks tini and dumb-init to hold */
+	bool of_hold;		/* asking for it asks tini and dumb-init to hold */
+	bool told;		/* the library for Node reads the variable as an option of its own decision */
+	const char *choices[2];	/* of a TEXT; the first is the default */
 	size_t offset;
 	flag_reader *read;
 };
 
 extern const struct flag flags[];
 extern const size_t flag_count;
+/* Variables that the library for Node alone reads; NULL ends them. */
+extern const char *const library_variables[];
+/* The options in --help. */
+extern const char option_help[];
 
 const struct flag *long_flag(const char *name, size_t length);
 const struct flag *short_flag(char letter, enum personality personality);

@@ -71,20 +71,21 @@ static bool read_policy(struct settings *settings, struct error *error)
  * Settings that only another policy uses. A flag was typed for this program, so it is an error; a variable may be meant for all containers
  * of many pods.
  */
-static bool check_use(struct settings *settings, const char *name, const char *value, enum policy_kind user,
-		      struct error *error)
+static bool check_use(struct settings *settings, const struct drain_number *number, struct error *error)
 {
 	char place[LONGEST_PLACE];
 	enum policy_kind policy = settings->hold.decision.policy;
-	bool used = policy == user || (user == POLICY_ADAPTIVE && policy == POLICY_ACKNOWLEDGED);
-	if (!value || used)
+	if (!drain_number_said(number, &settings->decision) || drain_number_counts(number, policy))
 		return true;
-	if (given_by_variable(settings, name, place)) {
+	size_t user = 0;
+	while (!drain_number_counts(number, user))
+		user++;
+	if (given_by_variable(settings, number->flag, place)) {
 		snprintf(settings->notice, sizeof settings->notice, "%s does nothing: it is of the policy %s, and the policy is %s",
 			 place, policy_names[user], policy_names[policy]);
 		return true;
 	}
-	error_set(error, ERROR_MISSING_OPTION, name, "needs --policy %s, and the policy is %s", policy_names[user],
+	error_set(error, ERROR_MISSING_OPTION, number->flag, "needs --policy %s, and the policy is %s", policy_names[user],
 		  policy_names[policy]);
 	return false;
 }
@@ -94,11 +95,9 @@ static bool check_uses(struct settings *settings, struct error *error)
 	const struct drain_options *options = &settings->decision;
 	const struct drain_config *decision = &settings->hold.decision;
 	char place[LONGEST_PLACE], delay[32], cap[32];
-	if (!check_use(settings, "delay", options->delay, POLICY_FIXED, error) ||
-	    !check_use(settings, "window", options->window, POLICY_QUIET, error) ||
-	    !check_use(settings, "loss-budget", options->loss_budget, POLICY_ADAPTIVE, error) ||
-	    !check_use(settings, "convergence", options->convergence, POLICY_ADAPTIVE, error))
-		return false;
+	for (size_t i = 0; i < drain_number_count; i++)
+		if (!check_use(settings, &drain_numbers[i], error))
+			return false;
 	if (options->learnt && *options->learnt && !decision->learnt && decision->policy >= POLICY_ADAPTIVE)
 		snprintf(settings->notice, sizeof settings->notice,
 			 "LAMEDUCK_LEARNT: is none that this release reads; it is ignored");

@@ -43,26 +43,24 @@ static void read_foreign_environment(struct settings *settings)
 	}
 }
 
+static bool is(const char *said, const char *choice)
+{
+	return said && strcmp(said, choice) == 0;
+}
+
 static bool read_choices(struct settings *settings, struct error *error)
 {
-	const char *streams = settings->streams ? settings->streams : "ignore";
-	settings->hold.traffic.wait_for_streams = strcmp(streams, "wait") == 0;
-	if (!settings->hold.traffic.wait_for_streams && strcmp(streams, "ignore") != 0) {
-		error_set(error, ERROR_BAD_CHOICE, "streams", "\"%s\" is neither ignore nor wait", streams);
+	for (size_t i = 0; i < flag_count; i++) {
+		const char *const *choices = flags[i].choices;
+		const char *said = choices[0] ? *flag_text(settings, &flags[i]) : NULL;
+		if (!said || is(said, choices[0]) || is(said, choices[1]))
+			continue;
+		error_set(error, ERROR_BAD_CHOICE, flags[i].name, "\"%s\" is neither %s nor %s", said, choices[0], choices[1]);
 		return false;
 	}
-	const char *mode = settings->mode ? settings->mode : "availability";
-	settings->hold.place.consistency = strcmp(mode, "consistency") == 0;
-	if (!settings->hold.place.consistency && strcmp(mode, "availability") != 0) {
-		error_set(error, ERROR_BAD_CHOICE, "mode", "\"%s\" is neither availability nor consistency", mode);
-		return false;
-	}
-	const char *log = settings->log ? settings->log : "text";
-	settings->json = strcmp(log, "json") == 0;
-	if (!settings->json && strcmp(log, "text") != 0) {
-		error_set(error, ERROR_BAD_CHOICE, "log", "\"%s\" is neither text nor json", log);
-		return false;
-	}
+	settings->hold.traffic.wait_for_streams = is(settings->streams, "wait");
+	settings->hold.place.consistency = is(settings->mode, "consistency");
+	settings->json = is(settings->log, "json");
 	return true;
 }
 
@@ -88,12 +86,19 @@ static bool check_path(const char *path, const char *option, struct error *error
 	return false;
 }
 
-/* As the library for Node, which reads the same variable, demands. */
-static bool check_recording(const struct settings *settings, struct error *error)
+/* A recording is for diagnosis: a mistake in its variable must not keep a program from starting. */
+static bool check_recording(struct settings *settings, struct error *error)
 {
 	const char *path = settings->hold.recording;
+	char place[LONGEST_PLACE];
 	if (!path || *path == '/')
 		return true;
+	if (given_by_variable(settings, "trace", place)) {
+		snprintf(settings->notice, sizeof settings->notice, "%s: \"%.200s\" is not an absolute path; no hold is recorded",
+			 place, path);
+		settings->hold.recording = NULL;
+		return true;
+	}
 	error_set(error, ERROR_BAD_CHOICE, "trace", "\"%s\" is not an absolute path", path);
 	return false;
 }

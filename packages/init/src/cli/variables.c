@@ -9,25 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LONGEST_VARIABLE = 48 };
-
-/* Variables of the library for Node, whose server may run below, and which resemble ours. */
-static const char of_library[] = "LAMEDUCK_SIGNALS";
 /* Tells the program that a lameduck-init is its parent, or an ancestor, and which process that is. */
 static const char of_init[] = "LAMEDUCK_INIT";
-
-static const char *variable_of(const struct flag *flag, char name[LONGEST_VARIABLE])
-{
-	snprintf(name, LONGEST_VARIABLE, "LAMEDUCK_%s", flag->name);
-	for (char *at = name; *at; at++)
-		*at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
-	return name;
-}
-
-static bool is_variable(const struct flag *flag)
-{
-	return flag->read != read_help && flag->read != read_version && flag->read != read_license;
-}
 
 /* Several values in one variable; the parts must outlive this call, as paths among them are kept. */
 static bool apply_list(struct settings *settings, const struct flag *flag, const char *values, struct error *error)
@@ -64,13 +47,30 @@ static bool is_of_service(const char *name, const char *value)
 	       (port && isdigit((unsigned char)port[strlen("_PORT_")]));
 }
 
+/* Without the spaces around it, as the library for Node reads it: a text in a manifest or a ConfigMap often ends with a new line. */
+static const char *trimmed(const char *name)
+{
+	const char *value = getenv(name);
+	if (!value)
+		return NULL;
+	const char *begin = value + strspn(value, " \t\r\n");
+	size_t length = strlen(begin);
+	while (length > 0 && strchr(" \t\r\n", begin[length - 1]))
+		length--;
+	char *copy = length == strlen(value) ? NULL : strndup(begin, length);
+	if (copy)
+		setenv(name, copy, 1);
+	free(copy);
+	return getenv(name);
+}
+
 bool flags_from_environment(struct settings *settings, struct error *error)
 {
 	for (size_t i = 0; i < flag_count; i++) {
-		char name[LONGEST_VARIABLE];
-		const char *value = getenv(variable_of(&flags[i], name));
+		const char *name = flags[i].variable;
+		const char *value = name ? trimmed(name) : NULL;
 		/* Manifests often leave variables empty: as if unset. */
-		if (!value || !*value || !is_variable(&flags[i]) || is_of_service(name, value))
+		if (!value || !*value || is_of_service(name, value))
 			continue;
 		if (!apply_variable(settings, &flags[i], value, error))
 			return fail_at(error, name);
@@ -80,43 +80,37 @@ bool flags_from_environment(struct settings *settings, struct error *error)
 
 void tell_program(const struct settings *settings)
 {
-	const struct drain_options *told = &settings->decision;
-	const struct {
-		const char *name, *value;
-	} variables[] = {
-		{ "LAMEDUCK_GRACE_PERIOD", told->grace }, { "LAMEDUCK_PRESTOP", told->prestop },
-		{ "LAMEDUCK_RESERVE", told->reserve },	  { "LAMEDUCK_FLOOR", told->floor },
-		{ "LAMEDUCK_CAP", told->cap },		  { "LAMEDUCK_POLICY", told->policy },
-		{ "LAMEDUCK_DELAY", told->delay },	  { "LAMEDUCK_WINDOW", told->window },
-		{ "LAMEDUCK_LOSS_BUDGET", told->loss_budget }, { "LAMEDUCK_CONVERGENCE", told->convergence },
-	};
 	char pid[16];
-	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-		if (variables[i].value)
-			setenv(variables[i].name, variables[i].value, 1);
+	for (size_t i = 0; i < flag_count; i++) {
+		const char *value = flags[i].told ? *flag_text((struct settings *)settings, &flags[i]) : NULL;
+		if (value)
+			setenv(flags[i].variable, value, 1);
+	}
 	snprintf(pid, sizeof pid, "%d", (int)getpid());
 	setenv(of_init, pid, 1);
 }
 
+static bool is_called(const char *known, const char *name, size_t length)
+{
+	return known && strlen(known) == length && memcmp(known, name, length) == 0;
+}
+
 static bool is_known(const char *name, size_t length)
 {
-	static const char *const others[] = { of_library, of_init };
-	for (size_t i = 0; i < 2; i++)
-		if (strlen(others[i]) == length && memcmp(others[i], name, length) == 0)
+	for (size_t i = 0; i < flag_count; i++)
+		if (is_called(flags[i].variable, name, length))
 			return true;
-	for (size_t i = 0; i < flag_count; i++) {
-		char known[LONGEST_VARIABLE];
-		if (strlen(variable_of(&flags[i], known)) == length && memcmp(known, name, length) == 0)
+	for (const char *const *other = library_variables; *other; other++)
+		if (is_called(*other, name, length))
 			return true;
-	}
-	return false;
+	return is_called(of_init, name, length);
 }
 
 static void warn_of(const char *name, size_t length, const struct logger *logger)
 {
 	for (size_t i = 0; i < flag_count; i++) {
-		char known[LONGEST_VARIABLE];
-		if (!is_variable(&flags[i]) || !is_misspelt(name, length, variable_of(&flags[i], known)))
+		const char *known = flags[i].variable;
+		if (!known || !is_misspelt(name, length, known))
 			continue;
 		log_line(logger, LOG_WARNING, "%.*s is unknown; did you mean %s?", (int)length, name, known);
 		return;
@@ -139,12 +133,11 @@ bool given_by_variable(struct settings *settings, const char *name, char place[L
 	const struct flag *named = long_flag(name, strlen(name));
 	snprintf(place, LONGEST_PLACE, "%s%s", named ? "--" : "", name);
 	for (size_t i = 0; named && i < flag_count; i++) {
-		char variable[LONGEST_VARIABLE];
-		const char *value = getenv(variable_of(&flags[i], variable));
+		const char *value = flags[i].variable ? getenv(flags[i].variable) : NULL;
 		bool same = named->kind == TEXT && flags[i].kind == TEXT && flags[i].offset == named->offset;
 		if (!value || (same ? value != *flag_text(settings, named) : &flags[i] != named))
 			continue;
-		snprintf(place, LONGEST_PLACE, "%s", variable);
+		snprintf(place, LONGEST_PLACE, "%s", flags[i].variable);
 		return true;
 	}
 	return false;

@@ -7,33 +7,33 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Seconds for which the coordinator may delay its answer, and ms that we wait longer. A coordinator that has stopped is noticed soon after. */
+/* The coordinator may delay its answer for WAIT_SECONDS. One that has not answered so much later has stopped. */
 enum { WAIT_SECONDS = 5 };
-static const double grace = 2000;
-static const double report_timeout = 2000;
-/* ms until the next try, about; twice as long after each failure. */
-static const double first_pause = 200;
-static const double longest_pause = 4000;
-static const double first_report_pause = 50;
+static const double late_answer_ms = 2000;
+static const double report_timeout_ms = 2000;
+/* The pause before the next try is about this. It doubles with each failure. */
+static const double first_pause_ms = 200;
+static const double longest_pause_ms = 4000;
+static const double first_report_pause_ms = 50;
 /*
  * A Service may lead to a dead coordinator for a moment. So one failure is no silence yet. Three failures are, and so is a second without an answer after
  * a failure.
  */
 enum { MOST_FAILURES = 3 };
-static const double longest_failing = 1000;
-/* ms, after which a lookup that goes on counts as silence. */
-static const double longest_lookup = 1000;
-/* An answer that says nothing new comes no more often. */
-static const double least_pause = 250;
-/* After a release the pod stops soon. */
-static const double pause_once_released = 1000;
+static const double longest_failing_ms = 1000;
+/* A lookup that takes longer counts as silence. */
+static const double longest_lookup_ms = 1000;
+/* Between two questions, however soon the answer comes. */
+static const double least_pause_ms = 250;
+/* After a release the pod stops soon, so that there is little to ask. */
+static const double pause_once_released_ms = 1000;
 
 void coordinator_begin(struct coordinator *coordinator, const struct coordinator_place *place, const struct logger *logger, double now)
 {
 	coordinator->place = place;
 	coordinator->logger = logger;
 	coordinator->on = place->url != NULL;
-	coordinator->found = coordinator->looking = coordinator->silent = coordinator->version_noted = false;
+	coordinator->found = coordinator->looking_up = coordinator->silent = coordinator->version_noted = false;
 	coordinator->ends_hold = false;
 	coordinator->status = (struct status){ .state = STATUS_NOTHING, .released = NAN, .consistency = place->consistency };
 	coordinator->seen = STATUS_NOTHING;
@@ -63,11 +63,11 @@ static void unanswered(struct coordinator *coordinator, const char *what, double
 	note_failure(coordinator, what);
 	if (coordinator->failures++ == 0)
 		coordinator->failing_since = now;
-	coordinator->ask_at = now + about(fmin(longest_pause, ldexp(first_pause, (int)coordinator->failures - 1)));
+	coordinator->ask_at = now + about(fmin(longest_pause_ms, ldexp(first_pause_ms, (int)coordinator->failures - 1)));
 	if (coordinator->failures < MOST_FAILURES)
 		return;
 	coordinator->silent = true;
-	/* It may have moved. */
+	/* Its addresses may have changed. */
 	coordinator->found = false;
 	coordinator->find_at = coordinator->ask_at;
 }
@@ -95,20 +95,20 @@ static void find(struct coordinator *coordinator, double now)
 {
 	if (coordinator->found || now < coordinator->find_at)
 		return;
-	if (!coordinator->looking) {
+	if (!coordinator->looking_up) {
 		lookup_begin(&coordinator->lookup, coordinator->place->host);
-		coordinator->looked_since = now;
+		coordinator->lookup_began = now;
 	}
-	coordinator->looking = false;
+	coordinator->looking_up = false;
 	switch (lookup_step(&coordinator->lookup, now)) {
-	case LOOKING:
-		coordinator->looking = true;
-		coordinator->silent = coordinator->silent || now - coordinator->looked_since > longest_lookup;
+	case LOOKUP_GOING:
+		coordinator->looking_up = true;
+		coordinator->silent = coordinator->silent || now - coordinator->lookup_began > longest_lookup_ms;
 		break;
-	case LOOKED_FOUND:
+	case LOOKUP_FOUND:
 		coordinator->found = true;
 		break;
-	case LOOKED_IN_VAIN:
+	case LOOKUP_FAILED:
 		coordinator->silent = true;
 		unanswered(coordinator, "no address", now);
 		coordinator->find_at = coordinator->ask_at;
@@ -138,14 +138,14 @@ static bool begin(struct coordinator *coordinator, struct exchange *exchange, co
 static void ask(struct coordinator *coordinator, double now)
 {
 	char query[64] = "&wait=0";
-	/* After a failure it is asked for the state as it is: another one may answer, or another run of it. */
+	/* After a failure the question is for the state as it is: another coordinator may answer, which knows nothing of `seen`. */
 	bool at_once = coordinator->seen == STATUS_NOTHING || coordinator->failures > 0 || coordinator->silent;
 	if (!at_once)
 		snprintf(query, sizeof query, "&wait=%d&seen=%s", WAIT_SECONDS, status_state_names[coordinator->seen]);
 	struct writer request = request_line(coordinator, &coordinator->asking, "GET", query);
 	text_add(&request, "\r\n");
-	coordinator->ask_at = now + least_pause;
-	if (!begin(coordinator, &coordinator->asking, &request, (at_once ? 0 : WAIT_SECONDS * 1000) + grace, now))
+	coordinator->ask_at = now + least_pause_ms;
+	if (!begin(coordinator, &coordinator->asking, &request, (at_once ? 0 : WAIT_SECONDS * 1000) + late_answer_ms, now))
 		unanswered(coordinator, "no connection", now);
 }
 
@@ -153,7 +153,7 @@ static void report_failed(struct coordinator *coordinator, double now)
 {
 	note_failure(coordinator, "report not taken");
 	coordinator->report_at = now + coordinator->report_pause;
-	coordinator->report_pause = fmin(longest_pause, 2 * coordinator->report_pause);
+	coordinator->report_pause = fmin(longest_pause_ms, 2 * coordinator->report_pause);
 }
 
 static void send_report(struct coordinator *coordinator, double now)
@@ -161,7 +161,7 @@ static void send_report(struct coordinator *coordinator, double now)
 	struct writer request = request_line(coordinator, &coordinator->reporting, "POST", "");
 	text_add(&request, "Content-Type: text/plain\r\nContent-Length: %zu\r\n\r\n%s", strlen(coordinator->message),
 		 coordinator->message);
-	if (!begin(coordinator, &coordinator->reporting, &request, report_timeout, now))
+	if (!begin(coordinator, &coordinator->reporting, &request, report_timeout_ms, now))
 		report_failed(coordinator, now);
 }
 
@@ -175,7 +175,7 @@ static void take(struct coordinator *coordinator, const struct status *status, d
 {
 	coordinator->seen = status->state;
 	if (status->state == STATUS_RELEASED)
-		coordinator->ask_at = now + pause_once_released;
+		coordinator->ask_at = now + pause_once_released_ms;
 	if (!keeps_release(&coordinator->status, status))
 		coordinator->status = *status;
 }
@@ -189,7 +189,7 @@ static void take_answer(struct coordinator *coordinator, double now)
 			not_understood(coordinator, now);
 			break;
 		}
-		/* Whoever says so has it from the pod itself, whatever else is known. */
+		/* This counts even where the state is unknown. */
 		coordinator->ends_hold = coordinator->ends_hold || status.end;
 		/* Another replica may know the pod. */
 		if (status.state == STATUS_UNKNOWN) {
@@ -209,7 +209,7 @@ static void take_answer(struct coordinator *coordinator, double now)
 	case EXCHANGE_GOING:
 		break;
 	}
-	if (coordinator->failures > 0 && now - coordinator->failing_since > longest_failing)
+	if (coordinator->failures > 0 && now - coordinator->failing_since > longest_failing_ms)
 		coordinator->silent = true;
 }
 
@@ -253,7 +253,7 @@ void coordinator_descriptors(const struct coordinator *coordinator, double now,
 		return;
 	descriptors[0] = exchange_descriptor(&coordinator->asking, now);
 	descriptors[1] = exchange_descriptor(&coordinator->reporting, now);
-	if (coordinator->looking)
+	if (coordinator->looking_up)
 		descriptors[0] = (struct pollfd){ .fd = coordinator->lookup.fd, .events = POLLIN };
 }
 
@@ -264,7 +264,7 @@ void coordinator_report(struct coordinator *coordinator, const char *message)
 	exchange_end(&coordinator->reporting);
 	snprintf(coordinator->message, sizeof coordinator->message, "%s", message);
 	coordinator->report_at = -INFINITY;
-	coordinator->report_pause = first_report_pause;
+	coordinator->report_pause = first_report_pause_ms;
 }
 
 void coordinator_stop_asking(struct coordinator *coordinator, double report_until)

@@ -18,10 +18,10 @@ struct coordinator {
 	const struct logger *logger;
 	bool on;
 	bool found; /* the addresses are known */
-	bool looking;
+	bool looking_up;
 	bool silent; /* no answer, though one is due */
-	bool version_noted; /* that it speaks another version */
-	double looked_since;
+	bool version_noted; /* the log says that it speaks another version */
+	double lookup_began;
 	unsigned turn; /* which of the addresses comes next: another one after each failure */
 	unsigned failures; /* of questions, since the latest answer */
 	double failing_since;
@@ -34,7 +34,7 @@ struct coordinator {
 	double ask_at;
 	double find_at;
 	double report_at;
-	double report_pause; /* until then, after the next failure */
+	double report_pause; /* before the next try, if this one fails */
 	double report_until;
 	char message[MOST_MESSAGE]; /* not yet taken; empty where there is none */
 };

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const double connect_timeout = 1000;
-static const double batch = 10;
+static const double connect_timeout_ms = 1000;
+static const double batch_ms = 10;
 
 void exchange_init(struct exchange *exchange)
 {
@@ -19,7 +19,7 @@ bool exchange_begin(struct exchange *exchange, const struct address *address, ui
 {
 	exchange->fd = connect_to(address, port, SOCK_STREAM);
 	exchange->connected = false;
-	exchange->ends = now + connect_timeout;
+	exchange->ends = now + connect_timeout_ms;
 	exchange->timeout = timeout;
 	exchange->read_from = now;
 	exchange->to_send = length;
@@ -58,7 +58,7 @@ static enum exchanged receive_more(struct exchange *exchange, struct http_answer
 	if (got < 0)
 		return would_block() ? EXCHANGE_GOING : EXCHANGE_FAILED;
 	exchange->received += (size_t)got;
-	exchange->read_from = now + batch;
+	exchange->read_from = now + batch_ms;
 	switch (http_parse(exchange->data, exchange->received, got == 0, answer)) {
 	case HTTP_WHOLE:
 		return EXCHANGE_ANSWERED;

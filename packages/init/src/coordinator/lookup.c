@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const double timeout = 500; /* ms until a question is asked again, of the next server */
+/* Until a question is asked again, of the next server. */
+static const double timeout_ms = 500;
 enum { MOST_TRIES = 6, DNS_PORT = 53 };
 
 static void close_socket(struct lookup *lookup)
@@ -44,7 +45,7 @@ static void ask(struct lookup *lookup, double now)
 	if (lookup->tries++ > 0)
 		lookup->server++;
 	const struct address *server = &lookup->resolver.servers[lookup->server % lookup->resolver.server_count];
-	lookup->again_at = now + timeout;
+	lookup->again_at = now + timeout_ms;
 	lookup->fd = connect_to(server, DNS_PORT, SOCK_DGRAM);
 	if (lookup->fd >= 0 && send(lookup->fd, lookup->question, lookup->asked, MSG_NOSIGNAL) < 0)
 		close_socket(lookup);
@@ -88,14 +89,14 @@ static enum dns_result receive(struct lookup *lookup)
 	return DNS_FOREIGN;
 }
 
-enum looked_up lookup_step(struct lookup *lookup, double now)
+enum lookup_state lookup_step(struct lookup *lookup, double now)
 {
 	if (lookup->known)
-		return LOOKED_FOUND;
+		return LOOKUP_FOUND;
 	switch (receive(lookup)) {
 	case DNS_FOUND:
 		close_socket(lookup);
-		return LOOKED_FOUND;
+		return LOOKUP_FOUND;
 	case DNS_NO_ADDRESS:
 		go_on(lookup, true);
 		break;
@@ -109,11 +110,11 @@ enum looked_up lookup_step(struct lookup *lookup, double now)
 		break;
 	}
 	if (now < lookup->again_at)
-		return LOOKING;
+		return LOOKUP_GOING;
 	if (lookup->tries == MOST_TRIES || (lookup->tries == 0 && !write_question(lookup))) {
 		close_socket(lookup);
-		return LOOKED_IN_VAIN;
+		return LOOKUP_FAILED;
 	}
 	ask(lookup, now);
-	return LOOKING;
+	return LOOKUP_GOING;
 }

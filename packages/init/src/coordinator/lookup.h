@@ -4,11 +4,11 @@
 
 #include "resolver.h"
 
-enum looked_up { LOOKING, LOOKED_FOUND, LOOKED_IN_VAIN };
+enum lookup_state { LOOKUP_GOING, LOOKUP_FOUND, LOOKUP_FAILED };
 
 struct lookup {
 	const char *host;
-	bool known; /* without a question */
+	bool known; /* an address itself, or in /etc/hosts: nobody is asked */
 	struct addresses found;
 	int fd;			/* -1 where no answer is awaited */
 	double again_at;	/* the question is asked again then */
@@ -16,14 +16,14 @@ struct lookup {
 	size_t name; /* which of the resolver's names is looked up */
 	enum dns_type type;
 	unsigned tries;	 /* of this question */
-	unsigned server; /* whom it is asked; the next one after silence */
+	unsigned server; /* which one is asked; the next one after silence */
 	uint8_t question[DNS_MESSAGE];
 	size_t asked;
 };
 
 /* `host` must outlive the lookup. */
 void lookup_begin(struct lookup *lookup, const char *host);
-enum looked_up lookup_step(struct lookup *lookup, double now);
+enum lookup_state lookup_step(struct lookup *lookup, double now);
 void lookup_end(struct lookup *lookup);
 
 #endif

@@ -1,6 +1,6 @@
 #include "resolver.h"
 
-#include "../base/lines.h"
+#include "../base/files.h"
 #include "../base/text.h"
 
 #include <stdio.h>

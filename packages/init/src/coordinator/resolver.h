@@ -11,7 +11,7 @@ struct resolver {
 	size_t server_count;
 	char domains[MOST_DOMAINS][DNS_NAME];
 	size_t domain_count;
-	unsigned dots; /* with as many in it, a name is looked up as it is before domains are appended */
+	unsigned dots; /* "ndots": a name with at least so many is looked up as it is before domains are appended */
 };
 
 void resolver_read(struct resolver *resolver, const char *path);

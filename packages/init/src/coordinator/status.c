@@ -11,7 +11,7 @@ const char *const status_state_names[] = { "nothing", "unknown", "waiting", "inc
 static const char protocol[] = "lameduck 1";
 static const uint64_t most_version = 9999;
 /* ms, a day: older values belong to no current termination. */
-static const uint64_t longest = 86400000;
+static const uint64_t longest_ms = 86400000;
 static const uint64_t most_consumers = 1000000;
 
 /* The text goes to logs: only printable ASCII is kept. */
@@ -35,7 +35,7 @@ static enum status_state state_named(const char *name)
 static double milliseconds(const char *text)
 {
 	uint64_t value;
-	return is_number(text, 0, longest, &value) ? (double)value : NAN;
+	return is_number(text, 0, longest_ms, &value) ? (double)value : NAN;
 }
 
 /* "4/5". */

@@ -14,11 +14,11 @@ struct status {
 	enum status_state state;
 	bool withdrawn; /* it has left the ready endpoints */
 	double released;  /* ms since then; NAN where it is not */
-	unsigned reported, relevant; /* consumers; 0 of 0 where it does not say */
+	unsigned reported, relevant; /* consumers; both 0 where the answer does not say */
 	char behind[STATUS_NAMES];
 	char last[STATUS_NAMES]; /* who let go last */
 	bool end; /* somebody has asked for the end of the hold */
-	bool consistency; /* nobody is left out for being silent */
+	bool consistency; /* silent consumers are waited for */
 };
 
 /* False for another protocol, or another major version of it. Unknown lines are ignored. Without a mode that of `status` stays. */

@@ -9,18 +9,27 @@
 
 const char *const policy_names[] = { "fixed", "until-deadline", "quiet", "adaptive", "acknowledged" };
 
-/* An arrival is looked up among all of them. */
-static const double most_senders = 4096;
-static const double default_floor = 1000;
-static const double default_grace = 30000;
-static const double default_prestop = 0;
-static const double default_reserve = 5000;
-static const double default_window = 5000;
-static const double default_loss_budget = 0.001;
-static const double default_convergence = 4000;
-static const double default_request_quiet = 1000;
-static const double default_settle = 500;
-static const double default_max_senders = 128;
+#define ROW(member, flag, in_code, form, fallback, least, most, users) \
+	{ flag, in_code, form, fallback, least, most, users, offsetof(struct drain_options, member), \
+	  offsetof(struct drain_config, member) },
+const struct drain_number drain_numbers[] = { DRAIN_NUMBERS(ROW) };
+#undef ROW
+const size_t drain_number_count = sizeof drain_numbers / sizeof *drain_numbers;
+
+bool drain_number_counts(const struct drain_number *number, enum policy_kind policy)
+{
+	return number->users >> policy & 1;
+}
+
+double drain_number_of(const struct drain_number *number, const struct drain_config *config)
+{
+	return *(const double *)((const char *)config + number->kept);
+}
+
+const char *drain_number_said(const struct drain_number *number, const struct drain_options *options)
+{
+	return *(const char *const *)((const char *)options + number->said);
+}
 
 static bool duration(const char *text, double fallback, const char *option, double *milliseconds, struct error *error)
 {
@@ -40,23 +49,41 @@ static bool number(const char *text, double fallback, const char *option, double
 	return false;
 }
 
-static bool whole_number(const char *text, double fallback, const char *option, double least, double most,
-			 size_t *value, struct error *error)
+static bool check(const struct drain_number *number, double value, struct error *error)
 {
-	double read;
-	if (!number(text, fallback, option, &read, error))
-		return false;
-	if (floor(read) != read || read < least || read > most) {
-		error_set(error, ERROR_BAD_NUMBER, option, "%.15g is not a whole number from %.15g to %.15g", read, least, most);
-		return false;
+	if (number->form == POSITIVE_DURATION && value == 0)
+		error_set(error, ERROR_BAD_DURATION, number->flag, "must be above 0");
+	else if (number->form == POSITIVE && value <= 0)
+		error_set(error, ERROR_BAD_NUMBER, number->flag, "%g is not a number above 0", value);
+	else if (number->form == WHOLE && (floor(value) != value || value < number->least || value > number->most))
+		error_set(error, ERROR_BAD_NUMBER, number->flag, "%.15g is not a whole number from %.15g to %.15g", value,
+			  number->least, number->most);
+	else
+		return true;
+	return false;
+}
+
+/* Those of other policies are checked as well: a mistake should not wait for the day on which the policy changes. */
+static bool parse_numbers(const struct drain_options *options, struct drain_config *config, struct error *error)
+{
+	for (const struct drain_number *one = drain_numbers; one < drain_numbers + drain_number_count; one++) {
+		const char *said = drain_number_said(one, options);
+		double *value = (double *)((char *)config + one->kept);
+		bool is_duration = one->form == DURATION || one->form == POSITIVE_DURATION;
+		if (!(is_duration ? duration : number)(said, one->fallback, one->flag, value, error) || !check(one, *value, error))
+			return false;
+		if (isnan(*value) && drain_number_counts(one, config->policy)) {
+			error_set(error, ERROR_MISSING_OPTION, one->flag, "the policy %s needs a %s", policy_names[config->policy],
+				  one->flag);
+			return false;
+		}
 	}
-	*value = (size_t)read;
 	return true;
 }
 
 static bool parse_policy(const struct drain_options *options, struct drain_config *config, struct error *error)
 {
-	const char *name = options->policy ? options->policy : "adaptive";
+	const char *name = options->policy ? options->policy : DEFAULT_POLICY;
 	size_t kind = 0;
 	while (kind <= POLICY_ACKNOWLEDGED && strcmp(policy_names[kind], name) != 0)
 		kind++;
@@ -66,31 +93,12 @@ static bool parse_policy(const struct drain_options *options, struct drain_confi
 		return false;
 	}
 	config->policy = (enum policy_kind)kind;
-	/* Settings of other policies are checked as well: a mistake should not wait for the day on which the policy changes. */
-	if (!duration(options->delay, 0, "delay", &config->delay, error) ||
-	    !duration(options->window, default_window, "window", &config->window, error) ||
-	    !duration(options->convergence, default_convergence, "convergence", &config->convergence, error))
-		return false;
-	if (config->convergence == 0) {
-		error_set(error, ERROR_BAD_DURATION, "convergence", "must be above 0");
-		return false;
-	}
-	if (!number(options->loss_budget, default_loss_budget, "loss-budget", &config->loss_budget, error))
-		return false;
-	if (config->loss_budget <= 0) {
-		error_set(error, ERROR_BAD_NUMBER, "loss-budget", "%g is not a number above 0", config->loss_budget);
-		return false;
-	}
 	config->prior = unlearnt_prior();
 	struct prior learnt;
 	/* What is no use is no error: it may be of another release, and the pod has to start. */
 	if (options->learnt && config->policy >= POLICY_ADAPTIVE && parse_learnt(options->learnt, &learnt)) {
 		config->prior = learnt;
 		config->learnt = options->learnt;
-	}
-	if (config->policy == POLICY_FIXED && !options->delay) {
-		error_set(error, ERROR_MISSING_OPTION, "delay", "the policy fixed needs a delay");
-		return false;
 	}
 	return true;
 }
@@ -100,11 +108,11 @@ bool parse_config(const struct drain_options *options, struct drain_config *conf
 	*config = (struct drain_config){ 0 };
 	double grace, prestop, reserve, floor_asked;
 	char a[32], b[32], c[32], d[32];
-	if (!duration(options->grace, default_grace, "grace", &grace, error) ||
-	    !duration(options->prestop, default_prestop, "prestop", &prestop, error))
+	if (!duration(options->grace, DEFAULT_GRACE, "grace", &grace, error) ||
+	    !duration(options->prestop, DEFAULT_PRESTOP, "prestop", &prestop, error))
 		return false;
 	double left = grace - prestop;
-	if (!duration(options->reserve, fmax(0, fmin(default_reserve, left / 3)), "reserve", &reserve, error))
+	if (!duration(options->reserve, fmax(0, fmin(DEFAULT_RESERVE, left / 3)), "reserve", &reserve, error))
 		return false;
 	double longest = left - reserve;
 	if (longest <= 0) {
@@ -129,7 +137,7 @@ bool parse_config(const struct drain_options *options, struct drain_config *conf
 		error_set(error, ERROR_NO_TIME_TO_HOLD, "cap", "is zero");
 		return false;
 	}
-	if (!duration(options->floor, default_floor, "floor", &floor_asked, error))
+	if (!duration(options->floor, DEFAULT_FLOOR, "floor", &floor_asked, error))
 		return false;
 	double floor = fmax(0, floor_asked - prestop);
 	if (floor > cap && options->floor) {
@@ -137,14 +145,11 @@ bool parse_config(const struct drain_options *options, struct drain_config *conf
 			  format_duration(floor, a, sizeof a), format_duration(cap, b, sizeof b));
 		return false;
 	}
-	if (!parse_policy(options, config, error))
+	if (!parse_policy(options, config, error) || !parse_numbers(options, config, error))
 		return false;
 	config->floor = fmin(floor, cap);
 	config->cap = cap;
 	config->prestop = prestop;
 	config->reserve = reserve;
-	return duration(options->request_quiet, default_request_quiet, "request-quiet", &config->request_quiet, error) &&
-	       duration(options->settle, default_settle, "settle", &config->settle, error) &&
-	       whole_number(options->max_senders, default_max_senders, "max-senders", 1, most_senders, &config->max_senders,
-			    error);
+	return true;
 }

@@ -4,6 +4,7 @@
 
 #include "errors.h"
 #include "hypotheses.h"
+#include "options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,41 +13,39 @@
 /* POLICY_ACKNOWLEDGED: by all consumers that the cluster knows; where it cannot say so, evidence decides. */
 enum policy_kind { POLICY_FIXED, POLICY_UNTIL_DEADLINE, POLICY_QUIET, POLICY_ADAPTIVE, POLICY_ACKNOWLEDGED };
 
-/* What a user said, as text; NULL where nothing was said. */
-struct drain_options {
-	const char *policy;
-	const char *floor;
-	const char *cap;
-	const char *grace;
-	const char *prestop;
-	const char *reserve;
-	const char *delay;
-	const char *window;
-	const char *loss_budget;
-	const char *convergence;
-	const char *learnt;
-	const char *request_quiet;
-	const char *settle;
-	const char *max_senders;
-};
-
 /* All times in ms; floor and cap count from the beginning of the hold. */
 struct drain_config {
 	enum policy_kind policy;
-	double delay;
-	double window;
-	double loss_budget;
-	double convergence;
+#define MEMBER(member, ...) double member;
+	DRAIN_NUMBERS(MEMBER)
+#undef MEMBER
 	struct prior prior;
 	const char *learnt; /* the text of the prior; NULL where there is none, or none that is read */
 	double floor;
 	double cap;
 	double prestop;
 	double reserve;
-	double request_quiet;
-	double settle;
-	size_t max_senders;
 };
+
+/* An option that is a number, and stands for itself. */
+struct drain_number {
+	const char *flag;
+	const char *in_code; /* its name in code, and in recordings */
+	enum { DURATION, POSITIVE_DURATION, POSITIVE, WHOLE } form;
+	double fallback; /* NAN: there is none */
+	double least, most; /* of WHOLE */
+	int users; /* a bit for each policy that uses it */
+	size_t said; /* in struct drain_options */
+	size_t kept; /* in struct drain_config */
+};
+
+extern const struct drain_number drain_numbers[];
+extern const size_t drain_number_count;
+
+bool drain_number_counts(const struct drain_number *number, enum policy_kind policy);
+double drain_number_of(const struct drain_number *number, const struct drain_config *config);
+/* As the user said it; NULL where nothing was said. */
+const char *drain_number_said(const struct drain_number *number, const struct drain_options *options);
 
 extern const char *const policy_names[];
 

@@ -1,13 +1,28 @@
 #include "drain.h"
 
-#include "conditions.h"
-#include "explain.h"
-
 #include <math.h>
+#include <string.h>
 
 const char *const stop_reason_names[] = { "delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced" };
 const char *const waiting_for_names[] = { "termination", "floor",    "delay",     "deadline",
 					  "silence",	 "acknowledgements", "in-flight", "requests" };
+
+/* How often evidence is weighed, as packages/drain/src/evaluations.ts: the pause is a part of the hold so far, and longer while the expected loss is high. */
+static const double least_pause_ms = 20;
+static const double close_pause = 1.0 / 64;
+static const double longest_pauses = 6;
+
+/* A condition of the policy that is not met, and until when at least. */
+struct wait {
+	double until;
+	enum waiting_for what;
+};
+
+/* All of them, first the one that is waited for. */
+struct waits {
+	size_t count;
+	struct wait list[3];
+};
 
 void drain_init(struct drain *drain, const struct drain_config *config)
 {
@@ -39,50 +54,22 @@ static void arrival(struct drain *drain, struct observation seen)
 	}
 }
 
-/* What was told is another now, and so is perhaps what evidence says. */
-static void corrected(struct drain *drain)
+double drain_coverage(const struct drain *drain)
 {
-	drain->revision++;
-	drain->observed++;
+	return drain->senders.coverage;
 }
 
-void drain_settle(struct drain *drain)
+static bool begins_watch(enum observation_type type)
 {
-	corrected(drain);
-	senders_settle(&drain->senders);
-}
-
-void drain_traced(struct drain *drain, double share)
-{
-	corrected(drain);
-	senders_traced(&drain->senders, share);
-}
-
-double drain_traced_share(const struct drain *drain)
-{
-	return drain->senders.traced;
-}
-
-void drain_forget(struct drain *drain, const char *sender)
-{
-	corrected(drain);
-	senders_forget(&drain->senders, sender);
-	release_forget(&drain->release, sender);
-}
-
-void drain_recall(struct drain *drain, const char *sender, double at, double earlier)
-{
-	corrected(drain);
-	senders_arrival(&drain->senders, sender, at);
-	release_connection(&drain->release, sender, at, earlier);
+	return type != SEEN_RELEASED && type != SEEN_UNRELEASED && type < SEEN_SETTLED;
 }
 
 void drain_observe(struct drain *drain, struct observation seen)
 {
 	double at = seen.at;
 	drain->revision++;
-	/* What is said of senders is no sight of them: it begins nothing. */
-	if (!drain->watching && seen.type != SEEN_RELEASED && seen.type != SEEN_UNRELEASED) {
+	/* The watch begins with the first observation of the pod itself. */
+	if (!drain->watching && begins_watch(seen.type)) {
 		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at,
 			     &drain->config.prior);
 		drain->watching = true;
@@ -117,7 +104,23 @@ void drain_observe(struct drain *drain, struct observation seen)
 	case SEEN_FORCE:
 		drain->forced = true;
 		return;
+	case SEEN_SETTLED:
+		senders_settle(&drain->senders);
+		break;
+	case SEEN_COVERAGE:
+		senders_set_coverage(&drain->senders, seen.value);
+		break;
+	case SEEN_FORGOTTEN:
+		senders_forget(&drain->senders, seen.name);
+		release_forget(&drain->release, seen.name);
+		break;
+	case SEEN_AGAIN:
+		senders_arrival(&drain->senders, seen.name, at);
+		release_connection(&drain->release, seen.name, at, seen.earlier);
+		break;
 	}
+	/* A correction: the evidence is weighed anew. */
+	drain->observed++;
 }
 
 bool drain_weighs(const struct drain_config *config)
@@ -129,13 +132,97 @@ double drain_expected_loss(const struct drain *drain, double now)
 {
 	if (!drain->watching || !drain->terminated)
 		return 0;
-	double convergence = drain_weighs(&drain->config) ? drain->config.convergence : 4000;
+	double convergence = drain_weighs(&drain->config) ? drain->config.convergence : DEFAULT_CONVERGENCE;
 	return senders_expected_loss(&drain->senders, now, convergence);
 }
 
 bool drain_is_enough(const struct drain *drain, double now)
 {
 	return drain_expected_loss(drain, now) < drain->config.loss_budget;
+}
+
+static void add_wait(struct waits *waits, double now, double until, enum waiting_for what)
+{
+	if (now < until)
+		waits->list[waits->count++] = (struct wait){ until, what };
+}
+
+static bool uses_evidence(const struct drain *drain)
+{
+	return drain->config.policy == POLICY_ADAPTIVE || (drain->config.policy == POLICY_ACKNOWLEDGED && drain->release.local);
+}
+
+/* Until when senders are waited for at least; -INFINITY where enough is known of them. */
+static double evaluate(struct drain *drain, double now)
+{
+	if (!uses_evidence(drain) || drain->enough == drain->observed)
+		return -INFINITY;
+	if (now >= drain->weigh_at) {
+		double above = log(drain_expected_loss(drain, now) / drain->config.loss_budget);
+		double pauses = fmin(longest_pauses, fmax(1, above));
+		drain->weigh_at = now + fmax(least_pause_ms, (now - drain->terminated_at) * close_pause * pauses);
+		drain->enough = above < 0 ? drain->observed : UINT64_MAX;
+		if (above < 0)
+			return -INFINITY;
+	}
+	return drain->weigh_at;
+}
+
+/* The same, without an effect on when the evidence is weighed next. */
+static double evaluate_once(const struct drain *drain, double now)
+{
+	return uses_evidence(drain) && !drain_is_enough(drain, now) ? INFINITY : -INFINITY;
+}
+
+static void add_in_flight(struct waits *waits, const struct drain *drain, double now)
+{
+	add_wait(waits, now, drain->in_flight > 0 ? INFINITY : now, WAIT_IN_FLIGHT);
+}
+
+/*
+ * Connections from before the hold are a second clock: they must be silent too, and nothing in flight. Once nobody opens new ones, these become fewer, and
+ * a shorter silence is enough.
+ */
+static void add_old_connections(struct waits *waits, const struct drain *drain, double now)
+{
+	double quiet = drain->config.request_quiet;
+	if (now >= release_settled_at(&drain->release))
+		quiet = fmin(quiet, drain->config.settle);
+	add_in_flight(waits, drain, now);
+	if (drain->requests > 0)
+		add_wait(waits, now, drain->last_request + quiet, WAIT_REQUESTS);
+}
+
+/* The conditions that are not met, if senders are waited for until `evidence`, or until the cluster says that all have let go. */
+static struct waits unmet_conditions(const struct drain *drain, double now, double evidence)
+{
+	const struct drain_config *config = &drain->config;
+	double terminated_at = drain->terminated ? drain->terminated_at : now;
+	double settled_at = release_settled_at(&drain->release);
+	struct waits waits = { 0 };
+	switch (config->policy) {
+	case POLICY_FIXED:
+		add_wait(&waits, now, terminated_at + config->delay, WAIT_DELAY);
+		return waits;
+	case POLICY_UNTIL_DEADLINE:
+		add_wait(&waits, now, INFINITY, WAIT_DEADLINE);
+		return waits;
+	case POLICY_QUIET: {
+		double last = fmax(drain->last_connection, drain->last_request);
+		add_wait(&waits, now, fmax(last, terminated_at) + config->window, WAIT_SILENCE);
+		add_in_flight(&waits, drain, now);
+		return waits;
+	}
+	case POLICY_ADAPTIVE:
+	case POLICY_ACKNOWLEDGED:
+		break;
+	}
+	if (uses_evidence(drain))
+		add_wait(&waits, now, fmin(evidence, settled_at), WAIT_SILENCE);
+	else
+		add_wait(&waits, now, settled_at, WAIT_ACKNOWLEDGEMENTS);
+	add_old_connections(&waits, drain, now);
+	return waits;
 }
 
 static struct decision go_on(double until, double cap_at, enum waiting_for what)
@@ -148,11 +235,11 @@ static struct decision stop(enum stop_reason reason)
 	return (struct decision){ .stop = true, .reason = reason };
 }
 
-/* Whether all conditions were, and nothing came later that could tell. */
+/* Whether all conditions were met at `at`, and nothing has come since. */
 static bool was_met_by(const struct drain *drain, double at)
 {
 	bool is_last = fmax(drain->last_connection, drain->last_request) <= at;
-	return is_last && conditions_unmet(drain, at, conditions_evaluate_once(drain, at)).count == 0;
+	return is_last && unmet_conditions(drain, at, evaluate_once(drain, at)).count == 0;
 }
 
 static enum stop_reason reason_of(const struct drain *drain, double now, double floor_at)
@@ -175,22 +262,75 @@ static struct decision decide(struct drain *drain, double now)
 		return (struct decision){ .stop = false, .until = INFINITY, .waiting_for = WAIT_TERMINATION };
 	if (drain->forced)
 		return stop(STOP_FORCED);
-	/* Sums, not differences: what `until` said must be over when it comes, on a clock with fractions too. */
+	/* Absolute times, not differences: when `until` has come, `now < until` must be false in spite of rounding. */
 	double floor_at = drain->terminated_at + drain->config.floor;
 	double cap_at = drain->terminated_at + drain->config.cap;
 	if (now >= cap_at)
 		return stop(STOP_CAP);
 	if (now < floor_at)
 		return go_on(floor_at, cap_at, WAIT_FLOOR);
-	struct waits waits = conditions_unmet(drain, now, conditions_evaluate(drain, now));
+	struct waits waits = unmet_conditions(drain, now, evaluate(drain, now));
 	if (waits.count > 0)
 		return go_on(waits.list[0].until, cap_at, waits.list[0].what);
 	return stop(reason_of(drain, now, floor_at));
 }
 
+/* When the condition that is waited for was met, since the termination: floor and delay at their ends, even if that was noticed later. */
+static double met_at(const struct drain *drain, double now)
+{
+	switch (drain->waiting) {
+	case WAIT_FLOOR:
+		return drain->config.floor;
+	case WAIT_DELAY:
+		return drain->config.delay;
+	default:
+		return now - drain->terminated_at;
+	}
+}
+
+/* Remembers which condition was met when. */
+static void note_decision(struct drain *drain, double now, const struct decision *decision)
+{
+	enum waiting_for waiting = decision->stop ? WAIT_TERMINATION : decision->waiting_for;
+	bool cut_short = decision->stop && (decision->reason == STOP_CAP || decision->reason == STOP_FORCED);
+	drain->met = decision->stop && !cut_short;
+	if (cut_short || (!decision->stop && waiting == WAIT_TERMINATION))
+		return;
+	if (drain->waiting != WAIT_TERMINATION && drain->waiting != waiting)
+		drain->met_at[drain->waiting] = met_at(drain, now);
+	drain->waiting = waiting;
+}
+
 struct decision drain_decide(struct drain *drain, double now)
 {
 	struct decision decision = decide(drain, now);
-	explain_decided(drain, now, &decision);
+	note_decision(drain, now, &decision);
 	return decision;
+}
+
+/* Marks the condition that is waited for, and all others that are not met. */
+static void mark_unmet(const struct drain *drain, double now, double marks[WAIT_KINDS])
+{
+	if (!drain->terminated || drain->met)
+		return;
+	if (drain->waiting != WAIT_TERMINATION)
+		marks[drain->waiting] = INFINITY;
+	if (now < drain->terminated_at + drain->config.floor)
+		marks[WAIT_FLOOR] = INFINITY;
+	struct waits waits = unmet_conditions(drain, now, evaluate_once(drain, now));
+	for (size_t i = 0; i < waits.count; i++)
+		marks[waits.list[i].what] = INFINITY;
+}
+
+struct explanation drain_explain(const struct drain *drain, double now)
+{
+	struct explanation explanation = { .expected_loss = drain_expected_loss(drain, now) };
+	memcpy(explanation.met_at, drain->met_at, sizeof drain->met_at);
+	mark_unmet(drain, now, explanation.met_at);
+	if (!drain->watching || !drain->terminated || !drain_weighs(&drain->config))
+		return explanation;
+	double met = explanation.met_at[WAIT_SILENCE];
+	double at = isfinite(met) ? drain->terminated_at + met : now;
+	explanation.pending = senders_pending(&drain->senders, at, drain->config.convergence);
+	return explanation;
 }

@@ -47,22 +47,27 @@ enum observation_type {
 	SEEN_RELEASED,
 	SEEN_UNRELEASED,
 	SEEN_FORCE,
+	/* Corrections of what was told before. */
+	SEEN_SETTLED, /* habits of senders are learnt from here on; that each of them has sent is still known */
+	SEEN_COVERAGE, /* of the connections before the hold only the share `value` was seen, and told of */
+	SEEN_FORGOTTEN, /* all connections of a sender are forgotten: some were probes. SEEN_AGAIN tells of the others */
+	SEEN_AGAIN,
 };
 
 struct observation {
 	enum observation_type type;
 	double at;
 	const char *name;  /* sender; of a release that of the last one, or NULL */
-	double value;      /* change in flight, or 1 where no release is to be waited for */
+	double value;      /* change in flight; share; 1 where no release is to be waited for */
 	const char *consumers; /* of a release, for people: "5/5", or NULL */
 	double earlier; /* of a connection: ms by which it may have come before `at` */
-	bool old; /* of a connection: it was open before, and a request on it is told as one; it says nothing of a release */
+	bool old; /* a request on a connection that was open before, told as a connection; it does not disprove a release */
 };
 
 /* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/explain/conditions.ts. */
 struct explanation {
 	double expected_loss;
-	struct suspect suspect;
+	struct pending_sender pending;
 	double met_at[WAIT_KINDS]; /* ms after SIGTERM; INFINITY where it is not met, NAN where it was never waited for */
 };
 
@@ -80,25 +85,18 @@ struct drain {
 	double requests; /* since the hold began */
 	struct release release;
 	double met_at[WAIT_KINDS]; /* NAN where it is not */
-	bool met; /* the latest decision is a stop for which every condition was met */
+	bool met; /* the latest decision is a stop, and every condition was met */
 	enum waiting_for waiting; /* WAIT_TERMINATION where nothing is waited for */
-	uint64_t observed; /* how much may have changed the expected loss */
-	double weigh_at;  /* when it is weighed again */
-	uint64_t enough;  /* on how much it was found to be enough; UINT64_MAX on none */
-	uint64_t revision; /* changes with all that is told: what was decided on one revision holds for it */
+	uint64_t observed; /* counts what may have changed the expected loss */
+	double weigh_at;  /* when the evidence is weighed again */
+	uint64_t enough;  /* the `observed` at which the expected loss was found low enough; UINT64_MAX for none */
+	uint64_t revision; /* changes with each observation and correction: a decision holds for its revision */
 };
 
 void drain_init(struct drain *drain, const struct drain_config *config);
 void drain_free(struct drain *drain);
 void drain_observe(struct drain *drain, struct observation seen);
-/* Habits are learnt from here on; that each sender sent is still known. */
-void drain_settle(struct drain *drain);
-/* What was told of the time before the hold is only this share of it. */
-void drain_traced(struct drain *drain, double share);
-double drain_traced_share(const struct drain *drain);
-/* A sender that was told of is none, and what it did is told again, so far as it was traffic. */
-void drain_forget(struct drain *drain, const char *sender);
-void drain_recall(struct drain *drain, const char *sender, double at, double earlier);
+double drain_coverage(const struct drain *drain);
 struct decision drain_decide(struct drain *drain, double now);
 struct explanation drain_explain(const struct drain *drain, double now);
 double drain_expected_loss(const struct drain *drain, double now);

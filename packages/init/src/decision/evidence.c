@@ -5,14 +5,14 @@
 const double left_hazard = 20.72326583694641;
 
 static const double highest_rate = 10000;
-/* ms. A pool that opens several connections at once is no sender of thousands a second: in less time than this nobody shows a habit. */
-static const double least_exposure = 1000;
-/* How much more slowly than their longest gap tells the tail of bursty gaps falls. */
+/* In less time nobody shows a habit: a pool that opens several connections at once is no sender of thousands a second. */
+static const double least_exposure_ms = 1000;
+/* Exponent by which the tail of bursty gaps falls more slowly than their longest gap suggests. */
 static const double burstiness = 0.4;
 
 struct habit learnt_habit(double gaps, double exposure, double longest_gap)
 {
-	double time = fmax(exposure, least_exposure);
+	double time = fmax(exposure, least_exposure_ms);
 	double rate = fmin(gaps / time, highest_rate);
 	double expected = log(fmax(gaps, 1)) + 0.577;
 	double bursts = pow(fmax(1, longest_gap * rate / expected), burstiness);
@@ -26,7 +26,7 @@ double habit_hazard(const struct habit *habit, double silence)
 		return 0;
 	double hazard = fmin(habit->gaps * log1p(silence / habit->time), silence * habit->slope);
 	if (habit->pause_share > 0) {
-		/* Relative to the likelier of both: neither chance can vanish in rounding. */
+		/* Both chances relative to the larger one, so that neither vanishes in rounding. */
 		double pause = silence / habit->longest_pause;
 		double least = fmin(hazard, pause);
 		hazard = least - log((1 - habit->pause_share) * exp(least - hazard) +

@@ -9,12 +9,12 @@ extern const double left_hazard;
 
 struct habit {
 	double rate;  /* mean rate until the last arrival */
-	double slope; /* -ln of the chance of silence, per ms: at most */
+	double slope; /* upper bound of -ln of the chance of silence, per ms */
 	double gaps, time;	 /* learnt from so many gaps in such a time */
-	double pause_share;	 /* of its gaps, which were pauses */
+	double pause_share;	 /* the part of its gaps that were pauses */
 	double longest_pause;
 	double recent_gap;   /* mean of its latest gaps, where it has slowed down since the deletion; else 0 */
-	double recent_worth; /* as many gaps */
+	double recent_worth; /* as how many gaps that mean counts */
 };
 
 struct habit learnt_habit(double gaps, double exposure, double longest_gap);

@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-const double gaps_horizon = 120000;
+const double gaps_horizon_ms = 120000;
 
 /* ms. Shorter ones are stalls of a machine: those come again, and do no harm as a habit. */
-static const double shortest_pause = 3000;
+static const double shortest_pause_ms = 3000;
 const double fewest_of_one = 50;
 
 /* Weight of the latest gap in the mean of recent ones. */
@@ -13,7 +13,7 @@ static const double recency = 1.0 / 8;
 
 static void fade(struct gaps *gaps)
 {
-	double part = pow(0.5, ceil(log2(gaps->exposure / gaps_horizon)));
+	double part = pow(0.5, ceil(log2(gaps->exposure / gaps_horizon_ms)));
 	gaps->count *= part;
 	gaps->exposure *= part;
 	gaps->pauses *= part;
@@ -21,11 +21,11 @@ static void fade(struct gaps *gaps)
 	gaps->longest = 0;
 }
 
-bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double fewest)
+bool gaps_add(struct gaps *gaps, double gap, bool held, double coverage, double fewest)
 {
-	double judged = held ? gap : gap * share;
-	struct habit usual = learnt_habit(gaps->count, gaps->exposure * share, gaps_longest(gaps));
-	if (!held && gaps->count >= fewest && judged > shortest_pause && habit_hazard(&usual, judged) > left_hazard) {
+	double judged = held ? gap : gap * coverage;
+	struct habit usual = learnt_habit(gaps->count, gaps->exposure * coverage, gaps_longest(gaps));
+	if (!held && gaps->count >= fewest && judged > shortest_pause_ms && habit_hazard(&usual, judged) > left_hazard) {
 		gaps->pauses++;
 		gaps->longest_pause = fmax(gaps->longest_pause, gap);
 		return true;
@@ -33,16 +33,16 @@ bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double few
 	gaps->count++;
 	gaps->exposure += gap;
 	gaps->longest = fmax(gaps->longest, judged);
-	if (gaps->exposure > gaps_horizon)
+	if (gaps->exposure > gaps_horizon_ms)
 		fade(gaps);
 	gaps->recent += (gaps->count == 1 ? 1 : recency) * (gap - gaps->recent);
 	return false;
 }
 
-void gaps_traced(struct gaps *gaps, double share)
+void gaps_set_coverage(struct gaps *gaps, double coverage)
 {
-	gaps->longest *= share;
-	gaps->longest_before *= share;
+	gaps->longest *= coverage;
+	gaps->longest_before *= coverage;
 }
 
 double gaps_longest(const struct gaps *gaps)

@@ -7,8 +7,8 @@
 #include "evidence.h"
 
 /* Habits older than this fade, ms. */
-extern const double gaps_horizon;
-/* One sender's burst must not stand for its habit: of fewer gaps no lull is called a pause. All senders together are not in one burst: 0. */
+extern const double gaps_horizon_ms;
+/* Before a sender has made so many gaps, no gap of it is called a pause: the others may be of one burst. All senders together need none. */
 extern const double fewest_of_one;
 
 struct gaps {
@@ -18,10 +18,10 @@ struct gaps {
 	double pauses, longest_pause;
 };
 
-/* `share` of the arrivals left a trace. Returns whether it was a pause: a gap as unlikely as that the sender had left. */
-bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double fewest);
-/* Only this share of the arrivals so far left a trace. */
-void gaps_traced(struct gaps *gaps, double share);
+/* `coverage`: the share of the arrivals that was seen. Returns whether it was a pause: a gap as unlikely as that the sender had left. */
+bool gaps_add(struct gaps *gaps, double gap, bool held, double coverage, double fewest);
+/* Only this share of the arrivals so far was seen: the longest gap was shorter by as much. */
+void gaps_set_coverage(struct gaps *gaps, double coverage);
 double gaps_longest(const struct gaps *gaps);
 /* Where so much of the exposure counts, and nothing has come for `idle` since. */
 struct habit gaps_habit(const struct gaps *gaps, double exposure, double idle);

@@ -7,7 +7,7 @@
 #define HYPOTHESIS_PRIOR (HYPOTHESIS_DELAYS * HYPOTHESIS_MEANS)
 #define HYPOTHESIS_COUNT (HYPOTHESIS_PRIOR + HYPOTHESIS_MEANS)
 
-extern const double delays[HYPOTHESIS_DELAYS + 1]; /* the last one ends the way of the one before */
+extern const double delays[HYPOTHESIS_DELAYS + 1]; /* the last one is no hypothesis: it bounds the interval that begins with the one before */
 extern const double means[HYPOTHESIS_MEANS];
 
 /* By delay, within it by mean; they add up to 1. */

@@ -9,14 +9,14 @@ void posterior_init(struct posterior *posterior, const struct prior *prior, doub
 		    double rate)
 {
 	*posterior = (struct posterior){ .convergence = convergence, .now = now };
-	int before = 0; /* the last delay no longer than that of the latest arrival */
+	int before = 0; /* the longest delay that ends before the latest arrival */
 	for (int delay = 0; delay < HYPOTHESIS_DELAYS; delay++) {
 		posterior->begins[delay] = delays[delay] * convergence;
 		if (posterior->begins[delay] <= latest)
 			before = delay;
 	}
 	posterior->begins[HYPOTHESIS_DELAYS] = latest;
-	/* It is as likely as the time until the next arrival was due is part of the way between two delays. */
+	/* The delay of the latest arrival gets a share of the weight of the delay before: the time in which the next arrival was due, as a part of the interval. */
 	double way = (delays[before + 1] - delays[before]) * convergence;
 	double share = latest > 0 ? fmin(1, 1 / (rate * way)) : 0;
 	for (int i = 0; i < HYPOTHESIS_COUNT; i++) {

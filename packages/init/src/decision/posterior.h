@@ -14,12 +14,12 @@ struct posterior {
 	double losses[HYPOTHESIS_COUNT];
 };
 
-/* `latest`: of any arrival, 0 if there was none; `rate`: of all of them before. */
+/* `latest`: time of the latest arrival of any sender, 0 if there was none; `rate`: of all arrivals before it. */
 void posterior_init(struct posterior *posterior, const struct prior *prior, double convergence, double now, double latest,
 		    double rate);
 /* A sender that came last at `last`. */
 void posterior_update(struct posterior *posterior, const struct habit *habit, double last);
-/* What the weights of `believed`, after all that it has seen, make of the losses of what is seen here. */
+/* The expected loss of the senders seen by `posterior`, if the hypotheses have the weights of `believed`. */
 double posterior_loss_under(const struct posterior *posterior, const struct posterior *believed);
 
 #endif

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A new connection so long after the release, ms, was on its way when the last consumer let go. */
-static const double on_its_way = 100;
+/* A connection that comes no later than this after the release was under way when the last consumer let go. */
+static const double on_its_way_ms = 100;
 
 void release_init(struct release *release, double settle)
 {
@@ -17,7 +17,7 @@ static void compare(struct release *release)
 	for (unsigned i = 0; i < release->sender_count; i++)
 		if (!surest || release->senders[i].surest >= surest->surest)
 			surest = &release->senders[i];
-	if (release->overruled || !release->given || !surest || surest->surest <= release->given_at + on_its_way)
+	if (release->overruled || !release->given || !surest || surest->surest <= release->given_at + on_its_way_ms)
 		return;
 	release->overruled = true;
 	release->overruled_at = surest->surest_at;
@@ -52,7 +52,7 @@ static struct release_sender *find(struct release *release, const char *sender)
 	return NULL;
 }
 
-/* Where there is none, that of the sender whose connections are the oldest. */
+/* A free place, or else the place of the sender with the oldest connections. */
 static struct release_sender *room(struct release *release)
 {
 	if (release->sender_count < RELEASE_SENDERS)

@@ -8,22 +8,23 @@ enum { RELEASE_SENDER = 48, RELEASE_SENDERS = 16 };
 
 struct release_sender {
 	char name[RELEASE_SENDER];
-	double latest; /* when its latest connection came at the latest */
-	double surest; /* the latest of the earliest possible times of its connections, */
-	double surest_at; /* and when that one was told to have come */
+	/* A connection came between `at - earlier` and `at`. */
+	double latest; /* the largest `at` of its connections */
+	double surest; /* the largest `at - earlier`: a connection came then or later for sure */
+	double surest_at; /* the `at` of that connection */
 };
 
 struct release {
 	double settle;
 	bool given;
 	double given_at;
-	struct release_sender senders[RELEASE_SENDERS]; /* those that connected last: each may turn out to be a prober */
+	struct release_sender senders[RELEASE_SENDERS]; /* kept apart, since any of them may turn out to be a prober */
 	unsigned sender_count;
 	double latest_of_others;
-	bool overruled; /* by a connection that came after all had let go, as they said */
+	bool overruled; /* a connection came although all consumers had reported that they let go */
 	char overruled_by[RELEASE_SENDER];
 	double overruled_at;
-	bool local; /* nobody will release the pod: what it sees itself decides */
+	bool local; /* no release will come: the pod's own evidence decides */
 };
 
 void release_init(struct release *release, double settle);
@@ -32,7 +33,7 @@ void release_give(struct release *release, double at);
 void release_withdraw(struct release *release, bool local);
 /* It came between `at - earlier` and `at`. */
 void release_connection(struct release *release, const char *sender, double at, double earlier);
-/* What it did was no traffic, or is told again. */
+/* Forgets the connections of `sender`: they were probes, or they are told again. */
 void release_forget(struct release *release, const char *sender);
 bool release_stands(const struct release *release);
 /* From when on it says as much as the silence of all senders; INFINITY where there is none. */

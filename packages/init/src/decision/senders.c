@@ -1,27 +1,27 @@
 #include "senders.h"
 
-#include "table.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer are chance. */
+/* A mean of fewer gaps is chance. */
 static const double fewest_recent_gaps = 4;
-/* How many gaps the mean of the latest is worth: those of the aggregate go on growing, since one sender after the other lets go. */
+/* As how many gaps the mean of the latest gaps counts. The gaps of the aggregate grow, as one sender after the other lets go: it counts less. */
 static const double recent_gaps_of_one = 10;
 static const double recent_gaps_of_aggregate = 5;
-/* Of all senders together, to know their lulls by. */
+/* So many gaps of all senders together show how long their lulls usually are. */
 static const double fewest_gaps_before = 50;
-/* So many in a hold tell a rate. */
+/* So many gaps in a hold give a rate. */
 static const double enough_gaps = 8;
+/* Gaps that a sender needs to be separate while the table overflows: one that came twice by chance seems to come more often than it does. */
+static const double fewest_gaps_once_overflowed = 24;
 
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
 		  const struct prior *prior)
 {
 	*table = (struct sender_table){ .capacity = capacity, .prestop = prestop, .watching_from = watching_from,
 					.overflowed_at = -INFINITY, .load_last = -INFINITY,
-					.held_from = INFINITY, .prior = *prior, .traced = 1 };
+					.held_from = INFINITY, .prior = *prior, .coverage = 1 };
 }
 
 void senders_free(struct sender_table *table)
@@ -32,7 +32,98 @@ void senders_free(struct sender_table *table)
 	*table = (struct sender_table){ 0 };
 }
 
-/* A silence that nobody watched is none. */
+/* FNV-1a. */
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 2166136261u;
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+static struct sender *find(const struct sender_table *table, const char *name)
+{
+	uint32_t hash = hash_of(name);
+	for (size_t i = 0; i < table->count; i++)
+		if (table->senders[i].hash == hash && strcmp(table->senders[i].name, name) == 0)
+			return &table->senders[i];
+	return NULL;
+}
+
+static bool grow(struct sender_table *table)
+{
+	size_t allocated = table->allocated ? table->allocated * 2 : 16;
+	struct sender *senders = realloc(table->senders, allocated * sizeof *senders);
+	if (!senders)
+		return false;
+	table->senders = senders;
+	table->allocated = allocated;
+	return true;
+}
+
+/* NULL when memory is short: the arrival is then the aggregate's alone. */
+static struct sender *add(struct sender_table *table, const char *name, double at)
+{
+	if (table->count == table->allocated && !grow(table))
+		return NULL;
+	char *copy = strdup(name);
+	if (!copy)
+		return NULL;
+	struct sender *sender = &table->senders[table->count++];
+	*sender = (struct sender){ .name = copy, .hash = hash_of(name), .last = at, .paused = table->paused, .counter = 1 };
+	return sender;
+}
+
+static void remove_sender(struct sender_table *table, struct sender *sender)
+{
+	free(sender->name);
+	*sender = table->senders[--table->count];
+}
+
+static bool is_full(const struct sender_table *table)
+{
+	return table->count >= table->capacity;
+}
+
+static bool has_overflowed(const struct sender_table *table, double at)
+{
+	return at - table->overflowed_at <= gaps_horizon_ms;
+}
+
+static void drop(struct sender_table *table, double silent_since, double least_counter)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		struct sender *sender = &table->senders[i];
+		if (sender->last >= silent_since && sender->counter >= least_counter)
+			table->senders[kept++] = *sender;
+		else
+			free(sender->name);
+	}
+	table->count = kept;
+}
+
+/*
+ * Makes room for a newcomer before the hold. Senders that have long been silent go first. Where there are none, one is taken from each counter
+ * (Misra and Gries 1982): whoever makes more than one of `capacity` arrivals keeps its place.
+ */
+static void make_room(struct sender_table *table, double at)
+{
+	drop(table, at - gaps_horizon_ms, -INFINITY);
+	if (!is_full(table))
+		return;
+	bool is_new = !has_overflowed(table, at);
+	table->overflowed_at = at;
+	for (size_t i = 0; i < table->count; i++) {
+		struct sender *sender = &table->senders[i];
+		sender->counter--;
+		if (is_new && sender->gaps.count < fewest_gaps_once_overflowed)
+			sender->is_separate = false;
+	}
+	drop(table, -INFINITY, 1);
+}
+
+/* Silence counts from the deletion, or from when somebody watched. */
 static double deleted_at(const struct sender_table *table)
 {
 	return fmax(table->held_from - table->prestop, table->watching_from);
@@ -43,7 +134,7 @@ static double since(const struct sender_table *table, double at)
 	return fmax(0, at - deleted_at(table));
 }
 
-/* For how long the load has paused since: no habit of this sender, if such a silence of the others was unlikely, too. */
+/* How long the load has paused since the latest arrival of `sender`; 0 where the others are silent as long at times. Such a pause is no habit of one sender. */
 static double shared_pause(const struct sender_table *table, const struct sender *sender)
 {
 	const struct gaps *load = &table->load;
@@ -58,7 +149,7 @@ static void arrived(const struct sender_table *table, struct sender *sender, dou
 {
 	bool held = at >= table->held_from;
 	double gap = fmax(0, at - sender->last - shared_pause(table, sender));
-	gaps_add(&sender->gaps, gap, held, table->traced, fewest_of_one);
+	gaps_add(&sender->gaps, gap, held, table->coverage, fewest_of_one);
 	sender->held_gaps += held;
 	sender->held_exposure += held ? gap : 0;
 	sender->counter++;
@@ -93,7 +184,7 @@ static void aggregate_arrived(struct sender_table *table, double at)
 		table->aggregate = (struct sender){ .last = at, .paused = table->paused, .counter = 1 };
 }
 
-/* From now on none of its arrivals is the aggregate's. */
+/* Takes the arrivals of `sender` out of the aggregate. */
 static void make_separate(struct sender_table *table, struct sender *sender)
 {
 	struct sender *aggregate = &table->aggregate;
@@ -106,19 +197,19 @@ static void make_separate(struct sender_table *table, struct sender *sender)
 void senders_arrival(struct sender_table *table, const char *name, double at)
 {
 	note_load(table, at);
-	struct sender *sender = table_find(table, name);
+	struct sender *sender = find(table, name);
 	if (sender) {
 		arrived(table, sender, at);
-		if (sender->gaps.count >= (table_has_overflowed(table, at) ? fewest_once_overflowed : 1))
+		if (sender->gaps.count >= (has_overflowed(table, at) ? fewest_gaps_once_overflowed : 1))
 			make_separate(table, sender);
 		if (sender->is_separate)
 			return;
 	} else {
-		/* Whom the hold waits for is not given up for those that come only now. */
-		if (table_is_full(table) && isinf(table->held_from))
-			table_make_room(table, at);
-		if (!table_is_full(table))
-			sender = table_add(table, name, at);
+		/* In a hold no sender is dropped for a new one: the hold may wait for it. */
+		if (is_full(table) && isinf(table->held_from))
+			make_room(table, at);
+		if (!is_full(table))
+			sender = add(table, name, at);
 	}
 	if (sender)
 		sender->shared++;
@@ -127,11 +218,11 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 
 void senders_forget(struct sender_table *table, const char *name)
 {
-	struct sender *sender = table_find(table, name);
+	struct sender *sender = find(table, name);
 	if (!sender)
 		return;
 	make_separate(table, sender);
-	table_remove(table, sender);
+	remove_sender(table, sender);
 }
 
 void senders_settle(struct sender_table *table)
@@ -141,30 +232,30 @@ void senders_settle(struct sender_table *table)
 	table->aggregate.gaps = table->load = (struct gaps){ 0 };
 }
 
-void senders_traced(struct sender_table *table, double share)
+void senders_set_coverage(struct sender_table *table, double coverage)
 {
-	table->traced = share;
+	table->coverage = coverage;
 	for (size_t i = 0; i < table->count; i++)
-		gaps_traced(&table->senders[i].gaps, share);
-	gaps_traced(&table->aggregate.gaps, share);
+		gaps_set_coverage(&table->senders[i].gaps, coverage);
+	gaps_set_coverage(&table->aggregate.gaps, coverage);
 }
 
 /*
- * The time in which its gaps were made. Where connections before the hold left no trace, a sender that is faster in the hold than in the trace of
- * it was no slower before: as far as others are not known to have left none.
+ * The time that the gaps of `sender` sum up to. Where only a part of the connections before the hold was seen, a sender that comes faster in the hold
+ * than was seen before it came as fast before: its time before the hold is shortened, but not below that part of it.
  */
 static double exposure_of(const struct sender_table *table, const struct sender *sender)
 {
 	double exposure = sender->gaps.exposure;
 	double before = exposure - sender->held_exposure;
 	double gaps_before = sender->gaps.count - sender->held_gaps;
-	if (table->traced >= 1 || sender->held_gaps < enough_gaps || gaps_before <= 0 || before <= 0)
+	if (table->coverage >= 1 || sender->held_gaps < enough_gaps || gaps_before <= 0 || before <= 0)
 		return exposure;
 	double part = sender->held_exposure / sender->held_gaps / (before / gaps_before);
-	return sender->held_exposure + before * fmin(1, fmax(table->traced, part));
+	return sender->held_exposure + before * fmin(1, fmax(table->coverage, part));
 }
 
-/* Its habit; false where it has left for good. */
+/* The habit of `sender`. False where it left for good before the deletion. */
 static bool judge(const struct sender_table *table, const struct sender *sender, struct habit *habit)
 {
 	double idle_before = fmax(0, deleted_at(table) - sender->last);
@@ -201,7 +292,7 @@ static void begin(struct posterior *posterior, const struct sender_table *table,
 	double rate = gaps_habit(&table->load, table->load.exposure, 0).rate;
 	struct habit habit;
 	size_t position = 0;
-	/* A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
+	/* A lone sender may pause at any time, and the lulls of a load that was hardly seen are unknown: then the latest arrival says nothing of a delay. */
 	bool lone = next_judged(table, &position, &habit) && !next_judged(table, &position, &habit);
 	bool unknown = lone || table->gaps_before < fewest_gaps_before;
 	posterior_init(posterior, &table->prior, convergence, since(table, now),
@@ -224,7 +315,7 @@ double senders_expected_loss(const struct sender_table *table, double now, doubl
 	return posterior_loss_under(&posterior, &posterior);
 }
 
-/* The only sender of the aggregate, where it came once; else NULL. */
+/* The name behind an aggregate of one arrival; else NULL. */
 static const char *only_one(const struct sender_table *table)
 {
 	for (size_t i = 0; i < table->count && table->aggregate.counter == 1; i++)
@@ -233,12 +324,12 @@ static const char *only_one(const struct sender_table *table)
 	return NULL;
 }
 
-struct suspect senders_suspect(const struct sender_table *table, double now, double convergence)
+struct pending_sender senders_pending(const struct sender_table *table, double now, double convergence)
 {
 	struct posterior all, one;
 	begin(&all, table, now, convergence);
 	see_all(&all, table);
-	struct suspect most = { 0 };
+	struct pending_sender most = { 0 };
 	struct habit habit;
 	size_t position = 0;
 	for (const struct sender *sender; (sender = next_judged(table, &position, &habit));) {
@@ -249,7 +340,7 @@ struct suspect senders_suspect(const struct sender_table *table, double now, dou
 			continue;
 		double silence = since(table, sender->last) > 0 ? now - sender->last : NAN;
 		const char *name = sender == &table->aggregate ? only_one(table) : sender->name;
-		most = (struct suspect){ name, true, habit.rate, silence, loss };
+		most = (struct pending_sender){ name, true, habit.rate, silence, loss };
 	}
 	return most;
 }

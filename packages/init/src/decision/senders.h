@@ -1,6 +1,6 @@
 /*
- * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders/senders.ts, without its pools: from outside of a program
- * nobody sees which requests it asks to come on another connection.
+ * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders/senders.ts. Its pools are missing here: from outside of a program
+ * it cannot be seen on which connections the program has asked its clients to leave.
  */
 #ifndef LAMEDUCK_SENDERS_H
 #define LAMEDUCK_SENDERS_H
@@ -13,7 +13,7 @@
 #include "gaps.h"
 
 /* The sender that the hold waits for, or the aggregate. */
-struct suspect {
+struct pending_sender {
 	const char *sender;   /* NULL where it is the aggregate; valid until the next observation */
 	bool any;	      /* false where nobody is waited for */
 	double rate;	      /* new connections per ms, before the hold and in it */
@@ -28,10 +28,10 @@ struct sender {
 	struct gaps gaps;
 	double held_gaps; /* of them, since the hold began */
 	double held_exposure;
-	double paused;	   /* how long the load had paused by `last` */
-	bool is_separate; /* else its arrivals are the aggregate's */
-	double shared;	   /* how many of its arrivals the aggregate has */
-	double counter;	   /* how many of its arrivals keep its place */
+	double paused;	   /* the `paused` of the table at its latest arrival */
+	bool is_separate; /* false: its arrivals count as the aggregate's */
+	double shared;	   /* arrivals of its own that count as the aggregate's */
+	double counter;	   /* of Misra and Gries: at 0 it loses its place */
 };
 
 struct sender_table {
@@ -40,16 +40,16 @@ struct sender_table {
 	size_t count;
 	size_t allocated;
 	struct sender *senders;
-	struct sender aggregate; /* all that are not separate, as one; of counter 0 where there are none */
-	double overflowed_at;    /* when a newcomer last found no place */
+	struct sender aggregate; /* all senders that are not separate, as one; its counter is 0 where there are none */
+	double overflowed_at;    /* when the table was last full for a new sender */
 	struct gaps load; /* of all arrivals together */
 	double load_last;
 	double gaps_before; /* of the load, before the hold */
-	double paused; /* for how long there were none though many were due */
+	double paused; /* ms in all pauses of the load: no arrivals at all, though many were due */
 	double watching_from;
 	double held_from; /* INFINITY before the hold */
 	struct prior prior;
-	double traced;	  /* share of the connections before the hold that are told of */
+	double coverage;	  /* share of the connections before the hold that was seen */
 };
 
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
@@ -58,14 +58,14 @@ void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, double at);
-/* The habits of all are learnt from here on; that each of them sent is still known. */
+/* Habits are learnt from here on. That each sender has sent is still known. */
 void senders_settle(struct sender_table *table);
-/* Gaps before the hold are longer than habits by what is missing. */
-void senders_traced(struct sender_table *table, double share);
+/* Of the connections before the hold only this share was seen: gaps between those were longer than the real ones. */
+void senders_set_coverage(struct sender_table *table, double coverage);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
-/* Whose requests are most of what is to be expected then. */
-struct suspect senders_suspect(const struct sender_table *table, double now, double convergence);
+/* The sender whose expected loss is the largest. */
+struct pending_sender senders_pending(const struct sender_table *table, double now, double convergence);
 double senders_expected_loss(const struct sender_table *table, double now, double convergence);
 
 #endif

@@ -1,13 +1,22 @@
-/* The coordinator's part in a hold: its answers are fed to the decision, and the hold is reported to it. */
+/* What the coordinator's answers mean to the decision. */
 #ifndef LAMEDUCK_CLUSTER_H
 #define LAMEDUCK_CLUSTER_H
 
-#include "hold.h"
+#include "../coordinator/coordinator.h"
+#include "../traffic/tell.h"
 
-/* `real`: a termination; a dry run asks nobody. */
-void cluster_begin(struct hold *hold, bool real, double now);
-void cluster_step(struct hold *hold, double now);
-/* Nothing more is asked; the end is still reported for some time. */
-void cluster_end(struct hold *hold, double now);
+/* What the decision knows of the release. */
+enum cluster_says { CLUSTER_WAITS, CLUSTER_CANNOT_SAY, CLUSTER_RELEASED };
+
+struct cluster {
+	struct coordinator coordinator;
+	enum cluster_says says;
+};
+
+/* `place`: NULL where nobody is asked. */
+void cluster_begin(struct cluster *cluster, const struct coordinator_place *place, const struct logger *logger, double now);
+
+/* Talks to the coordinator, and tells the decision what is new. True where something is. */
+bool cluster_step(struct cluster *cluster, struct teller *teller, double now);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include "../base/clock.h"
 #include "../kernel/namespace.h"
-#include "cluster.h"
-#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,16 +9,18 @@
 #include <unistd.h>
 
 /* 10 Hz, each about 100 us: 0.1 % of a core. */
-static const double glance_interval = 100;
+static const double poll_interval_ms = 100;
 /* The kernel holds some 300 events for us: 10 ms at 30,000 connections per second. */
-static const double event_interval = 10;
+static const double event_interval_ms = 10;
 /* A dump is fresh for 20 times its own cost: deciding may then take up to 5 % of a core, for moments. */
-static const double fresh_for = 20;
-static const double trace_interval = 1000;
-static const double longest_wait_for_pools = 500;
-static const double between_requests = 10;
-/* ms by which an exit is delayed until the coordinator has taken the last report. */
-static const double longest_report = 200;
+static const double fresh_for_costs = 20;
+static const double progress_interval_ms = 1000;
+static const double longest_wait_for_pools_ms = 500;
+static const double between_requests_ms = 10;
+/* An exit is delayed by so much at most until the coordinator has taken the last report. */
+static const double longest_report_ms = 200;
+/* The end is reported for so long to a coordinator that does not answer. */
+static const double end_reported_for_ms = 2000;
 
 bool in_kubernetes(void)
 {
@@ -38,7 +38,7 @@ static void warn_of_host_network(const struct hold_settings *settings, const str
 
 void hold_warn(const struct hold_settings *settings, const struct logger *logger)
 {
-	/* Otherwise the host's network is not reported before it matters. */
+	/* Elsewhere the host's network is the rule: the warning comes with the hold. */
 	if (in_kubernetes())
 		warn_of_host_network(settings, logger);
 }
@@ -55,11 +55,33 @@ static bool at_cap(const struct hold *hold, double now)
 	return now >= hold->drain.terminated_at + hold->drain.config.cap;
 }
 
-/* What was decided holds until something is seen, or until the time that it named. */
+/* A decision holds until something is observed, or until the time that it named. */
 static void decide(struct hold *hold, double now)
 {
 	if (hold->drain.revision != hold->decided_on || (!hold->decision.stop && now >= hold->decision.until))
 		decide_now(hold, now);
+}
+
+static struct report report_of(const struct hold *hold)
+{
+	return (struct report){ .logger = hold->logger,
+				.program = hold->settings->program,
+				.drain = &hold->drain,
+				.traffic = &hold->traffic,
+				.coordinator = &hold->cluster.coordinator,
+				.began = hold->began,
+				.decision = hold->decision,
+				.ended_by = hold->ended_by };
+}
+
+static void tell_coordinator(struct hold *hold, bool ended, double now)
+{
+	char message[MOST_MESSAGE];
+	const struct report report = report_of(hold);
+	if (!hold->cluster.coordinator.on)
+		return;
+	report_message(&report, ended, message, now);
+	coordinator_report(&hold->cluster.coordinator, message);
 }
 
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct logger *logger,
@@ -68,23 +90,25 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->settings = settings;
 	hold->logger = logger;
 	hold->began = now;
-	hold->next_glance = hold->events_from = now;
-	hold->next_trace = now + trace_interval;
+	hold->next_poll = hold->events_from = now;
+	hold->next_progress = now + progress_interval_ms;
 	hold->ready_since = NAN;
 	hold->good_at = now;
 	hold->ended_by = NULL;
 	hold->forced = false;
-	hold->order_missed = false;
+	hold->order_missed = hold->overrule_reported = false;
 	drain_init(&hold->drain, &settings->decision);
 	trace_begin(&hold->recording, why ? settings->recording : NULL, why, logger, &hold->drain.config, terminated_at);
-	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, &hold->recording, baseline, now);
+	hold->teller = (struct teller){ .drain = &hold->drain, .trace = &hold->recording, .last_arrival = NAN };
+	traffic_begin(&hold->traffic, &settings->traffic, &hold->teller, baseline, now);
 	if (traffic_port_is_silent(&hold->traffic))
 		log_line(logger, LOG_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
-		    traffic_elsewhere(&hold->traffic) ? "the program's other ports are watched instead"
+		    sockets_are_elsewhere(&hold->traffic.sockets) ? "the program's other ports are watched instead"
 						      : "no other port of the program was found, either");
-	traffic_observe(&hold->traffic, SEEN_TERMINATION, terminated_at, NULL, 0);
+	tell(&hold->teller, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
 	decide_now(hold, now);
-	cluster_begin(hold, why != NULL, now);
+	cluster_begin(&hold->cluster, why ? &settings->place : NULL, logger, now);
+	tell_coordinator(hold, false, now);
 	hold->order_events = order_watch(&settings->order);
 	if (!in_kubernetes())
 		warn_of_host_network(settings, logger);
@@ -92,17 +116,17 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 
 void hold_descriptors(const struct hold *hold, double now, struct pollfd descriptors[HOLD_DESCRIPTORS])
 {
-	int events = now >= hold->events_from ? hold->traffic.events : -1;
+	int events = now >= hold->events_from ? hold->traffic.sockets.events : -1;
 	descriptors[0] = (struct pollfd){ .fd = events, .events = POLLIN };
 	descriptors[1] = (struct pollfd){ .fd = hold->order_events, .events = POLLIN };
-	coordinator_descriptors(&hold->coordinator, now, descriptors + 2);
+	coordinator_descriptors(&hold->cluster.coordinator, now, descriptors + 2);
 }
 
 int hold_timeout(const struct hold *hold, double now)
 {
 	double wanted = hold->decision.stop ? hold->good_at : hold->decision.until;
-	double until = hold->next_glance;
-	/* Where a stop only waits for a file there is nothing to do before the next glance. */
+	double until = hold->next_poll;
+	/* Where a stop only waits for a file there is nothing to do before the counters are polled again. */
 	if (wanted < until && !(hold->decision.stop && wanted <= now))
 		until = wanted;
 	if (hold->events_from > now && hold->events_from < until)
@@ -123,7 +147,7 @@ static bool order_allows(struct hold *hold, double now)
 }
 
 /*
- * The decision allows to stop; but nothing is stopped on the evidence of a second ago, nor while a connection is about to be named, nor, if it can be
+ * The decision allows to stop; but nothing is stopped on the evidence of a second ago, nor while a connection is about to be attributed, nor, if it can be
  * helped, in the middle of a request on one of those pools that never fall silent: the next gap between two of them is only milliseconds away.
  */
 static bool is_good_moment(struct hold *hold, double now)
@@ -131,8 +155,8 @@ static bool is_good_moment(struct hold *hold, double now)
 	struct traffic *traffic = &hold->traffic;
 	if (at_cap(hold, now))
 		return true;
-	if (now - traffic->dumped > traffic->dump_cost * fresh_for) {
-		traffic_dump(traffic, now);
+	if (now - traffic->sockets.dumped > traffic->dump_cost * fresh_for_costs) {
+		traffic_dump_sockets(traffic, now);
 		decide(hold, now);
 		if (!hold->decision.stop)
 			return false;
@@ -140,35 +164,15 @@ static bool is_good_moment(struct hold *hold, double now)
 	if (isnan(hold->ready_since))
 		hold->ready_since = now;
 	hold->good_at = traffic_settles_at(traffic);
-	if (traffic->pools_busy > 0 && now - hold->ready_since < longest_wait_for_pools)
-		hold->good_at = fmax(hold->good_at, now + fmax(between_requests, traffic->dump_cost * fresh_for));
+	if (traffic->sockets.pools_busy > 0 && now - hold->ready_since < longest_wait_for_pools_ms)
+		hold->good_at = fmax(hold->good_at, now + fmax(between_requests_ms, traffic->dump_cost * fresh_for_costs));
 	return now >= hold->good_at;
-}
-
-static void look(struct hold *hold, double now)
-{
-	struct traffic *traffic = &hold->traffic;
-	uint64_t ended = traffic->ended;
-	traffic_glance(traffic, now);
-	cluster_step(hold, now);
-	hold->events_from = traffic->ended == ended ? now : now + event_interval;
-	if (now >= hold->next_glance)
-		hold->next_glance = now + glance_interval;
-	if (now >= traffic->next_dump)
-		traffic_dump(traffic, now);
-	decide(hold, now);
-	if (!hold->decision.stop && hold->decision.waiting_for == WAIT_IN_FLIGHT)
-		traffic_dump_soon(traffic);
-	if (hold->settings->trace && now >= hold->next_trace) {
-		report_now(hold, now);
-		hold->next_trace += trace_interval;
-	}
 }
 
 static void give_up(struct hold *hold, const char *why, double now)
 {
 	hold->ended_by = why;
-	traffic_observe(&hold->traffic, SEEN_FORCE, now, NULL, 0);
+	tell(&hold->teller, (struct observation){ .type = SEEN_FORCE, .at = now });
 }
 
 void hold_force(struct hold *hold, const char *why, double now)
@@ -177,14 +181,48 @@ void hold_force(struct hold *hold, const char *why, double now)
 	give_up(hold, why, now);
 }
 
+static void ask_cluster(struct hold *hold, double now)
+{
+	bool is_new = cluster_step(&hold->cluster, &hold->teller, now);
+	if (is_new)
+		traffic_dump_soon(&hold->traffic);
+	if (hold->cluster.coordinator.ends_hold && !hold->forced)
+		hold_force(hold, "the coordinator was asked to end it", now);
+	if (hold->drain.release.overruled && !hold->overrule_reported) {
+		hold->overrule_reported = true;
+		tell_coordinator(hold, false, now);
+	}
+}
+
+static void observe(struct hold *hold, double now)
+{
+	struct traffic *traffic = &hold->traffic;
+	uint64_t ended = traffic->sockets.ended;
+	traffic_poll_counters(traffic, now);
+	ask_cluster(hold, now);
+	hold->events_from = traffic->sockets.ended == ended ? now : now + event_interval_ms;
+	if (now >= hold->next_poll)
+		hold->next_poll = now + poll_interval_ms;
+	if (now >= traffic->next_dump)
+		traffic_dump_sockets(traffic, now);
+	decide(hold, now);
+	if (!hold->decision.stop && hold->decision.waiting_for == WAIT_IN_FLIGHT)
+		traffic_dump_soon(traffic);
+	if (hold->settings->trace && now >= hold->next_progress) {
+		const struct report report = report_of(hold);
+		report_now(&report, now);
+		hold->next_progress += progress_interval_ms;
+	}
+}
+
 bool hold_step(struct hold *hold, double now)
 {
 	if (hold->order_events >= 0)
 		order_drain(hold->order_events);
-	look(hold, now);
+	observe(hold, now);
 	if (!hold->decision.stop && !traffic_possible(&hold->traffic))
 		give_up(hold, "nothing listens", now);
-	else if (!hold->decision.stop && traffic_is_stuck(&hold->traffic))
+	else if (!hold->decision.stop && sockets_are_stuck(&hold->traffic.sockets))
 		give_up(hold, "the program has accepted no connection for 20s", now);
 	if (hold->ended_by) {
 		decide(hold, now);
@@ -194,11 +232,20 @@ bool hold_step(struct hold *hold, double now)
 	return hold->decision.stop && order_allows(hold, now) && is_good_moment(hold, now);
 }
 
+void hold_report_begin(const struct hold *hold, const char *why, double now)
+{
+	const struct report report = report_of(hold);
+	report_begin(&report, why, now);
+}
+
 void hold_end(struct hold *hold, const char *and_then, double now)
 {
-	report_end(hold, and_then, now);
-	cluster_end(hold, now);
-	trace_end(&hold->recording, report_reason(hold), now);
+	const struct report report = report_of(hold);
+	report_end(&report, and_then, now);
+	coordinator_stop_asking(&hold->cluster.coordinator, now + end_reported_for_ms);
+	tell_coordinator(hold, true, now);
+	coordinator_step(&hold->cluster.coordinator, now);
+	trace_end(&hold->recording, report_reason(&report), now);
 	traffic_end(&hold->traffic);
 	drain_free(&hold->drain);
 	if (hold->order_events >= 0)
@@ -208,21 +255,21 @@ void hold_end(struct hold *hold, const char *and_then, double now)
 
 bool hold_is_reporting(const struct hold *hold, double now)
 {
-	return coordinator_is_reporting(&hold->coordinator, now);
+	return coordinator_is_reporting(&hold->cluster.coordinator, now);
 }
 
 void hold_report_step(struct hold *hold, double now)
 {
-	coordinator_step(&hold->coordinator, now);
+	coordinator_step(&hold->cluster.coordinator, now);
 	if (!hold_is_reporting(hold, now))
-		coordinator_end(&hold->coordinator);
+		coordinator_end(&hold->cluster.coordinator);
 }
 
 void hold_report_end(struct hold *hold)
 {
 	struct pollfd polled[HOLD_DESCRIPTORS];
-	const struct coordinator *coordinator = &hold->coordinator;
-	double now = clock_now(), until = now + longest_report;
+	const struct coordinator *coordinator = &hold->cluster.coordinator;
+	double now = clock_now(), until = now + longest_report_ms;
 	bool answers = coordinator->status.state != STATUS_NOTHING && !coordinator->silent;
 	while (answers && now < until && hold_is_reporting(hold, now)) {
 		hold_descriptors(hold, now, polled);
@@ -230,5 +277,5 @@ void hold_report_end(struct hold *hold)
 		now = clock_now();
 		hold_report_step(hold, now);
 	}
-	coordinator_end(&hold->coordinator);
+	coordinator_end(&hold->cluster.coordinator);
 }

@@ -2,11 +2,9 @@
 #ifndef LAMEDUCK_HOLD_H
 #define LAMEDUCK_HOLD_H
 
-#include "../base/log.h"
-#include "../coordinator/coordinator.h"
-#include "../trace/trace.h"
-#include "../traffic/traffic.h"
+#include "cluster.h"
 #include "order.h"
+#include "report.h"
 
 struct hold_settings {
 	struct drain_config decision;
@@ -19,29 +17,26 @@ struct hold_settings {
 	const char *recording; /* file or directory; NULL: none is made */
 };
 
-/* What the decision knows of the release. */
-enum cluster_says { CLUSTER_WAITS, CLUSTER_CANNOT_SAY, CLUSTER_RELEASED };
-
 struct hold {
 	const struct hold_settings *settings;
 	const struct logger *logger;
 	struct drain drain;
-	struct traffic traffic;
 	struct trace recording;
-	struct coordinator coordinator;
-	enum cluster_says cluster;
+	struct teller teller;
+	struct traffic traffic;
+	struct cluster cluster;
 	bool overrule_reported;
 	int order_events;
 	double began;
-	double next_glance;
-	double events_from; /* events are read in batches: not before then */
-	double next_trace;
+	double next_poll;
+	double events_from; /* not polled for before then: events are read in batches */
+	double next_progress;
 	struct decision decision;
-	uint64_t decided_on;  /* revision of what is known that it was taken on */
+	uint64_t decided_on;  /* the revision of the drain for which that was decided */
 	double ready_since;   /* when the decision first allowed to stop; NAN before */
-	double good_at;	      /* once it allows to stop: not before */
-	const char *ended_by; /* where not the decision ended it: what did */
-	bool forced;		   /* from outside: nothing is waited for any more */
+	double good_at;	      /* where the decision allows to stop: not before then */
+	const char *ended_by; /* what ended it, where that was not the decision; else NULL */
+	bool forced;		   /* somebody asked for the end: no file is waited for, either */
 	bool order_missed;
 };
 
@@ -49,7 +44,7 @@ enum { HOLD_DESCRIPTORS = 2 + COORDINATOR_DESCRIPTORS };
 
 bool in_kubernetes(void);
 
-/* At the start of the program: what will make holds worse than they could be. */
+/* At the start of the program: warns where holds will lack evidence. */
 void hold_warn(const struct hold_settings *settings, const struct logger *logger);
 
 /* `why`: "SIGTERM"; NULL for a dry run. `terminated_at`: when the termination began, from where the decision counts; `now`, or earlier where a hook is run again. */
@@ -60,22 +55,25 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 void hold_descriptors(const struct hold *hold, double now, struct pollfd descriptors[HOLD_DESCRIPTORS]);
 int hold_timeout(const struct hold *hold, double now);
 
-/* Looks and decides. True once the hold is over. */
+/* Observes and decides. True once the hold is over. */
 bool hold_step(struct hold *hold, double now);
 
 /* Ends the hold now; `why` is a phrase for the report. */
 void hold_force(struct hold *hold, const char *why, double now);
+
+/* Logs that the hold has begun. `why`: "SIGTERM", "dry run". */
+void hold_report_begin(const struct hold *hold, const char *why, double now);
 
 /* Says what happened and lets go of everything. `and_then` completes the line: "sending SIGTERM to 7". */
 void hold_end(struct hold *hold, const char *and_then, double now);
 
 /*
  * The end is still reported to the coordinator: while this is true hold_report_step() is to be called when one of the descriptors is
- * ready, or after `hold_report_interval` ms.
+ * ready, or after HOLD_REPORT_INTERVAL_MS.
  */
 bool hold_is_reporting(const struct hold *hold, double now);
 void hold_report_step(struct hold *hold, double now);
-enum { hold_report_interval = 100 };
+enum { HOLD_REPORT_INTERVAL_MS = 100 };
 
 /* Waits until that is done, for an instant at most, and not at all for a coordinator that has never answered. */
 void hold_report_end(struct hold *hold);

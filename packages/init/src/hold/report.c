@@ -2,11 +2,13 @@
 
 #include "../base/text.h"
 #include "../decision/duration.h"
-#include "course.h"
+#include "timeline.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { MOST_SENDERS_REPORTED = 64 };
 
 static void add_evidence(struct writer *text, unsigned evidence, const char *separator)
 {
@@ -37,20 +39,20 @@ static void add_bytes(struct writer *text, double bytes)
 		text_add(text, "%.1f MB", bytes / 1e6);
 }
 
-const char *report_reason(const struct hold *hold)
+const char *report_reason(const struct report *report)
 {
-	return stop_reason_names[hold->decision.stop ? hold->decision.reason : STOP_FORCED];
+	return stop_reason_names[report->decision.stop ? report->decision.reason : STOP_FORCED];
 }
 
-static void add_course_fields(struct writer *text, const struct hold *hold, const struct explanation *explanation, double now)
+static void add_timeline_fields(struct writer *text, const struct report *report, const struct explanation *explanation, double now)
 {
-	char course[256], escaped[384];
-	struct writer words = { course, sizeof course };
-	course_add(&words, hold, explanation, now);
-	text_add(text, ",\"explanation\":\"%s\"", json_escape(course, escaped, sizeof escaped));
-	if (explanation->suspect.sender)
+	char timeline[256], escaped[384];
+	struct writer words = { timeline, sizeof timeline };
+	timeline_add(&words, report->drain, &report->coordinator->status, explanation, now);
+	text_add(text, ",\"explanation\":\"%s\"", json_escape(timeline, escaped, sizeof escaped));
+	if (explanation->pending.sender)
 		text_add(text, ",\"waited_for\":\"%s\",\"waited_for_rate\":%.3g",
-		    json_escape(explanation->suspect.sender, escaped, sizeof escaped), explanation->suspect.rate * 1000);
+		    json_escape(explanation->pending.sender, escaped, sizeof escaped), explanation->pending.rate * 1000);
 	const char *before = ",\"met_ms\":{";
 	for (int kind = 0; kind < WAIT_KINDS; kind++)
 		if (isfinite(explanation->met_at[kind])) {
@@ -69,144 +71,187 @@ static void add_course_fields(struct writer *text, const struct hold *hold, cons
 	text_add(text, "]");
 }
 
-/* ms: whoever has not answered in a hold of this length is silent, also before that is certain. */
-static const double answer_due = 500;
+/* A coordinator that has not answered in a hold of this length is reported as silent. */
+static const double answer_due_ms = 500;
 
-static bool is_silent(const struct hold *hold, double now)
+static bool is_silent(const struct report *report, double now)
 {
-	const struct coordinator *coordinator = &hold->coordinator;
-	return coordinator->silent || (coordinator->status.state == STATUS_NOTHING && now - hold->began >= answer_due);
+	const struct coordinator *coordinator = report->coordinator;
+	return coordinator->silent || (coordinator->status.state == STATUS_NOTHING && now - report->began >= answer_due_ms);
 }
 
-static const char *state_of_cluster(const struct hold *hold, double now)
+static const char *state_of_cluster(const struct report *report, double now)
 {
-	return is_silent(hold, now) ? "silent" : status_state_names[hold->coordinator.status.state];
+	return is_silent(report, now) ? "silent" : status_state_names[report->coordinator->status.state];
 }
 
-static void add_cluster_fields(struct writer *text, const struct hold *hold, double now)
+static void add_cluster_fields(struct writer *text, const struct report *report, double now)
 {
-	const struct status *status = &hold->coordinator.status;
-	const struct release *release = &hold->drain.release;
+	const struct status *status = &report->coordinator->status;
+	const struct release *release = &report->drain->release;
 	char escaped[2 * STATUS_NAMES];
-	if (!hold->coordinator.on)
+	if (!report->coordinator->on)
 		return;
-	text_add(text, ",\"cluster\":\"%s\",\"consumers\":\"%u/%u\"", state_of_cluster(hold, now), status->reported, status->relevant);
+	text_add(text, ",\"cluster\":\"%s\",\"consumers\":\"%u/%u\"", state_of_cluster(report, now), status->reported, status->relevant);
 	if (*status->behind)
 		text_add(text, ",\"behind\":\"%s\"", json_escape(status->behind, escaped, sizeof escaped));
 	if (release->given)
-		text_add(text, ",\"released_ms\":%.0f", release->given_at - hold->drain.terminated_at);
+		text_add(text, ",\"released_ms\":%.0f", release->given_at - report->drain->terminated_at);
 	if (release->overruled)
 		text_add(text, ",\"overruled_by\":\"%s\"", json_escape(release->overruled_by, escaped, sizeof escaped));
 }
 
 /* "; the cluster: waiting, 4/5 consumers, behind: kube-proxy/node5". */
-static void add_cluster(struct writer *text, const struct hold *hold, double now)
+static void add_cluster(struct writer *text, const struct report *report, double now)
 {
-	const struct status *status = &hold->coordinator.status;
-	if (!hold->coordinator.on)
+	const struct status *status = &report->coordinator->status;
+	if (!report->coordinator->on)
 		return;
-	text_add(text, "; the cluster: %s", state_of_cluster(hold, now));
+	text_add(text, "; the cluster: %s", state_of_cluster(report, now));
 	if (status->relevant > 0)
 		text_add(text, ", %u/%u consumers", status->reported, status->relevant);
 	if (*status->behind)
 		text_add(text, ", behind: %s", status->behind);
 }
 
-static void add_counts(struct writer *text, const struct hold *hold, double now)
+static void add_counts(struct writer *text, const struct report *report, double now)
 {
-	const struct traffic *traffic = &hold->traffic;
+	const struct traffic *traffic = report->traffic;
 	text_add(text,
 	    ",\"connections\":%.0f,\"bytes\":%.0f,\"in_flight\":%.0f,\"open\":%zu,\"probes\":%.0f,\"expected_loss\":%.6g",
-	    traffic->connections_seen, traffic->bytes, traffic->in_flight, traffic->open, traffic->probes_seen,
-	    drain_expected_loss(&hold->drain, now));
+	    traffic->teller->connections, traffic->sockets.bytes, traffic->in_flight, traffic->sockets.open, traffic->arrivals.probes_seen,
+	    drain_expected_loss(report->drain, now));
 }
 
-static void fields_of_end(const struct hold *hold, const struct explanation *explanation, char *buffer, size_t size, double now)
+static void fields_of_end(const struct report *report, const struct explanation *explanation, char *buffer, size_t size, double now)
 {
-	const struct traffic *traffic = &hold->traffic;
+	const struct traffic *traffic = report->traffic;
 	struct writer text = { buffer, size };
 	char escaped[128];
-	text_add(&text, "\"event\":\"hold-ended\",\"reason\":\"%s\"", report_reason(hold));
-	if (hold->ended_by)
-		text_add(&text, ",\"because\":\"%s\"", json_escape(hold->ended_by, escaped, sizeof escaped));
-	text_add(&text, ",\"hold_ms\":%.0f,\"requests\":%.0f", now - hold->began, hold->drain.requests);
-	add_counts(&text, hold, now);
-	if (!isnan(traffic->last_arrival))
-		text_add(&text, ",\"last_arrival_ms\":%.0f", traffic->last_arrival - hold->began);
-	if (!isnan(traffic->rate_before))
-		text_add(&text, ",\"rate_before\":%.3g", traffic->rate_before);
-	const char *quote = traffic->evidence ? "\"" : "";
+	text_add(&text, "\"event\":\"hold-ended\",\"reason\":\"%s\"", report_reason(report));
+	if (report->ended_by)
+		text_add(&text, ",\"because\":\"%s\"", json_escape(report->ended_by, escaped, sizeof escaped));
+	text_add(&text, ",\"hold_ms\":%.0f,\"requests\":%.0f", now - report->began, report->drain->requests);
+	add_counts(&text, report, now);
+	if (!isnan(traffic->teller->last_arrival))
+		text_add(&text, ",\"last_arrival_ms\":%.0f", traffic->teller->last_arrival - report->began);
+	if (!isnan(traffic->before.counted_rate))
+		text_add(&text, ",\"rate_before\":%.3g", traffic->before.counted_rate);
+	const char *quote = traffic_evidence(traffic) ? "\"" : "";
 	text_add(&text, ",\"evidence\":[%s", quote);
-	add_evidence(&text, traffic->evidence, "\",\"");
+	add_evidence(&text, traffic_evidence(traffic), "\",\"");
 	text_add(&text, "%s]", quote);
-	add_course_fields(&text, hold, explanation, now);
-	add_cluster_fields(&text, hold, now);
+	add_timeline_fields(&text, report, explanation, now);
+	add_cluster_fields(&text, report, now);
 }
 
-void report_begin(const struct hold *hold, const char *why, double now)
+void report_begin(const struct report *report, const char *why, double now)
 {
 	char fields[128], line[128], most[32];
 	struct writer text = { line, sizeof line }, field = { fields, sizeof fields };
-	double left = fmax(0, hold->drain.terminated_at + hold->settings->decision.cap - now);
+	double left = fmax(0, report->drain->terminated_at + report->drain->config.cap - now);
 	text_add(&text, "%s: holding until traffic has moved away, for %s at most", why,
 	    format_duration(floor(left), most, sizeof most));
 	text_add(&field, "\"event\":\"hold-began\",\"on\":\"%s\",\"most_ms\":%.0f", why, left);
-	log_with(hold->logger, LOG_NOTE, fields, line);
+	log_with(report->logger, LOG_NOTE, fields, line);
 }
 
-void report_end(const struct hold *hold, const char *and_then, double now)
+void report_end(const struct report *report, const char *and_then, double now)
 {
-	const struct traffic *traffic = &hold->traffic;
-	const struct explanation explanation = drain_explain(&hold->drain, now);
+	const struct traffic *traffic = report->traffic;
+	const struct explanation explanation = drain_explain(report->drain, now);
 	char fields[2048], line[1024], duration[32];
 	struct writer text = { line, sizeof line };
-	text_add(&text, "held for %s, %s", format_duration(floor(now - hold->began), duration, sizeof duration),
-	    report_reason(hold));
-	if (hold->ended_by)
-		text_add(&text, " (%s)", hold->ended_by);
+	text_add(&text, "held for %s, %s", format_duration(floor(now - report->began), duration, sizeof duration),
+	    report_reason(report));
+	if (report->ended_by)
+		text_add(&text, " (%s)", report->ended_by);
 	text_add(&text, ": ");
-	course_add(&text, hold, &explanation, now);
-	text_add(&text, "; %.0f new connection%s and ", traffic->connections_seen,
-	    traffic->connections_seen == 1 ? "" : "s");
-	add_bytes(&text, traffic->bytes);
+	timeline_add(&text, report->drain, &report->coordinator->status, &explanation, now);
+	text_add(&text, "; %.0f new connection%s and ", traffic->teller->connections,
+	    traffic->teller->connections == 1 ? "" : "s");
+	add_bytes(&text, traffic->sockets.bytes);
 	text_add(&text, " received meanwhile");
-	if (!isnan(traffic->last_arrival))
+	if (!isnan(traffic->teller->last_arrival))
 		text_add(&text, ", last arrival %s before the end",
-		    format_duration(floor(now - traffic->last_arrival), duration, sizeof duration));
-	text_add(&text, ", %.0f in flight, %zu open; %s", traffic->in_flight, traffic->open, and_then);
-	if (hold->coordinator.on && is_silent(hold, now))
-		text_add(&text, "; the cluster: silent, no answer of %s", hold->coordinator.place->url);
-	if (!traffic->evidence)
+		    format_duration(floor(now - traffic->teller->last_arrival), duration, sizeof duration));
+	text_add(&text, ", %.0f in flight, %zu open; %s", traffic->in_flight, traffic->sockets.open, and_then);
+	if (report->coordinator->on && is_silent(report, now))
+		text_add(&text, "; the cluster: silent, no answer of %s", report->coordinator->place->url);
+	if (!traffic_evidence(traffic))
 		text_add(&text, " (no evidence: nothing tells of our ports, so only the floor was held)");
-	fields_of_end(hold, &explanation, fields, sizeof fields, now);
-	log_with(hold->logger, LOG_NOTE, fields, line);
+	fields_of_end(report, &explanation, fields, sizeof fields, now);
+	log_with(report->logger, LOG_NOTE, fields, line);
 }
 
-void report_now(const struct hold *hold, double now)
+void report_now(const struct report *report, double now)
 {
-	const struct traffic *traffic = &hold->traffic;
+	const struct traffic *traffic = report->traffic;
 	char line[1024], fields[1280], held[32], until[32];
 	struct writer text = { line, sizeof line };
-	format_duration(floor(now - hold->began), held, sizeof held);
-	text_add(&text, "%s: %.0f new, %zu open, %.0f in flight, ", held, traffic->connections_seen,
-	    traffic->open, traffic->in_flight);
-	add_bytes(&text, traffic->bytes);
-	text_add(&text, " received, %zu senders, %.0f probes, expected loss %.4g", hold->drain.senders.count,
-	    traffic->probes_seen, drain_expected_loss(&hold->drain, now));
-	const struct explanation explanation = drain_explain(&hold->drain, now);
+	format_duration(floor(now - report->began), held, sizeof held);
+	text_add(&text, "%s: %.0f new, %zu open, %.0f in flight, ", held, traffic->teller->connections,
+	    traffic->sockets.open, traffic->in_flight);
+	add_bytes(&text, traffic->sockets.bytes);
+	text_add(&text, " received, %zu senders, %.0f probes, expected loss %.4g", report->drain->senders.count,
+	    traffic->arrivals.probes_seen, drain_expected_loss(report->drain, now));
+	const struct explanation explanation = drain_explain(report->drain, now);
 	text_add(&text, "; ");
-	course_add(&text, hold, &explanation, now);
-	if (!hold->decision.stop)
+	timeline_add(&text, report->drain, &report->coordinator->status, &explanation, now);
+	if (!report->decision.stop)
 		text_add(&text, ", until %s at %s",
-		    format_duration(hold->decision.until - hold->began, until, sizeof until),
-		    hold->decision.waiting_for == WAIT_IN_FLIGHT ? "the latest" : "the earliest");
-	add_cluster(&text, hold, now);
+		    format_duration(report->decision.until - report->began, until, sizeof until),
+		    report->decision.waiting_for == WAIT_IN_FLIGHT ? "the latest" : "the earliest");
+	add_cluster(&text, report, now);
 	text_add(&text, "; sees ");
-	add_evidence(&text, traffic->evidence, ", ");
+	add_evidence(&text, traffic_evidence(traffic), ", ");
 	struct writer field = { fields, sizeof fields };
-	text_add(&field, "\"event\":\"seen\",\"held_ms\":%.0f,\"senders\":%zu", now - hold->began,
-	    hold->drain.senders.count);
-	add_counts(&field, hold, now);
-	add_cluster_fields(&field, hold, now);
-	log_with(hold->logger, LOG_NOTE, fields, line);
+	text_add(&field, "\"event\":\"seen\",\"held_ms\":%.0f,\"senders\":%zu", now - report->began,
+	    report->drain->senders.count);
+	add_counts(&field, report, now);
+	add_cluster_fields(&field, report, now);
+	log_with(report->logger, LOG_NOTE, fields, line);
+}
+
+static void add_hold(struct writer *text, const struct report *report, const char *phase)
+{
+	const struct drain_config *config = &report->drain->config;
+	text_add(text, "phase: %s\nprogram: %s\npolicy: %s\nfloor-ms: %.0f\n", phase, report->program,
+		 policy_names[config->policy], config->floor);
+	if (report->drain->release.overruled)
+		text_add(text, "overruled: %s\n", report->drain->release.overruled_by);
+}
+
+/* Addresses alone: socket files and unattributed connections have none. */
+static void add_senders(struct writer *text, const struct sender_table *senders)
+{
+	struct address address;
+	size_t named = 0;
+	for (size_t i = 0; i < senders->count && named < MOST_SENDERS_REPORTED; i++)
+		if (address_parse(senders->senders[i].name, &address))
+			text_add(text, "%s %s", named++ == 0 ? "senders:" : "", senders->senders[i].name);
+	if (named > 0)
+		text_add(text, "\n");
+}
+
+static void add_end(struct writer *text, const struct report *report, double now)
+{
+	const struct teller *teller = report->traffic->teller;
+	const struct explanation explanation = drain_explain(report->drain, now);
+	char timeline[256] = "";
+	struct writer words = { timeline, sizeof timeline };
+	timeline_add(&words, report->drain, &report->coordinator->status, &explanation, now);
+	text_add(text, "reason: %s\nheld-ms: %.0f\nconnections: %.0f\nrequests: %.0f\noldest-wait: %s\n", report_reason(report),
+		 now - report->began, teller->connections, report->drain->requests, timeline);
+	if (!isnan(teller->last_arrival))
+		text_add(text, "last-arrival-ms: %.0f\n", now - teller->last_arrival);
+}
+
+void report_message(const struct report *report, bool ended, char message[MOST_MESSAGE], double now)
+{
+	struct writer text = { message, MOST_MESSAGE };
+	add_hold(&text, report, ended ? "closing" : "lame-duck");
+	if (ended)
+		add_end(&text, report, now);
+	add_senders(&text, &report->drain->senders);
 }

@@ -24,11 +24,6 @@ bool address_is_ipv4(const struct address *address)
 	return memcmp(address->bytes, mapped, sizeof mapped) == 0;
 }
 
-bool address_equal(const struct address *a, const struct address *b)
-{
-	return memcmp(a->bytes, b->bytes, 16) == 0;
-}
-
 const char *address_format(const struct address *address, char text[ADDRESS_TEXT])
 {
 	bool ipv4 = address_is_ipv4(address);

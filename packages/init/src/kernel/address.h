@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { ADDRESS_TEXT = 48 };
 
@@ -20,7 +21,11 @@ struct address_range {
 /* `bytes` in network order: 4 of them for AF_INET, else 16. */
 struct address address_from(int family, const void *bytes);
 bool address_is_ipv4(const struct address *address);
-bool address_equal(const struct address *a, const struct address *b);
+static inline bool address_equal(const struct address *a, const struct address *b)
+{
+	return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
 const char *address_format(const struct address *address, char text[ADDRESS_TEXT]);
 
 /* "10.1.2.3", "fd00::1". */

@@ -1,6 +1,6 @@
 #include "counters.h"
 
-#include "../base/read_file.h"
+#include "../base/files.h"
 #include "../base/text.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "namespace.h"
 
 #include "netlink_abi.h"
-#include "../base/read_file.h"
+#include "../base/files.h"
 #include "../base/text.h"
 
 #include <math.h>

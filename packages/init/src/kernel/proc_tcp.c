@@ -1,6 +1,6 @@
 #include "proc_tcp.h"
 
-#include "../base/lines.h"
+#include "../base/files.h"
 #include "../base/text.h"
 
 #include <sys/socket.h>

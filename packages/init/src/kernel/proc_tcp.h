@@ -7,7 +7,7 @@
 /* One line of /proc/net/tcp or tcp6; false for the header and for anything else. */
 bool parse_proc_tcp_line(const char *line, int family, struct tcp_row *row);
 
-/* Visits sockets in one of `states`, as dump_sockets does. */
+/* Visits sockets in one of `states`, as diag_dump does. */
 bool read_proc_tcp(uint32_t states, tcp_row_visitor *visit, void *context);
 
 /* The same for other tables of this form, such as those of UDP. False where neither can be read. */

@@ -18,6 +18,9 @@ enum tcp_state {
 	STATE_CLOSING,
 };
 
+/* For so long the kernel keeps a connection that our side closed first. */
+enum { TIME_WAIT_MS = 60000 };
+
 struct tcp_row {
 	struct address local;
 	struct address peer;

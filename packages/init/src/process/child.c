@@ -1,11 +1,14 @@
 #include "child.h"
 
-#include "execute.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 void take_signals(struct inherited *inherited, signal_mask blocked, bool ignore_terminal)
@@ -17,6 +20,51 @@ void take_signals(struct inherited *inherited, signal_mask blocked, bool ignore_
 	/* Handing the terminal to the child makes us a background group, whose writes would stop us. */
 	sigaction(SIGTTIN, ignore_terminal ? &ignore : NULL, &inherited->on_read);
 	sigaction(SIGTTOU, ignore_terminal ? &ignore : NULL, &inherited->on_write);
+}
+
+/* What execvp has found: the first of that name in PATH that may be executed. */
+static const char *find_in_path(const char *name, char *buffer, size_t size)
+{
+	if (strchr(name, '/'))
+		return name;
+	const char *at = getenv("PATH");
+	while (at) {
+		int length = (int)strcspn(at, ":");
+		/* An empty entry is the working directory. */
+		snprintf(buffer, size, "%.*s/%s", length ? length : 1, length ? at : ".", name);
+		if (access(buffer, X_OK) == 0)
+			return buffer;
+		at = at[length] ? at + length + 1 : NULL;
+	}
+	return NULL;
+}
+
+static void run_as_script(const char *path, char *const argv[])
+{
+	size_t count = 0;
+	while (argv[count])
+		count++;
+	char *with_shell[count + 2];
+	with_shell[0] = "/bin/sh";
+	with_shell[1] = (char *)path;
+	memcpy(with_shell + 2, argv + 1, count * sizeof *argv);
+	execv(with_shell[0], with_shell);
+}
+
+/*
+ * Becomes the program, found in PATH where its name has no slash. A file without "#!" that is no binary is a script of /bin/sh, as
+ * in execvp of most C libraries; musl's leaves that out. Returns only where nothing can be run, and errno says why.
+ */
+static void execute(char *const argv[])
+{
+	char buffer[PATH_MAX];
+	execvp(argv[0], argv);
+	if (errno != ENOEXEC)
+		return;
+	const char *path = find_in_path(argv[0], buffer, sizeof buffer);
+	if (path)
+		run_as_script(path, argv);
+	errno = ENOEXEC;
 }
 
 static void join_group(enum child_group child_group)
@@ -92,4 +140,29 @@ pid_t start_child(const struct launch *launch, int signals, int *exec_error)
 	close(report[0]);
 	errno = fork_error;
 	return child;
+}
+
+struct reaped reap(pid_t main_child)
+{
+	struct reaped reaped = { 0 };
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid <= 0)
+			return reaped;
+		if (pid == main_child) {
+			reaped.main_ended = true;
+			reaped.status = status;
+		} else {
+			reaped.others++;
+			reaped.last_other = pid;
+		}
+	}
+}
+
+int exit_code_of(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -1,4 +1,4 @@
-/* Starting the program, with the signal mask and dispositions that we were given ourselves. */
+/* Our children: the program is started with the signal mask and dispositions that we were given ourselves, and all are reaped. */
 #ifndef LAMEDUCK_CHILD_H
 #define LAMEDUCK_CHILD_H
 
@@ -39,5 +39,18 @@ struct launch {
  * `exec_error` is 0, or why the program could not be run; the child then ends by itself.
  */
 pid_t start_child(const struct launch *launch, int signals, int *exec_error);
+
+struct reaped {
+	bool main_ended;
+	int status; /* of the main child, as waitpid gives it */
+	unsigned others;
+	pid_t last_other;
+};
+
+/* Collects every child that has ended: one SIGCHLD may stand for thousands of them. */
+struct reaped reap(pid_t main_child);
+
+/* 0-255, or 128 + n for death by signal n. */
+int exit_code_of(int status);
 
 #endif

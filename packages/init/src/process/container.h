@@ -15,7 +15,7 @@ struct main_process {
 };
 
 struct main_process process_of(pid_t pid);
-/* And is no other that has its number now. */
+/* False where another process has its number now. */
 bool is_alive(const struct main_process *process);
 
 /* Whether it is this process, its parent, or one further up. */

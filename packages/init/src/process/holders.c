@@ -1,7 +1,7 @@
 #include "holders.h"
 
 #include "../base/clock.h"
-#include "../base/read_file.h"
+#include "../base/files.h"
 #include "../base/text.h"
 
 #include <dirent.h>
@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 static const char folder[] = "/dev/shm";
-/* ms: the kubelet signals at once when its hook has ended, and may be slow on a busy node. */
-static const double just = 5000;
+/* The kubelet signals when its hook has ended: at once, or a little later on a busy node. */
+static const double just_ms = 5000;
 
-static const int answer_time = 100; /* ms */
+static const int answer_time_ms = 100;
 
 enum { LONGEST_PATH = 96 };
 
@@ -166,7 +166,7 @@ double hook_began(const struct holder *hook, double now)
 
 bool has_just_held(const struct holder *holder, double now)
 {
-	return holder->ended > 0 && now - holder->ended < just;
+	return holder->ended > 0 && now - holder->ended < just_ms;
 }
 
 bool holder_ask_to_end(const struct holder *holder)
@@ -193,6 +193,6 @@ bool holder_is_asked(struct holder *holder)
 	unlink(path);
 	holder->ended = clock_now();
 	holder_write(holder);
-	poll(NULL, 0, answer_time);
+	poll(NULL, 0, answer_time_ms);
 	return true;
 }

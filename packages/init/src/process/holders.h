@@ -13,17 +13,17 @@ enum { MOST_HOLDERS = 32 };
 struct holder {
 	char program[8]; /* "library", "init", "wait" */
 	pid_t pid;
-	struct main_process with; /* counts as long as this process lives: itself, or of a hook the container's first */
+	struct main_process with; /* the file counts while this process lives: the holder itself; for a hook the first process of the container */
 	signal_mask signals;	  /* at which it holds */
 	double longest;		  /* ms that it may hold */
 	double began, ended;	  /* ms of clock_now(); 0: not yet */
 };
 
-/* Says so, or says it anew. Where nothing can be written the others are not told. */
+/* Writes or replaces the file of `holder`. Where that is impossible, the others do not learn of it. */
 void holder_write(const struct holder *holder);
 void holder_remove(const struct holder *holder);
 
-/* Those of this container that count. */
+/* The holders of this container whose files count. */
 size_t holders_read(struct holder holders[MOST_HOLDERS]);
 
 /* Whether the process holds by itself at that signal, and its longest hold is between these, ms. */
@@ -31,7 +31,7 @@ bool holds_itself(pid_t pid, int signal, double least, double most);
 
 /* The hold of an init above us, or of a hook for a process above us, that ended just before `now`, or is going on, or was killed, within `grace` ms. */
 bool held_before(struct holder *found, double grace, double now);
-/* It has only just ended: then whoever comes next does not hold again. */
+/* Its hold has only just ended: the next program in line does not hold again. */
 bool has_just_held(const struct holder *holder, double now);
 
 /*

@@ -2,21 +2,99 @@
 
 #include "../base/clock.h"
 #include "../decision/learnt.h"
-#include "trace_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Bytes of a recording; its end comes after them. */
 static const size_t most_written = 8u << 20;
 /* A killed process leaves what was written until then. */
-static const double flush_interval = 1000;
+static const double flush_interval_ms = 1000;
 enum { LONGEST_LINE = 4096, LONGEST_NAME = 512 };
+enum { MOST_PATH = 1024 };
+/* The beginning of every recording. A file that begins otherwise is not ours. */
+static const char beginning[] = "{\"lameduck\":\"trace\"";
+
+static bool fail(char *problem, size_t size, const char *path, const char *what)
+{
+	snprintf(problem, size, "%s: %s", path, what);
+	return false;
+}
+
+static bool is_recording(int fd)
+{
+	char read_back[sizeof beginning - 1];
+	ssize_t got = read(fd, read_back, sizeof read_back);
+	return got >= 0 && memcmp(read_back, beginning, (size_t)got) == 0;
+}
+
+/* True where nothing is there, or a recording. */
+static bool may_go(const char *path, bool *there, char *problem, size_t size)
+{
+	struct stat status;
+	*there = lstat(path, &status) == 0;
+	if (!*there)
+		return errno == ENOENT || fail(problem, size, path, strerror(errno));
+	if (!S_ISREG(status.st_mode))
+		return fail(problem, size, path, "is no regular file and is left as it is");
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return fail(problem, size, path, strerror(errno));
+	bool ours = is_recording(fd);
+	close(fd);
+	return ours || fail(problem, size, path, "holds something else and is left as it is");
+}
+
+static bool keep_older(const char *path, char *problem, size_t size)
+{
+	char older[MOST_PATH + 2];
+	bool there, older_there;
+	if (!may_go(path, &there, problem, size))
+		return false;
+	if (!there)
+		return true;
+	snprintf(older, sizeof older, "%s.1", path);
+	return may_go(older, &older_there, problem, size) &&
+	       (rename(path, older) == 0 || fail(problem, size, path, strerror(errno)));
+}
+
+static void path_in(const char *place, char path[MOST_PATH])
+{
+	struct stat status;
+	char host[HOST_NAME_MAX + 1] = "";
+	if (stat(place, &status) != 0 || !S_ISDIR(status.st_mode)) {
+		snprintf(path, MOST_PATH, "%s", place);
+		return;
+	}
+	gethostname(host, sizeof host - 1);
+	snprintf(path, MOST_PATH, "%s/lameduck-%s-%d.jsonl", place, host, (int)getpid());
+}
+
+/*
+ * A file for a recording, made without following links, without waiting, and without touching other files: in a directory one for each process. A
+ * recording that is there already is kept as "PATH.1". Returns the descriptor, or -1 with what is wrong in `problem`.
+ */
+static int make_file(const char *place, char *problem, size_t size)
+{
+	char path[MOST_PATH];
+	path_in(place, path);
+	if (!keep_older(path, problem, size))
+		return -1;
+	/* Addresses of clients are private. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fail(problem, size, path, strerror(errno));
+	return fd;
+}
 
 static void give_up(struct trace *trace, const char *problem)
 {
@@ -56,7 +134,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct trace *trace, const
 	va_start(arguments, format);
 	int length = vsnprintf(line, sizeof line, format, arguments);
 	va_end(arguments);
-	/* What comes after something that has no room is left out, too. */
+	/* Once a line was left out, all later ones are: a recording has no holes. */
 	if (trace->left_out > 0 || length <= 0 || length >= (int)sizeof line ||
 	    trace->written + (size_t)length > most_written)
 		trace->left_out++;
@@ -65,7 +143,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct trace *trace, const
 	double now = clock_now();
 	if (now < trace->next_flush)
 		return;
-	trace->next_flush = now + flush_interval;
+	trace->next_flush = now + flush_interval_ms;
 	flush(trace);
 }
 
@@ -76,17 +154,14 @@ static double since_epoch(double at)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6 - (clock_now() - at);
 }
 
-static const char *policy_fields(const struct drain_config *config, char fields[128])
+/* The numbers that count under the policy. */
+static const char *number_fields(const struct drain_config *config, char *fields, size_t size)
 {
-	*fields = '\0';
-	if (config->policy == POLICY_FIXED)
-		snprintf(fields, 128, "\"delay\":%.17g,", config->delay);
-	else if (config->policy == POLICY_QUIET)
-		snprintf(fields, 128, "\"window\":%.17g,", config->window);
-	else if (drain_weighs(config))
-		snprintf(fields, 128, "%s\"lossBudget\":%.17g,\"convergence\":%.17g,",
-			 config->policy == POLICY_ACKNOWLEDGED ? "\"consumers\":\"cluster\"," : "", config->loss_budget,
-			 config->convergence);
+	size_t length = 0;
+	for (size_t i = 0; i < drain_number_count && length < size; i++)
+		if (drain_number_counts(&drain_numbers[i], config->policy))
+			length += (size_t)snprintf(fields + length, size - length, "\"%s\":%.17g,", drain_numbers[i].in_code,
+						   drain_number_of(&drain_numbers[i], config));
 	return fields;
 }
 
@@ -106,27 +181,25 @@ static const char *learnt_field(const struct drain_config *config, char field[LO
 void trace_begin(struct trace *trace, const char *place, const char *why, const struct logger *logger,
 		 const struct drain_config *config, double terminated_at)
 {
-	char problem[MOST_PATH + 128], fields[128], learnt[LONGEST_LEARNT + 80];
+	char problem[MOST_PATH + 128], fields[512], learnt[LONGEST_LEARNT + 80];
 	*trace = (struct trace){ .on = place != NULL, .fd = -1, .logger = logger, .from = terminated_at };
 	if (!trace->on)
 		return;
-	trace->fd = trace_file_make(place, problem, sizeof problem);
+	trace->fd = make_file(place, problem, sizeof problem);
 	if (trace->fd < 0) {
 		give_up(trace, problem);
 		return;
 	}
-	trace->next_flush = clock_now() + flush_interval;
+	trace->next_flush = clock_now() + flush_interval_ms;
 	add(trace,
 	    "{\"lameduck\":\"trace\",\"version\":1,\"by\":\"lameduck-init\",\"pid\":%d,\"on\":\"%s\",\"config\":{\"policy\":\"%s\","
-	    "\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0,%s%s\"requestQuiet\":%.17g,"
-	    "\"settle\":%.17g,\"maxSenders\":%zu},\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
-	    (int)getpid(), why, policy_names[config->policy], config->floor + config->prestop, config->cap,
-	    config->cap + config->prestop, config->prestop, policy_fields(config, fields), learnt_field(config, learnt),
-	    config->request_quiet,
-	    config->settle, config->max_senders, since_epoch(terminated_at));
+	    "%s%s\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0},"
+	    "\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
+	    (int)getpid(), why, policy_names[config->policy], number_fields(config, fields, sizeof fields),
+	    learnt_field(config, learnt), config->floor + config->prestop, config->cap, config->cap + config->prestop, config->prestop, since_epoch(terminated_at));
 }
 
-/* When it happened, and when the decision learnt of it, if that was later. */
+/* When it happened, and when the decision was told, if that was later. */
 static const char *times(const struct trace *trace, double at, char text[64])
 {
 	double told = clock_now();
@@ -155,7 +228,7 @@ static void add_connection(struct trace *trace, const char *sender, double at, d
 	    json_escape(sender, escaped, sizeof escaped), old ? ",\"old\":true" : more);
 }
 
-/* It cannot be seen from outside which of them come on connections that were asked to close. */
+/* From outside of the program it cannot be seen which connections it has asked to close: all requests count as such. */
 static void add_request(struct trace *trace, const char *sender, double at)
 {
 	char text[64], escaped[LONGEST_NAME];
@@ -177,6 +250,7 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 		add(trace, "{\"type\":\"termination\",%s}\n", times(trace, seen->at, text));
 		return;
 	case SEEN_CONNECTION:
+	case SEEN_AGAIN:
 		add_connection(trace, seen->name, seen->at, seen->earlier, seen->old);
 		return;
 	case SEEN_REQUEST:
@@ -196,33 +270,17 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 	case SEEN_FORCE:
 		add(trace, "{\"type\":\"force\",%s}\n", times(trace, seen->at, text));
 		return;
-	}
-}
-
-void trace_settled(struct trace *trace)
-{
-	if (trace->on)
+	case SEEN_SETTLED:
 		add(trace, "{\"type\":\"settled\",\"at\":%.3f}\n", clock_now() - trace->from);
-}
-
-void trace_share(struct trace *trace, double share)
-{
-	if (trace->on)
-		add(trace, "{\"type\":\"share\",\"at\":%.3f,\"told\":%.17g}\n", clock_now() - trace->from, share);
-}
-
-void trace_forgotten(struct trace *trace, const char *sender)
-{
-	char escaped[LONGEST_NAME];
-	if (trace->on)
+		return;
+	case SEEN_COVERAGE:
+		add(trace, "{\"type\":\"share\",\"at\":%.3f,\"told\":%.17g}\n", clock_now() - trace->from, seen->value);
+		return;
+	case SEEN_FORGOTTEN:
 		add(trace, "{\"type\":\"forgotten\",\"at\":%.3f,\"sender\":\"%s\"}\n", clock_now() - trace->from,
-		    json_escape(sender, escaped, sizeof escaped));
-}
-
-void trace_recalled(struct trace *trace, const char *sender, double at, double earlier)
-{
-	if (trace->on)
-		add_connection(trace, sender, at, earlier, false);
+		    json_escape(seen->name, escaped, sizeof escaped));
+		return;
+	}
 }
 
 void trace_decided(struct trace *trace, const struct decision *decision, double now)

@@ -27,10 +27,6 @@ struct trace {
 void trace_begin(struct trace *trace, const char *place, const char *why, const struct logger *logger,
 		 const struct drain_config *config, double terminated_at);
 void trace_observed(struct trace *trace, const struct observation *seen);
-void trace_settled(struct trace *trace);
-void trace_share(struct trace *trace, double share);
-void trace_forgotten(struct trace *trace, const char *sender);
-void trace_recalled(struct trace *trace, const char *sender, double at, double earlier);
 void trace_decided(struct trace *trace, const struct decision *decision, double now);
 void trace_end(struct trace *trace, const char *reason, double now);
 

@@ -1,35 +1,131 @@
 #include "arrivals.h"
 
-#include "pooled.h"
-#include "traffic.h"
+#include <math.h>
 
-void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at,
-		   double since)
+/* A kubelet's usual time-out. */
+static const double longest_probe_ms = 1000;
+/* Nothing is decided in the first moment of what may be a probe. */
+static const double moment_ms = 250;
+
+void arrivals_begin(struct arrivals *arrivals, struct teller *teller, struct pools *pools, const struct probe_periods *configured)
 {
-	arrivals->kept[arrivals->count++ % MOST_KEPT_ARRIVALS] =
-		(struct kept_arrival){ .peer = *peer, .at = at, .since = since, .size = size };
+	arrivals->teller = teller;
+	arrivals->pools = pools;
+	arrivals->undecided_until = -INFINITY;
+	probes_begin(&arrivals->probes, configured);
 }
 
-static const struct kept_arrival *kept_at(const struct arrivals *arrivals, size_t age)
+static void keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at, double since)
 {
-	return &arrivals->kept[(arrivals->count - 1 - age) % MOST_KEPT_ARRIVALS];
+	arrivals->kept[arrivals->kept_count++ % MOST_KEPT_ARRIVALS] =
+		(struct kept_arrival){ .peer = *peer, .size = size, .at = at, .since = since };
 }
 
-void judge_anew(struct traffic *traffic, const struct address *peer)
+/* What is known of `peer` as a prober has changed. */
+static void reclassify_probes(struct arrivals *arrivals, const struct address *peer)
 {
-	const struct arrivals *arrivals = &traffic->arrivals;
 	char name[ADDRESS_TEXT];
 	address_format(peer, name);
-	traffic_forget(traffic, name);
-	forget_openings(traffic, peer);
-	size_t kept = arrivals->count < MOST_KEPT_ARRIVALS ? arrivals->count : MOST_KEPT_ARRIVALS;
-	bool only_probes_before = probes_are_all(&traffic->probes, peer);
+	tell(arrivals->teller, (struct observation){ .type = SEEN_FORGOTTEN, .name = name });
+	pools_forget_openings(arrivals->pools, peer);
+	size_t kept = arrivals->kept_count < MOST_KEPT_ARRIVALS ? arrivals->kept_count : MOST_KEPT_ARRIVALS;
+	bool only_probes_before = probes_are_all(&arrivals->probes, peer);
 	for (size_t age = kept; age-- > 0;) {
-		const struct kept_arrival *arrival = kept_at(arrivals, age);
+		const struct kept_arrival *arrival = &arrivals->kept[(arrivals->kept_count - 1 - age) % MOST_KEPT_ARRIVALS];
 		if (!address_equal(&arrival->peer, peer) || (only_probes_before && arrival->size == SIZE_UNKNOWN) ||
-		    probes_explain(&traffic->probes, peer, arrival->size, arrival->at))
+		    probes_explain(&arrivals->probes, peer, arrival->size, arrival->at))
 			continue;
-		note_opening(traffic, peer, arrival->at);
-		traffic_recall(traffic, name, arrival->at, arrival->since);
+		pools_note_opening(arrivals->pools, peer, arrival->at);
+		tell_again(arrivals->teller, name, arrival->at, arrival->since);
+	}
+}
+
+/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
+static bool is_empty(const struct sighting *sighting)
+{
+	return sighting->size <= 1;
+}
+
+/* In a young pod the kubelet's probes are not known yet. What may be one is told as if it might have come before: so it disproves no release. */
+static void arrive(struct arrivals *arrivals, const struct sighting *sighting, bool may_be_probe)
+{
+	double since = may_be_probe ? 0 : sighting->since;
+	char name[ADDRESS_TEXT];
+	address_format(&sighting->peer, name);
+	keep(arrivals, &sighting->peer, sighting->size, sighting->at, since);
+	pools_note_opening(arrivals->pools, &sighting->peer, sighting->at);
+	tell_connection(arrivals->teller, name, sighting->at, since);
+}
+
+/* `noted_at`: when it came, or ended. `empty_are_none`: one that asked for nothing is no arrival. */
+static void classify(struct arrivals *arrivals, const struct sighting *sighting, double noted_at, bool empty_are_none)
+{
+	const struct address *peer = &sighting->peer;
+	struct probe_answer answer = probes_note(&arrivals->probes, peer, sighting->size, noted_at, sighting->at);
+	bool is_probe = answer.verdict == A_PROBE || answer.verdict == FIRST_KNOWN_PROBE;
+	/* A later connection may show that it is no probe. */
+	if (is_probe && !is_empty(sighting))
+		keep(arrivals, peer, sighting->size, noted_at, noted_at);
+	if (answer.verdict == FIRST_KNOWN_PROBE || answer.verdict == NO_PROBER)
+		reclassify_probes(arrivals, peer);
+	if (is_probe || (empty_are_none && is_empty(sighting)))
+		arrivals->probes_seen++;
+	else
+		arrive(arrivals, sighting, answer.may_be_probe);
+}
+
+bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, double now)
+{
+	bool prober = probes_know(&arrivals->probes, &sighting->peer);
+	bool may_be_probe = sighting->size == SIZE_UNKNOWN || sighting->size == 0 || (prober && sighting->size < LARGEST_PROBE);
+	if (may_be_probe && now < sighting->at + longest_probe_ms) {
+		if (!prober)
+			arrivals->undecided_until = fmax(arrivals->undecided_until, sighting->at + moment_ms);
+		return false;
+	}
+	classify(arrivals, sighting, sighting->at, false);
+	return true;
+}
+
+void arrivals_take_ended(struct arrivals *arrivals, const struct sighting *sighting, double ended_at)
+{
+	classify(arrivals, sighting, ended_at, true);
+}
+
+static bool was_probe(const struct probes *probes, const struct past_connection *past)
+{
+	return probes_explain(probes, &past->peer, SIZE_UNKNOWN, past->at) || probes_are_all(probes, &past->peer);
+}
+
+void arrivals_take_past(struct arrivals *arrivals, const struct past_connection *past, size_t count, double settled_at, bool young)
+{
+	char name[ADDRESS_TEXT];
+	bool has_settled = false;
+	/*
+	 * Nobody sends to a pod before a probe has found it ready. So the first to connect was the kubelet: many networks have a gateway from which it does
+	 * not probe.
+	 */
+	if (young && count > 0)
+		probes_come_from(&arrivals->probes, &past[0].peer);
+	for (size_t i = 0; i < count; i++)
+		probes_note(&arrivals->probes, &past[i].peer, SIZE_UNKNOWN, past[i].at, past[i].at);
+	for (size_t i = 0; i < count; i++) {
+		const struct address *peer = &past[i].peer;
+		double at = past[i].at;
+		if (past[i].ignored)
+			continue;
+		bool probe = was_probe(&arrivals->probes, &past[i]);
+		if (at >= settled_at && !probe && !has_settled) {
+			has_settled = true;
+			tell(arrivals->teller, (struct observation){ .type = SEEN_SETTLED });
+		}
+		if (at >= settled_at)
+			keep(arrivals, peer, SIZE_UNKNOWN, at, at);
+		if (probe)
+			continue;
+		if (has_settled)
+			pools_note_opening(arrivals->pools, peer, at);
+		/* Not counted: it came before the hold. */
+		tell(arrivals->teller, (struct observation){ .type = SEEN_CONNECTION, .at = at, .name = address_format(peer, name) });
 	}
 }

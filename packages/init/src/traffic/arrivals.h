@@ -1,31 +1,55 @@
-/* The latest connections. Each is judged again when its address turns out to be a prober, or not to be one. */
+/*
+ * Which connections are arrivals of a sender, and which are probes. The latest are kept: when an address turns out to be a prober, or not to be one, the
+ * decision is told of them anew.
+ */
 #ifndef LAMEDUCK_ARRIVALS_H
 #define LAMEDUCK_ARRIVALS_H
 
-#include "../kernel/address.h"
+#include "pools.h"
+#include "probes.h"
 
-#include <stddef.h>
+/* A connection as it was observed. */
+struct sighting {
+	struct address peer;
+	uint64_t size; /* bytes received, or SIZE_UNKNOWN */
+	double at, since; /* it came between `since` and `at` */
+};
+
+/* A connection of the last minute that our side closed, so that the kernel still knows of it. */
+struct past_connection {
+	double at; /* when it was closed */
+	struct address peer;
+	bool ignored; /* its peer is */
+};
 
 enum { MOST_KEPT_ARRIVALS = 1024 };
 
 struct kept_arrival {
 	struct address peer;
-	double at; /* ms */
-	double since; /* it came between then and `at` */
-	uint64_t size; /* bytes that it brought, or SIZE_UNKNOWN */
+	uint64_t size;
+	double at, since;
 };
 
 struct arrivals {
+	struct teller *teller;
+	struct pools *pools;
+	struct probes probes;
 	struct kept_arrival kept[MOST_KEPT_ARRIVALS]; /* a ring */
-	size_t count; /* of all ever kept */
+	size_t kept_count; /* of all ever kept */
+	double probes_seen;
+	double undecided_until; /* what a connection is that was open for less than a moment is not known before */
 };
 
-struct traffic;
+void arrivals_begin(struct arrivals *arrivals, struct teller *teller, struct pools *pools, const struct probe_periods *configured);
 
-void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at,
-		   double since);
+/*
+ * One that is still open. A probe is soon over, and most come without a byte: it is distinguished from traffic when it has ended, has brought data, or has
+ * stayed. False where it is too early to tell.
+ */
+bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, double now);
+void arrivals_take_ended(struct arrivals *arrivals, const struct sighting *sighting, double ended_at);
 
-/* What is known of `peer` as a prober has changed. */
-void judge_anew(struct traffic *traffic, const struct address *peer);
+/* Connections of before the hold, the earliest first. Habits of senders are learnt from those after `settled_at`. `young`: the pod began among them. */
+void arrivals_take_past(struct arrivals *arrivals, const struct past_connection *past, size_t count, double settled_at, bool young);
 
 #endif

@@ -3,24 +3,31 @@
 #include "../base/clock.h"
 #include "../kernel/counters.h"
 #include "../kernel/namespace.h"
-#include "../kernel/proc_tcp.h"
-#include "../kernel/sock_diag.h"
-#include "history.h"
-#include "pooled.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* ms. Senders of a new pod come one by one, at irregular intervals. Their usual rates are those of the time after. */
-static const double beginning = 10000;
-
-/* Seconds for which the kernel keeps the trace of a connection. */
-static const double visible = 60;
-
-/* Connections without a trace may be of other senders: no rate is taken for more than twice that of its trace. */
-static const double least_traced = 0.5;
-
+/* Senders of a new pod come one by one, at irregular intervals. Their usual rates are those of the time after. */
+static const double beginning_ms = 10000;
+/* Connections without a known peer may be of other senders: no sender is taken to have come more than twice as often as was seen. */
+static const double least_coverage = 0.5;
 /* So many arrivals are enough for a rate. */
-static const double most_reported = 256;
+static const double most_told = 256;
+/* How often ignored peers come is known only once their connections are seen to end. */
+static const double longest_watch_ms = 1000;
+
+enum { MOST_PAST = 4096 };
+
+/* The connections that our side has closed in the last minute, with their peers. */
+struct history {
+	const struct sockets *sockets;
+	struct past_connection past[MOST_PAST];
+	size_t count;
+	double until; /* the ends of later ones come as events */
+	double complete_from;
+	double foreign; /* connections to other ports than ours */
+};
 
 struct baseline baseline_read(double now)
 {
@@ -37,122 +44,107 @@ struct baseline baseline_of_namespace(double now)
 	return (struct baseline){ .known = !isnan(age) && age > 0, .at = now - age * 1000 };
 }
 
-struct collection {
-	struct history *history;
-	const struct traffic *traffic;
-};
-
-static void collect_past(void *context, const struct tcp_row *row)
+static int compare_times(const void *one, const void *other)
 {
-	struct collection *collection = context;
-	if (!listens_own(&collection->traffic->listeners, row->local_port))
-		collection->history->foreign += listens_any(&collection->traffic->listeners, row->local_port);
-	else
-		history_take(collection->history, row, clock_now());
+	double a = ((const struct past_connection *)one)->at, b = ((const struct past_connection *)other)->at;
+	return (a > b) - (a < b);
 }
 
-static bool was_probe(struct probes *probes, const struct past_connection *past)
+static void sort(struct history *history)
 {
-	return probes_explain(probes, &past->peer, SIZE_UNKNOWN, past->at) || probes_are_all(probes, &past->peer);
+	qsort(history->past, history->count, sizeof *history->past, compare_times);
 }
 
-/*
- * Nobody sends to a pod before a probe has found it ready. So of a pod with a probe whose whole life is still visible, the first to connect was the
- * kubelet: many networks have a gateway from which it does not probe.
- */
-static bool is_young(const struct traffic *traffic)
+/* A busy server leaves 60,000 and more. The latest are kept: the older half adds no information. */
+static void drop_older_half(struct history *history)
 {
-	return !traffic->probes.periods.assumed && namespace_age() < visible;
+	sort(history);
+	size_t dropped = history->count / 2;
+	history->complete_from = history->past[dropped].at;
+	history->count -= dropped;
+	memmove(history->past, history->past + dropped, history->count * sizeof *history->past);
 }
 
-double learn_past(struct traffic *traffic, const struct baseline *baseline)
+static void take_past(void *context, const struct tcp_row *row)
+{
+	struct history *history = context;
+	const struct sockets *sockets = history->sockets;
+	struct port_use use = port_use_of(&sockets->listeners, row->local_port);
+	if (!use.own) {
+		history->foreign += use.open;
+		return;
+	}
+	double at = clock_now() - (TIME_WAIT_MS - (double)row->expires);
+	if (row->expires > TIME_WAIT_MS || at < history->complete_from || at > history->until)
+		return;
+	if (history->count == MOST_PAST)
+		drop_older_half(history);
+	history->past[history->count++] = (struct past_connection){
+		.at = at, .peer = row->peer, .ignored = is_ignored(&sockets->settings->ignored_peers, &row->peer)
+	};
+}
+
+void before_begin(struct before *before, const struct baseline *baseline, const struct sockets *sockets, double began)
 {
 	static struct history history;
-	struct collection collection = { &history, traffic };
-	history_init(&history, clock_now());
-	bool dumped = traffic->evidence & EVIDENCE_DIAG &&
-		      dump_sockets(1u << STATE_TIME_WAIT, false, collect_past, &collection);
-	if (!dumped && traffic->evidence & EVIDENCE_SOCKETS)
-		read_proc_tcp(1u << STATE_TIME_WAIT, collect_past, &collection);
-	history_sort(&history);
-	traffic_observe(traffic, SEEN_WATCHING, history.count > 0 ? history.complete_from : traffic->began, NULL, 0);
+	struct arrivals *arrivals = sockets->arrivals;
+	double now = clock_now();
+	*before = (struct before){ .began = began, .counted_rate = NAN };
+	history.sockets = sockets;
+	history.count = 0;
+	history.foreign = 0;
+	history.until = now;
+	history.complete_from = now - TIME_WAIT_MS;
+	sockets_visit_past(sockets, take_past, &history);
+	sort(&history);
+	tell(arrivals->teller, (struct observation){ .type = SEEN_WATCHING,
+						     .at = history.count > 0 ? history.complete_from : began });
 	double first = history.past[0].at;
-	double settled = fmin(first + beginning, (first + traffic->began) / 2);
-	bool has_settled = false;
-	if (history.count > 0 && is_young(traffic))
-		probes_come_from(&traffic->probes, &history.past[0].peer);
-	for (size_t i = 0; i < history.count; i++)
-		probes_note(&traffic->probes, &history.past[i].peer, SIZE_UNKNOWN, history.past[i].at);
-	for (size_t i = 0; i < history.count; i++) {
-		const struct past_connection *past = &history.past[i];
-		if (probes_ignore(&traffic->probes, &past->peer))
-			continue;
-		bool probe = was_probe(&traffic->probes, past);
-		if (past->at >= settled && !probe && !has_settled) {
-			has_settled = true;
-			traffic_settle(traffic);
-		}
-		if (past->at >= settled)
-			arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at, past->at);
-		if (probe)
-			continue;
-		if (has_settled)
-			note_opening(traffic, &past->peer, past->at);
-		char name[ADDRESS_TEXT];
-		traffic_observe(traffic, SEEN_CONNECTION, past->at, address_format(&past->peer, name), 0);
-	}
+	double settled_at = fmin(first + beginning_ms, (first + began) / 2);
+	/* The whole life of a pod that has probes is still visible. */
+	bool young = history.count > 0 && !arrivals->probes.periods.assumed && namespace_age() * 1000 < TIME_WAIT_MS;
+	arrivals_take_past(arrivals, history.past, history.count, settled_at, young);
 	double from = fmax(history.complete_from, baseline->known ? baseline->at : 0);
-	return ((double)history.count + history.foreign) / fmax(1, traffic->began - from);
+	before->rate_with_peer = ((double)history.count + history.foreign) / fmax(1, began - from);
 }
 
 /* A namespace that has sent no data has answered no request, even if it had connections. */
-void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate)
+void before_count(struct before *before, const struct baseline *baseline, const struct sockets *sockets)
 {
 	uint64_t data_sent;
-	double span = traffic->began - baseline->at;
-	if (!(traffic->evidence & EVIDENCE_COUNTERS) || !baseline->known || span <= 0)
+	double span = before->began - baseline->at;
+	if (!sockets->unattributed->counted || !baseline->known || span <= 0)
 		return;
-	double rate = (double)(traffic->opened - baseline->opened) / span;
-	traffic->rate_before = rate * 1000;
+	double rate = (double)(sockets->unattributed->opened - baseline->opened) / span;
+	before->counted_rate = rate * 1000;
 	if (read_data_sent(&data_sent))
 		rate = fmin(rate, (double)(data_sent - baseline->data_sent) / span);
-	/* Open connections have a known peer, too. */
-	double named = known_rate * span + (double)traffic->connections.count;
-	traffic->before = (struct before){
-		.pending = true,
-		.unnamed = rate * span - named,
-		.named = named,
-		.span = span,
-	};
-	observe_before(traffic, traffic->began);
+	/* The peers of open connections are known, too. */
+	before->with_peer = before->rate_with_peer * span + (double)sockets->connections.count;
+	before->without_peer = rate * span - before->with_peer;
+	before->span = span;
+	before->pending = true;
+	before_tell(before, sockets, before->began);
 }
 
-/* How often ignored peers come without a trace is known only once their connections are seen to end. */
-static double watched_for(const struct traffic *traffic)
+void before_tell(struct before *before, const struct sockets *sockets, double now)
 {
-	return traffic->settings->ignored_peers.count > 0 ? fmin(1000, traffic->drain->config.floor) : 0;
-}
-
-/* As one sender, at even gaps. They say nothing of a release, as nobody knows when each of them came. */
-static void tell_unnamed(struct traffic *traffic, double count, double gap)
-{
-	for (double before = fmin(count, most_reported); before >= 1; before--)
-		traffic_request_on_old(traffic, "before", traffic->began - before * gap);
-}
-
-void observe_before(struct traffic *traffic, double now)
-{
-	struct before *before = &traffic->before;
-	double watched = now - traffic->began;
-	if (!before->pending || watched < watched_for(traffic))
+	struct teller *teller = sockets->arrivals->teller;
+	double watched = now - before->began;
+	bool any_ignored = sockets->settings->ignored_peers.count > 0;
+	if (!before->pending || watched < (any_ignored ? fmin(longest_watch_ms, teller->drain->config.floor) : 0))
 		return;
 	before->pending = false;
-	double ignored = watched > 0 ? traffic->ignored / watched * before->span : 0;
-	double rest = before->unnamed - fmin(before->unnamed, ignored);
-	/* Probes that left no trace, and connections just being closed, must not look like a rare sender. */
-	if (rest <= 0.2 * before->named || rest < 3)
+	double ignored = watched > 0 ? sockets->ignored / watched * before->span : 0;
+	double rest = before->without_peer - fmin(before->without_peer, ignored);
+	/* Probes of which nothing is left, and connections just being closed, must not look like a rare sender. */
+	if (rest <= 0.2 * before->with_peer || rest < 3)
 		return;
-	/* Connections that the peer closes first leave no trace: the gaps between the others are longer than its usual ones. */
-	traffic_traced(traffic, fmax(least_traced, before->named / (before->named + rest)));
-	tell_unnamed(traffic, rest, before->span / rest);
+	/* Of a connection that the peer closed first nothing is left: the gaps between the others are longer than the usual ones. */
+	double coverage = fmax(least_coverage, before->with_peer / (before->with_peer + rest));
+	tell(teller, (struct observation){ .type = SEEN_COVERAGE, .value = coverage });
+	/* As one sender, at even gaps. They say nothing of a release, as nobody knows when each of them came. */
+	double gap = before->span / rest;
+	for (double ago = fmin(rest, most_told); ago >= 1; ago--)
+		tell_request_on_old(teller, "before", before->began - ago * gap);
 }

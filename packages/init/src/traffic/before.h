@@ -2,20 +2,35 @@
 #ifndef LAMEDUCK_BEFORE_H
 #define LAMEDUCK_BEFORE_H
 
-#include "traffic.h"
+#include "sockets.h"
+
+/* Counters at an earlier moment, from which the rate before the hold is learnt. */
+struct baseline {
+	bool known;
+	double at;
+	uint64_t opened;
+	uint64_t data_sent;
+};
 
 struct baseline baseline_read(double now);
 /* For `wait`, which starts long after the namespace: all counters were zero when it was made. */
 struct baseline baseline_of_namespace(double now);
 
-/*
- * Reports senders seen in the last minute to the decision, and learns which addresses probe. It runs before any report of the hold, as all of it came earlier.
- * Returns their rate, per ms.
- */
-double learn_past(struct traffic *traffic, const struct baseline *baseline);
-/* After the first dump: the rate of all others, beside those senders and the open connections. */
-void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate);
-/* Reports that remaining rate to the decision, as soon as it is known. */
-void observe_before(struct traffic *traffic, double now);
+struct before {
+	double began; /* the hold */
+	double rate_with_peer; /* per ms: connections whose peers are known */
+	double counted_rate; /* new connections per second; NAN where unknown */
+	bool pending; /* those without a known peer have not been told of */
+	double without_peer; /* connections */
+	double with_peer;
+	double span;
+};
+
+/* Learns from the connections of the last minute. The decision is told of them before anything of the hold, as all of it came earlier. */
+void before_begin(struct before *before, const struct baseline *baseline, const struct sockets *sockets, double began);
+/* After the first dump: how many there were besides those and the open ones. */
+void before_count(struct before *before, const struct baseline *baseline, const struct sockets *sockets);
+/* Tells the decision of these, as soon as it is known how many come from ignored peers. */
+void before_tell(struct before *before, const struct sockets *sockets, double now);
 
 #endif

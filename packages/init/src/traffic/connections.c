@@ -82,21 +82,31 @@ struct connection *connections_add(struct connections *connections, const struct
 	return slot;
 }
 
-void connections_remove(struct connections *connections, struct connection *connection)
+static void remove_connection(struct connections *connections, struct connection *connection)
 {
 	connection->removed = true;
 	connections->count--;
 }
 
+bool connections_take(struct connections *connections, const struct tcp_row *row, struct connection *taken)
+{
+	struct connection *connection = connections_find(connections, row);
+	if (!connection)
+		return false;
+	*taken = *connection;
+	remove_connection(connections, connection);
+	return true;
+}
+
 /* An event reports the end of a connection, sometimes shortly after the dump that no longer finds it. */
-enum { KEPT_FOR = 2 };
+enum { KEPT_DUMPS = 2 };
 
 void connections_sweep(struct connections *connections, uint16_t generation)
 {
 	for (size_t i = 0; i < connections->size; i++) {
 		struct connection *slot = &connections->slots[i];
-		if (slot->peer_port != 0 && !slot->removed && (uint16_t)(generation - slot->generation) >= KEPT_FOR)
-			connections_remove(connections, slot);
+		if (slot->peer_port != 0 && !slot->removed && (uint16_t)(generation - slot->generation) >= KEPT_DUMPS)
+			remove_connection(connections, slot);
 	}
 }
 

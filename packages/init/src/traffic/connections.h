@@ -15,10 +15,10 @@ struct connection {
 	uint32_t segments;
 	uint64_t bytes; /* received */
 	uint64_t sent;
-	double came_after; /* ms: the latest time at which it had not come for sure */
-	double undecided_since; /* ms, when it came, while it may yet turn out to be a probe; NAN once that is known */
-	double accepted_at; /* ms; NAN while it waits in the accept queue */
-	double active_since; /* ms; NAN while silent */
+	double came_after; /* it came later than that for sure */
+	double undecided_since; /* when it came, while it may still turn out to be a probe; NAN once that is known */
+	double accepted_at; /* NAN while it waits in the accept queue */
+	double active_since; /* NAN while silent */
 };
 
 struct connections {
@@ -31,7 +31,8 @@ struct connections {
 struct connection *connections_find(const struct connections *connections, const struct tcp_row *row);
 /* A new entry for `row`, or NULL when memory is short. */
 struct connection *connections_add(struct connections *connections, const struct tcp_row *row);
-void connections_remove(struct connections *connections, struct connection *connection);
+/* Removes the one of `row` and gives what is known of it in `taken`. False where there is none. */
+bool connections_take(struct connections *connections, const struct tcp_row *row, struct connection *taken);
 /* Removes all that neither the dump `generation` nor the one before it saw. */
 void connections_sweep(struct connections *connections, uint16_t generation);
 void connections_free(struct connections *connections);

@@ -101,7 +101,7 @@ static void find_own_by_process(struct listeners *listeners, const struct readin
 static bool read_all(struct reading *reading)
 {
 	reading->listeners->count = 0;
-	if (dump_sockets(1u << STATE_LISTEN, false, take, reading))
+	if (diag_dump(1u << STATE_LISTEN, false, take, reading))
 		return true;
 	*reading = (struct reading){ .listeners = reading->listeners };
 	reading->listeners->count = 0;
@@ -129,14 +129,9 @@ bool listeners_read(struct listeners *listeners, const struct port_list *chosen,
 	return true;
 }
 
-bool listens_own(const struct listeners *listeners, uint16_t port)
+struct port_use port_use_of(const struct listeners *listeners, uint16_t port)
 {
-	return has(listeners->own_ports, port);
-}
-
-bool listens_any(const struct listeners *listeners, uint16_t port)
-{
-	return has(listeners->any_ports, port);
+	return (struct port_use){ .own = has(listeners->own_ports, port), .open = has(listeners->any_ports, port) };
 }
 
 static void note_datagrams(void *context, const struct tcp_row *row)

@@ -38,8 +38,12 @@ struct listeners {
  */
 bool listeners_read(struct listeners *listeners, const struct port_list *chosen, const struct port_list *ignored);
 
-bool listens_own(const struct listeners *listeners, uint16_t port);
-bool listens_any(const struct listeners *listeners, uint16_t port);
+struct port_use {
+	bool own;
+	bool open; /* somebody listens there */
+};
+
+struct port_use port_use_of(const struct listeners *listeners, uint16_t port);
 
 /* Whether a UDP socket waits for datagrams: its senders cannot be seen, so that only the floor protects them. */
 bool awaits_datagrams(void);

@@ -2,14 +2,17 @@
 
 #include <math.h>
 
-static const double a_while = 5000;
+/* In order: the first that recognises a prober decides. */
+static const struct probe_classifier *const classifiers[] = { &by_regularity, &by_periods };
+enum { CLASSIFIERS = sizeof classifiers / sizeof *classifiers };
 
-bool probes_ignore(const struct probes *probes, const struct address *peer)
+static const double a_while_ms = 5000;
+
+void probes_begin(struct probes *probes, const struct probe_periods *configured)
 {
-	for (size_t i = 0; i < probes->ignored.count; i++)
-		if (address_in_range(peer, &probes->ignored.ranges[i]))
-			return true;
-	return false;
+	probes->periods = *configured;
+	if (configured->count == 0)
+		probes->periods = (struct probe_periods){ .each = { 10000, 10000, 10000 }, .count = 3, .assumed = true };
 }
 
 /* The end of the peer's data counts as a byte where it came before ours. */
@@ -28,6 +31,14 @@ static struct prober *find(struct probes *probes, const struct address *peer, ui
 	return NULL;
 }
 
+static bool may_be_forgotten(const struct prober *prober)
+{
+	for (int i = 0; i < CLASSIFIERS; i++)
+		if (classifiers[i]->forgets && classifiers[i]->forgets(prober))
+			return true;
+	return false;
+}
+
 /* To make room, an address that is surely no prober is dropped; else one that came once and not again for a while. */
 static struct prober *room(struct probes *probes, double now)
 {
@@ -36,9 +47,9 @@ static struct prober *room(struct probes *probes, double now)
 	struct prober *single = NULL;
 	for (size_t i = 0; i < probes->count; i++) {
 		struct prober *prober = &probes->probers[i];
-		if (rhythm_is_lost(&prober->rhythm))
+		if (may_be_forgotten(prober))
 			return prober;
-		if (prober->size != SIZE_UNKNOWN && prober->rhythm.count == 1 && now - prober->rhythm.times[0] > a_while)
+		if (has_size(prober) && prober->times.count == 1 && now - prober->times.first > a_while_ms)
 			single = prober;
 	}
 	return single;
@@ -55,111 +66,73 @@ static struct prober *find_or_add(struct probes *probes, const struct address *p
 	return prober;
 }
 
-static bool is_known(const struct prober *prober)
-{
-	return prober->rhythm.period > 0 || prober->by_period;
-}
-
-bool probes_expect(const struct probes *probes, const struct address *peer, bool by_size)
+bool probes_know(const struct probes *probes, const struct address *peer)
 {
 	for (size_t i = 0; i < probes->count; i++)
-		if (is_known(&probes->probers[i]) && !(by_size && probes->probers[i].size == SIZE_UNKNOWN) &&
-		    address_equal(&probes->probers[i].peer, peer))
+		if (probes->probers[i].known_by && address_equal(&probes->probers[i].peer, peer))
 			return true;
+	return false;
+}
+
+static bool has_other_size_probes(const struct probes *probes, const struct prober *than)
+{
+	for (size_t i = 0; i < probes->count; i++) {
+		const struct prober *prober = &probes->probers[i];
+		if (prober != than && prober->known_by && has_size(prober) && address_equal(&prober->peer, &than->peer))
+			return true;
+	}
 	return false;
 }
 
 /* Notes one that was due as if it had come in time: being late once must not make the next one early. */
 static bool note_due(struct prober *prober, double at, bool alone)
 {
-	double due = rhythm_due(&prober->rhythm, at, alone);
+	bool has_ticks = prober->known_by && prober->known_by->due;
+	double due = has_ticks ? prober->known_by->due(prober, at, alone) : NAN;
 	if (!isnan(due))
-		rhythm_note(&prober->rhythm, due);
+		times_note(&prober->times, due);
 	return !isnan(due);
 }
 
-/* Decides by the configured periods. `any`: connections of the same address of unknown size; NULL if `prober` is those. */
-static enum noted note_by_period(struct probes *probes, struct prober *prober, struct prober *any)
+bool probes_are_all(const struct probes *probes, const struct address *peer)
 {
-	bool was = prober->by_period, any_was = any && any->by_period;
-	bool with_any = any && any->rhythm.period == 0 &&
-			probe_periods_match(&probes->periods, &prober->rhythm, &any->rhythm);
-	prober->by_period = with_any || probe_periods_match(&probes->periods, &prober->rhythm, NULL);
-	/* Where another size is that of the probes, this one says nothing of those of unknown size. */
-	if (any && (with_any || !probes_expect(probes, &prober->peer, true)))
-		any->by_period = with_any;
-	if (prober->by_period)
-		return was && any_was == (any && any->by_period) ? A_PROBE : FIRST_KNOWN_PROBE;
-	return was || (any_was && !any->by_period) ? NO_PROBER : NO_PROBE;
+	const struct prober *without_size = NULL;
+	for (size_t i = 0; i < probes->count && !without_size; i++)
+		if (!has_size(&probes->probers[i]) && address_equal(&probes->probers[i].peer, peer))
+			without_size = &probes->probers[i];
+	double most = 0;
+	for (size_t i = 0; without_size && i < probes->count; i++) {
+		const struct prober *prober = &probes->probers[i];
+		if (prober->period > 0 && address_equal(&prober->peer, peer))
+			most = fmax(most, (double)prober->per_period * (times_span(&without_size->times) / prober->period + 1));
+	}
+	return without_size && (double)without_size->times.count <= most;
 }
 
-enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at)
+static enum probe_verdict verdict_on(struct probes *probes, const struct address *peer, uint64_t size, double at)
 {
-	bool sized = size != SIZE_UNKNOWN;
-	struct prober *any = sized ? find(probes, peer, SIZE_UNKNOWN) : NULL;
 	struct prober *prober = find_or_add(probes, peer, size, at);
 	if (!prober)
-		return NO_PROBE;
-	struct rhythm *rhythm = &prober->rhythm;
+		return NOT_RECOGNISED;
+	bool sized = has_size(prober);
 	if (!sized && note_due(prober, at, false))
 		return A_PROBE;
-	/* The address was recognised as a prober by connections of unknown size. */
-	bool of_any = any && !probes_expect(probes, peer, true) &&
-		      note_due(any, at, probes_are_all(probes, peer));
-	rhythm_note(rhythm, at);
-	if (rhythm->period == 0) {
-		if (rhythm_learn(rhythm, sized)) {
-			prober->by_period = false;
-			return FIRST_KNOWN_PROBE;
-		}
-		return of_any ? A_PROBE : note_by_period(probes, prober, any);
+	const struct probe_sighting sighting = { .prober = prober,
+						 .without_size = sized ? find(probes, peer, SIZE_UNKNOWN) : NULL,
+						 .other_size_probes = has_other_size_probes(probes, prober),
+						 .periods = &probes->periods };
+	/* The address is known by connections without a size. */
+	bool was_due = sighting.without_size && !prober->known_by && !sighting.other_size_probes &&
+		       note_due(sighting.without_size, at, probes_are_all(probes, peer));
+	times_note(&prober->times, at);
+	for (int i = 0; i < CLASSIFIERS; i++) {
+		enum probe_verdict verdict = classifiers[i]->note(&sighting);
+		if (verdict != NOT_RECOGNISED)
+			return verdict;
+		if (was_due)
+			return A_PROBE;
 	}
-	/* Traffic from an address that also probes is traffic; when it becomes frequent, nothing from there is a probe for sure. */
-	if (rhythm_is_lost(rhythm))
-		rhythm->period = 0;
-	else if (sized && rhythm_keeps(rhythm))
-		return A_PROBE;
-	else if (!sized)
-		rhythm_learn(rhythm, sized);
-	return NO_PROBE;
-}
-
-/* For connections of unknown size: where the configured periods decide, all of them are probes, or none. */
-static bool explains(const struct probes *probes, const struct prober *prober, double at)
-{
-	if (prober->rhythm.period > 0)
-		return rhythm_explains(&prober->rhythm, at);
-	return prober->size == SIZE_UNKNOWN || probe_periods_explain(&probes->periods, &prober->rhythm, at);
-}
-
-bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at)
-{
-	for (size_t i = 0; i < probes->count; i++) {
-		const struct prober *prober = &probes->probers[i];
-		if (!is_known(prober) || !address_equal(&prober->peer, peer))
-			continue;
-		if (size == SIZE_UNKNOWN ? explains(probes, prober, at) : same_size(prober->size, size))
-			return true;
-	}
-	return false;
-}
-
-bool probes_are_all(struct probes *probes, const struct address *peer)
-{
-	const struct prober *any = find(probes, peer, SIZE_UNKNOWN);
-	double most = 0;
-	for (size_t i = 0; any && i < probes->count; i++) {
-		const struct rhythm *rhythm = &probes->probers[i].rhythm;
-		if (rhythm->period > 0 && address_equal(&probes->probers[i].peer, peer))
-			most = fmax(most, (double)rhythm->per_period * (rhythm_span(&any->rhythm) / rhythm->period + 1));
-	}
-	return any && (double)any->rhythm.count <= most;
-}
-
-void probes_come_from(struct probes *probes, const struct address *peer)
-{
-	if (probes->likely_count < MOST_LIKELY)
-		probes->likely[probes->likely_count++] = *peer;
+	return NOT_RECOGNISED;
 }
 
 static bool is_likely(const struct probes *probes, const struct address *peer)
@@ -170,7 +143,7 @@ static bool is_likely(const struct probes *probes, const struct address *peer)
 	return false;
 }
 
-bool probes_may_be(const struct probes *probes, const struct address *peer, double at)
+static bool may_be_probe(const struct probes *probes, const struct address *peer, double at)
 {
 	double first = at;
 	size_t count = 0, most = 0;
@@ -180,10 +153,38 @@ bool probes_may_be(const struct probes *probes, const struct address *peer, doub
 		const struct prober *prober = &probes->probers[i];
 		if (!address_equal(&prober->peer, peer))
 			continue;
-		count += prober->rhythm.count;
-		first = fmin(first, prober->rhythm.first);
+		count += prober->times.count;
+		first = fmin(first, prober->times.first);
 	}
 	for (size_t i = 0; i < probes->periods.count; i++)
-		most += 1 + (size_t)((at - first + LATEST) / probes->periods.each[i]);
+		most += 1 + (size_t)((at - first + LATEST_MS) / probes->periods.each[i]);
 	return count <= most;
+}
+
+struct probe_answer probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at, double came_at)
+{
+	struct probe_answer answer = { .verdict = NOT_RECOGNISED };
+	if (size == SIZE_UNKNOWN || size < LARGEST_PROBE)
+		answer.verdict = verdict_on(probes, peer, size, at);
+	bool is = answer.verdict == A_PROBE || answer.verdict == FIRST_KNOWN_PROBE;
+	answer.may_be_probe = !is && size != SIZE_UNKNOWN && may_be_probe(probes, peer, came_at);
+	return answer;
+}
+
+bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at)
+{
+	for (size_t i = 0; i < probes->count; i++) {
+		const struct prober *prober = &probes->probers[i];
+		if (!prober->known_by || !address_equal(&prober->peer, peer))
+			continue;
+		if (size == SIZE_UNKNOWN ? prober->known_by->explains(prober, &probes->periods, at) : same_size(prober->size, size))
+			return true;
+	}
+	return false;
+}
+
+void probes_come_from(struct probes *probes, const struct address *peer)
+{
+	if (probes->likely_count < MOST_LIKELY_PROBERS)
+		probes->likely[probes->likely_count++] = *peer;
 }

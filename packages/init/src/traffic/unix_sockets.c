@@ -1,6 +1,6 @@
 #include "unix_sockets.h"
 
-#include "../base/lines.h"
+#include "../base/files.h"
 #include "../base/text.h"
 
 #include <stdlib.h>

@@ -11,18 +11,21 @@
 int main(int count, char **arguments)
 {
 	static struct probes probes;
-	if (count > 1 && strcmp(arguments[1], "assumed") == 0)
-		probe_periods_default(&probes.periods);
-	for (int i = 1; i < count && i <= MOST_PROBE_PERIODS && !probes.periods.assumed; i++)
-		probes.periods.each[probes.periods.count++] = strtod(arguments[i], NULL);
+	struct probe_periods periods = { .count = 0 };
+	bool assumed = count > 1 && strcmp(arguments[1], "assumed") == 0;
+	for (int i = 1; i < count && i <= MOST_PROBE_PERIODS && !assumed; i++)
+		periods.each[periods.count++] = strtod(arguments[i], NULL);
+	if (count > 1)
+		probes_begin(&probes, &periods);
 	char peer[64], at[64], size[64];
 	while (scanf("%63s %63s %63s", peer, at, size) == 3) {
 		struct address_range range;
 		if (!address_range_parse(peer, &range))
 			return 2;
 		uint64_t bytes = size[0] == '-' ? SIZE_UNKNOWN : strtoull(size, NULL, 10);
-		enum noted noted = probes_note(&probes, &range.address, bytes, strtod(at, NULL));
-		printf("%d\n", noted == A_PROBE || noted == FIRST_KNOWN_PROBE);
+		double came_at = strtod(at, NULL);
+		enum probe_verdict verdict = probes_note(&probes, &range.address, bytes, came_at, came_at).verdict;
+		printf("%d\n", verdict == A_PROBE || verdict == FIRST_KNOWN_PROBE);
 	}
 	return 0;
 }

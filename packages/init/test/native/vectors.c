@@ -5,7 +5,7 @@
  *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none; of a connection VALUE is "old", or by how many ms it
  *                                may have come earlier
  *     forget NAME AT             what the sender did so far was no traffic
- *     traced SHARE               of the connections before the termination, the share that is told of
+ *     coverage SHARE               of the connections before the termination, the share that is told of
  *     end                        answers "STOP REASON LOSS UNMET" or "error CODE OPTION". LOSS is the loss expected at the stop. UNMET are the
  *                                conditions that were not met, such as "silence+requests", or "-".
  */
@@ -18,11 +18,10 @@
 #include <string.h>
 
 enum { MOST_OBSERVATIONS = 4000000 };
-static const enum observation_type forget = (enum observation_type)-1;
 
 static struct observation *seen;
 static size_t seen_count;
-static double traced = 1;
+static double coverage = 1;
 
 static const char **option_named(struct drain_options *options, const char *name)
 {
@@ -36,18 +35,14 @@ static const char **option_named(struct drain_options *options, const char *name
 		{ "grace", &options->grace },
 		{ "prestop", &options->prestop },
 		{ "reserve", &options->reserve },
-		{ "delay", &options->delay },
-		{ "window", &options->window },
-		{ "lossBudget", &options->loss_budget },
-		{ "convergence", &options->convergence },
 		{ "learnt", &options->learnt },
-		{ "requestQuiet", &options->request_quiet },
-		{ "settle", &options->settle },
-		{ "maxSenders", &options->max_senders },
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(known[i].name, name) == 0)
 			return known[i].value;
+	for (size_t i = 0; i < drain_number_count; i++)
+		if (strcmp(drain_numbers[i].in_code, name) == 0)
+			return (const char **)((char *)options + drain_numbers[i].said);
 	fprintf(stderr, "no such option: %s\n", name);
 	exit(2);
 }
@@ -101,11 +96,8 @@ static void play(const struct drain_options *options)
 	for (;;) {
 		for (; next < seen_count && seen[next].at <= now; next++) {
 			if (seen[next].type == SEEN_TERMINATION)
-				drain_traced(&drain, traced);
-			if (seen[next].type == forget)
-				drain_forget(&drain, seen[next].name);
-			else
-				drain_observe(&drain, seen[next]);
+				drain_observe(&drain, (struct observation){ .type = SEEN_COVERAGE, .value = coverage });
+			drain_observe(&drain, seen[next]);
 		}
 		struct decision decision = drain_decide(&drain, now);
 		if (decision.stop) {
@@ -142,12 +134,12 @@ int main(void)
 								   .old = strcmp(value, "old") == 0 };
 		} else if (sscanf(line, "forget %199s %63s", name, at) == 2 && seen_count < MOST_OBSERVATIONS) {
 			seen[seen_count++] =
-				(struct observation){ .type = forget, .at = strtod(at, NULL), .name = strdup(name) };
-		} else if (sscanf(line, "traced %63s", at) == 1) {
-			traced = strtod(at, NULL);
+				(struct observation){ .type = SEEN_FORGOTTEN, .at = strtod(at, NULL), .name = strdup(name) };
+		} else if (sscanf(line, "coverage %63s", at) == 1) {
+			coverage = strtod(at, NULL);
 		} else if (strcmp(line, "end\n") == 0) {
 			play(&options);
-			traced = 1;
+			coverage = 1;
 			fflush(stdout);
 			options = (struct drain_options){ 0 };
 			seen_count = 0;

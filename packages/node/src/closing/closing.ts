@@ -1,59 +1,44 @@
-import { messageOf } from "@lameduck/drain/common";
 import { nextTurn, sleep, type Clock } from "../clock.ts";
-import { fillQueues } from "./full-queue.ts";
-import { emptyQueue } from "./listener.ts";
 import { closeBeneath } from "../internals.ts";
-import { ownListeners } from "./own-listeners.ts";
-import type { ServerWatch } from "../servers/traffic.ts";
+import type { Servers } from "../servers/servers.ts";
+import { emptyQueue, fillQueues, ownListeners } from "./accept-queue.ts";
 
 /** How often the progress of closing is looked at. */
-const pollPeriod = 10;
+const pollPeriodMs = 10;
 /** How long ended connections have to say goodbye before they are cut. Two round trips of a slow client. */
-const goodbyeTimeout = 250;
+const goodbyeTimeoutMs = 250;
 /** WebSockets and event streams are ended over at most this time, one a millisecond, so that clients do not all reconnect at once. */
-const longestSpread = 5_000;
+const longestSpreadMs = 5_000;
 /** What ending a stream takes at most, once it was decided: an event that is half written, and a goodbye. */
-const lastMoment = 1_250;
+const lastMomentMs = 1_250;
 /** An event stream that might end by itself gets this long at most, before it is ended in order like those without an end. */
-const longPatience = 4_000;
+const longPatienceMs = 4_000;
 /** A WebSocket client has this long to answer that it is closed: several round trips of a slow one, or of one that is near. */
-const longAnswer = 1_000;
-const shortAnswer = 500;
+const longAnswerMs = 1_000;
+const shortAnswerMs = 500;
 /** Where nobody expects a process to last after the signal, it gets this long, and one with an end may be silent for so long. */
-const shortPatience = 500;
-
-export interface Cut {
-  requests: number;
-  connections: number;
-}
+const shortPatienceMs = 500;
 
 /** Lets what is in flight finish and ends connections, each as late and as gently as the time allows. */
 export class Closing {
-  readonly #watches: ReadonlySet<ServerWatch>;
+  readonly #servers: Servers;
   readonly #clock: Clock;
 
-  readonly #failed: (problem: string) => void;
-
-  /** @param failed called with what a server's own methods threw. */
-  constructor(watches: ReadonlySet<ServerWatch>, clock: Clock, failed: (problem: string) => void) {
-    this.#watches = watches;
+  constructor(servers: Servers, clock: Clock) {
+    this.#servers = servers;
     this.#clock = clock;
-    this.#failed = failed;
   }
 
   /** @param isTheirs the program closes its servers, too, and must find them as they were. */
   async stopListening(isTheirs: boolean): Promise<void> {
-    const listeners = [...this.#watches].flatMap((watch) => watch.listeners);
+    const { listeners } = this.#servers;
     const own = ownListeners(listeners);
-    await emptyQueue(own, () => this.#accepted());
+    await emptyQueue(own, () => this.#servers.accepted);
     // Not `using`, which Node 22 does not know where these sources run as they are.
     const calls = await fillQueues(own);
     try {
       if (isTheirs) for (const server of listeners) if (server.listening) closeBeneath(server);
-      for (const watch of this.#watches) {
-        watch.stopListening();
-        watch.hint(Infinity);
-      }
+      this.#servers.stopListening();
     } finally {
       calls[Symbol.dispose]();
     }
@@ -73,39 +58,25 @@ export class Closing {
     let streamsEnding = false;
     const ending = goodbyes.then(() => {
       const left = Math.max(0, until() - this.#clock.now());
-      const spread = Math.min(longestSpread, this.#open(), left / 2);
+      const spread = Math.min(longestSpreadMs, this.#servers.open, left / 2);
       const doubtful = Math.min(
         // Handlers that close servers would wait for such a stream; without any the process would be gone by now.
-        holds || isHandled ? longPatience : shortPatience,
-        Math.max(0, left - spread - lastMoment),
+        holds || isHandled ? longPatienceMs : shortPatienceMs,
+        Math.max(0, left - spread - lastMomentMs),
       );
-      const answer = holds ? longAnswer : shortAnswer;
-      const silence = holds || isHandled ? undefined : shortPatience;
-      for (const watch of this.#watches) watch.endStreams({ spread, doubtful, silence, answer });
+      const answer = holds ? longAnswerMs : shortAnswerMs;
+      const silence = holds || isHandled ? undefined : shortPatienceMs;
+      this.#servers.endStreams({ spread, doubtful, silence, answer });
       streamsEnding = true;
     });
-    await this.#until(() => streamsEnding && !busy() && this.#restless(quiet) === 0, until);
-    for (const watch of this.#watches) watch.endIdle();
-    const latest = Math.min(until(), this.#clock.now() + goodbyeTimeout);
+    await this.#until(() => streamsEnding && !busy() && this.#servers.restless(quiet) === 0, until);
+    this.#servers.endIdle();
+    const latest = Math.min(until(), this.#clock.now() + goodbyeTimeoutMs);
     await this.#until(
-      () => this.#open() === 0,
+      () => this.#servers.open === 0,
       () => latest,
     );
     await ending;
-  }
-
-  cut(): Cut {
-    const total = { requests: 0, connections: 0 };
-    for (const watch of this.#watches)
-      try {
-        const { requests, connections } = watch.cut();
-        total.requests += requests;
-        total.connections += connections;
-      } catch (error) {
-        // One server whose close() throws must not keep the process from ending.
-        this.#failed(messageOf(error));
-      }
-    return total;
   }
 
   async untilIdle(isBusy: () => boolean, until: number): Promise<void> {
@@ -117,30 +88,12 @@ export class Closing {
 
   async #until(done: () => boolean, until: () => number): Promise<void> {
     for (;;) {
-      for (const watch of this.#watches) watch.tick();
+      this.#servers.tick();
       const left = until() - this.#clock.now();
       if (done() || left <= 0) return;
-      await sleep(Math.min(pollPeriod, left));
+      await sleep(Math.min(pollPeriodMs, left));
       // A timer runs before the sockets are read. A request that came meanwhile must be seen before its connection is called idle.
       await nextTurn();
     }
-  }
-
-  #restless(quiet: number): number {
-    let count = 0;
-    for (const watch of this.#watches) count += watch.restless(quiet);
-    return count;
-  }
-
-  #accepted(): number {
-    let count = 0;
-    for (const watch of this.#watches) count += watch.accepted;
-    return count;
-  }
-
-  #open(): number {
-    let count = 0;
-    for (const watch of this.#watches) count += watch.open;
-    return count;
   }
 }

@@ -3,7 +3,7 @@ import type { HeldBefore } from "../hold/holders.ts";
 import type { Settings } from "../options/settings.ts";
 
 /** What a crash leaves of the hold, milliseconds: to let in who waits in the accept queue already. */
-const lastTurns = 100;
+const lastTurnsMs = 100;
 
 /** The moments that bound a termination, on the process's clock. */
 export interface Deadlines {
@@ -38,7 +38,7 @@ export function deadlinesOf(
 ): Deadlines {
   // However late the signal: the floor for senders and the reserve for requests in flight matter more than the estimated lateness.
   const counted = Math.min(late, drain.cap - drain.floor);
-  const spent = isCrash ? Math.max(0, drain.cap - lastTurns) : counted;
+  const spent = isCrash ? Math.max(0, drain.cap - lastTurnsMs) : counted;
   const [cap, kill] = held
     ? afterAnother(held, from, { drain, deadline, ramp })
     : [from + drain.cap - spent, from + deadline - spent];
@@ -50,15 +50,15 @@ export function deadlinesOf(
 }
 
 /** What a program may take where nobody kills it: 20 days, within what a timer can wait. */
-const noDeadline = 20 * 24 * 3_600_000;
+const noDeadlineMs = 20 * 24 * 3_600_000;
 
 /** Nobody kills the process: once the program has the signal, it takes the time it takes. */
 export function withoutKill(by: Deadlines): Deadlines {
   return {
     ...by,
-    cap: by.cap + noDeadline,
-    requests: by.requests + noDeadline,
-    hooks: by.hooks + noDeadline,
+    cap: by.cap + noDeadlineMs,
+    requests: by.requests + noDeadlineMs,
+    hooks: by.hooks + noDeadlineMs,
   };
 }
 

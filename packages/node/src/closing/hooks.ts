@@ -26,7 +26,7 @@ interface Hook {
 }
 
 const hookPhases: readonly string[] = ["lame-duck", "closing", "closed"];
-const defaultTimeout = 5_000;
+const defaultTimeoutMs = 5_000;
 
 /** What an application wants done in each phase: one after another, each in its own time, whatever became of the others. */
 export class Hooks {
@@ -71,7 +71,7 @@ export class Hooks {
     const others = this.#of(phase);
     if (others.some((hook) => hook.name === name))
       throw bad(`there is already a hook of that name in ${phase}`);
-    const { timeout = defaultTimeout, after = [] } = nestedOptions(options, name, ["timeout", "after"]);
+    const { timeout = defaultTimeoutMs, after = [] } = nestedOptions(options, name, ["timeout", "after"]);
     if (!Array.isArray(after) || !after.every((other) => typeof other === "string"))
       throw badOption(`${name}.after`, `${shown(after)} is not a list of names of hooks`);
     const hook = { name, phase, run, timeout: parseDuration(timeout, `${name}.timeout`), after };

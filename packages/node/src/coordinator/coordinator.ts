@@ -2,32 +2,31 @@ import { isIP } from "node:net";
 import { messageOf } from "@lameduck/drain/common";
 import { sleep, untilSettled, type Clock } from "../clock.ts";
 import type { Evidence } from "../hold/evidence.ts";
-import { parseAnswer, type Answer } from "./answer.ts";
-import type { CoordinatorSettings, Mode } from "./place.ts";
-import type { Report } from "./report.ts";
+import type { CoordinatorSettings, Mode } from "../options/coordinator.ts";
+import { parseAnswer, type Answer, type Report } from "./protocol.ts";
 import { Requests } from "./request.ts";
 
 /** Seconds of a long poll. A coordinator that has stopped is noticed soon after. */
 const longPollSeconds = 5;
 /** Milliseconds beyond them, as for any answer. */
-const allowance = 2_000;
+const allowanceMs = 2_000;
 /** Milliseconds between two questions: at least, and after failures. */
-const shortestPause = 100;
+const shortestPauseMs = 100;
 /** After a release the pod stops soon. */
-const pauseOnceReleased = 1_000;
-const longestPause = 2_000;
+const pauseOnceReleasedMs = 1_000;
+const longestPauseMs = 2_000;
 /**
  * A Service may lead to a dead coordinator for a moment. So one failure is no silence yet. Three failures are, and so is a second without an answer after
  * a failure.
  */
 const mostFailures = 3;
-const longestFailing = 1_000;
+const longestFailingMs = 1_000;
 /** How often a report is sent, where nobody takes it. */
 const attempts = 3;
 /** Addresses of senders in a report. */
 const mostSenders = 64;
 /** Milliseconds by which a process may end later, so that its end is known. */
-const lastReportTimeout = 500;
+const lastReportTimeoutMs = 500;
 
 /** What is known of the pod's consumers, for people. */
 export interface Acknowledgements {
@@ -102,15 +101,17 @@ export class Coordinator {
   async end(last: Report, within: number): Promise<void> {
     if (this.#answer && !this.#isSilent) {
       this.report(last);
-      await untilSettled(this.#reporting, Math.min(lastReportTimeout, within));
+      await untilSettled(this.#reporting, Math.min(lastReportTimeoutMs, within));
     }
     this.#ended.abort();
   }
 
   /** Who sends, by the pod's own evidence: addresses, those first that are waited for. */
   #senders(): string {
-    const suspects = this.#evidence.drain.suspects(this.#clock.now());
-    const names = suspects.flatMap(({ sender }) => (sender !== undefined && isIP(sender) ? [sender] : []));
+    const pendingSenders = this.#evidence.drain.pendingSenders(this.#clock.now());
+    const names = pendingSenders.flatMap(({ sender }) =>
+      sender !== undefined && isIP(sender) ? [sender] : [],
+    );
     return names.slice(0, mostSenders).join(" ");
   }
 
@@ -125,7 +126,7 @@ export class Coordinator {
       const wait = seen === undefined ? 0 : longPollSeconds;
       const query = `&wait=${wait}${seen === undefined ? "" : `&seen=${seen}`}`;
       try {
-        const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowance));
+        const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowanceMs));
         // Whoever says so has it from the pod itself, whatever else is known.
         if (answer.endsHold) this.onEnd();
         // Another replica may know the pod.
@@ -143,9 +144,9 @@ export class Coordinator {
           void this.#silentUnless(answered.signal, messageOf(error));
         }
       }
-      const pause = Math.min(longestPause, shortestPause * 2 ** failures) * (0.5 + Math.random());
+      const pause = Math.min(longestPauseMs, shortestPauseMs * 2 ** failures) * (0.5 + Math.random());
       const least =
-        this.#seen === "released" ? pauseOnceReleased : shortestPause - (this.#clock.now() - from);
+        this.#seen === "released" ? pauseOnceReleasedMs : shortestPauseMs - (this.#clock.now() - from);
       const left = failures > 0 ? pause : least;
       await sleep(left, this.#ended.signal);
     }
@@ -153,7 +154,7 @@ export class Coordinator {
 
   async #silentUnless(answered: AbortSignal, problem: string): Promise<void> {
     const over = AbortSignal.any([answered, this.#ended.signal]);
-    await sleep(longestFailing, over);
+    await sleep(longestFailingMs, over);
     if (!over.aborted) this.#silent(problem);
   }
 
@@ -215,10 +216,10 @@ export class Coordinator {
     for (let attempt = 0; attempt < attempts && this.#requests; attempt++) {
       if (this.#ended.signal.aborted) return;
       try {
-        await this.#requests.send("", body, allowance);
+        await this.#requests.send("", body, allowanceMs);
         return;
       } catch {
-        await sleep(shortestPause * 2 ** attempt * (0.5 + Math.random()), this.#ended.signal);
+        await sleep(shortestPauseMs * 2 ** attempt * (0.5 + Math.random()), this.#ended.signal);
       }
     }
   }

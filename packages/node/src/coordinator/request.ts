@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { request, type IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
 import { lookupUntil } from "./names.ts";
-import type { CoordinatorPlace } from "./place.ts";
+import type { CoordinatorPlace } from "../options/coordinator.ts";
 
 /** Milliseconds to connect, name resolution included. */
-const longestConnect = 1_000;
+const longestConnectMs = 1_000;
 /** Bytes of an answer; one has some 300. */
 const longestAnswer = 16_384;
 
@@ -59,7 +59,7 @@ export class Requests {
         signal: this.#ended,
       });
       const giveUp = (problem: string) => () => void sent.destroy(new Error(problem));
-      const connecting = setTimeout(giveUp(`no connection within ${longestConnect} ms`), longestConnect);
+      const connecting = setTimeout(giveUp(`no connection within ${longestConnectMs} ms`), longestConnectMs);
       const whole = setTimeout(giveUp(`no answer within ${within} ms`), within);
       for (const timer of [connecting, whole]) timer.unref();
       sent.on("socket", (socket) => {

@@ -1,7 +1,7 @@
 import { Drain, type DrainConfig, type Observation } from "@lameduck/drain";
 import type { Clock } from "../clock.ts";
-import type { Recording } from "../reports/recording.ts";
-import type { Traffic } from "../servers/traffic.ts";
+import type { Recording } from "./recording.ts";
+import type { Traffic } from "../protocols/watch.ts";
 
 /** Hands what the watched servers see to the decision, with its time. */
 export class Evidence implements Traffic {
@@ -46,10 +46,6 @@ export class Evidence implements Traffic {
     if (this.#inFlight + this.#busy === 0) this.#onIdle();
   }
 
-  acknowledge(consumer: string): void {
-    this.observed({ type: "acknowledgement", at: this.#clock.now(), consumer });
-  }
-
   /** What others say, which may end a wait. */
   observed(observation: Observation): void {
     this.observe(observation);
@@ -62,7 +58,7 @@ export class Evidence implements Traffic {
   }
 
   /** Work that is no request but must be finished like one. */
-  lease(): Disposable {
+  trackWork(): Disposable {
     let held = true;
     this.#busy++;
     this.observe({ type: "in-flight", at: this.#clock.now(), change: 1 });

@@ -1,11 +1,11 @@
-import { Conditions, type Course, type Decision, type Explanation, type StopReason } from "@lameduck/drain";
+import { Conditions, type Timeline, type Decision, type Explanation, type StopReason } from "@lameduck/drain";
 import { nextTurn, sleep, type Clock } from "../clock.ts";
-import type { Recording } from "../reports/recording.ts";
-import type { ServerWatch } from "../servers/traffic.ts";
+import type { Recording } from "./recording.ts";
+import type { Servers } from "../servers/servers.ts";
 import type { Evidence } from "./evidence.ts";
 
-/** Interval of the hold's timer. A blocked event loop is noticed from twice this time on. */
-const tickPeriod = 20;
+/** Interval of the hold's timer. An event loop that stands still is noticed from twice this time on. */
+const tickPeriodMs = 20;
 
 /** What makes one hold different from others. */
 export interface Manner {
@@ -16,29 +16,33 @@ export interface Manner {
 }
 
 /** Milliseconds between two looks whether somebody has. */
-const askPeriod = 200;
+const askPeriodMs = 200;
 
 export interface HoldEnd {
   readonly reason: StopReason;
   readonly explanation: Explanation;
   /** Whom it waited for, and which condition of the stop was met when. */
-  readonly course: Course;
+  readonly timeline: Timeline;
   /** Milliseconds. */
   readonly hold: number;
-  readonly blind: number;
+  /** Milliseconds for which the event loop stood still. */
+  readonly stalled: number;
   /** What it says of the environment, for `learn`; undefined where nothing was seen. */
-  readonly lesson: readonly number[] | undefined;
+  readonly priorUpdate: readonly number[] | undefined;
 }
+
+/** What a hold does with the servers. */
+type Held = Pick<Servers, "hold" | "hint" | "tick" | "accepted">;
 
 /** The time between SIGTERM and the decision that it is safe to stop: serving, watching, and after a while asking clients to leave. */
 export class Hold {
   readonly #evidence: Evidence;
   readonly #recording: Recording | undefined;
-  readonly #watches: ReadonlySet<ServerWatch>;
+  readonly #servers: Held;
   readonly #clock: Clock;
   readonly #hintAt: number;
   readonly #ramp: number;
-  #blind = 0;
+  #stalled = 0;
   #conditions: Conditions | undefined;
   #end: HoldEnd | undefined;
   /** Something that may end a wait has been observed: ask again. */
@@ -47,14 +51,14 @@ export class Hold {
 
   constructor(
     evidence: Evidence,
-    watches: ReadonlySet<ServerWatch>,
+    servers: Held,
     clock: Clock,
     settings: { hintAt: number; ramp: number },
     recording?: Recording,
   ) {
     this.#evidence = evidence;
     this.#recording = recording;
-    this.#watches = watches;
+    this.#servers = servers;
     this.#clock = clock;
     this.#hintAt = settings.hintAt;
     this.#ramp = settings.ramp;
@@ -73,8 +77,8 @@ export class Hold {
   }
 
   /** Whom it waits for, or waited for at its end; undefined before it began. */
-  course(now = this.#clock.now()): Course | undefined {
-    return this.#end?.course ?? this.#conditions?.course(now);
+  timeline(now = this.#clock.now()): Timeline | undefined {
+    return this.#end?.timeline ?? this.#conditions?.timeline(now);
   }
 
   #decide(now: number): Decision {
@@ -90,17 +94,17 @@ export class Hold {
     const { drain } = this.#evidence;
     this.#conditions = new Conditions(drain, from);
     this.#evidence.observe({ type: "termination", at: from });
-    for (const watch of this.#watches) watch.hold();
+    this.#servers.hold();
     let until = from;
     let askAt = from;
     for (;;) {
       const now = this.#clock.now();
       this.#hint(now - from, isSecond ? 0 : this.#hintAt);
       if (now >= askAt) {
-        askAt = now + askPeriod;
+        askAt = now + askPeriodMs;
         if (isAsked()) this.force();
       }
-      for (const watch of this.#watches) watch.tick();
+      this.#servers.tick();
       if (this.#ask || now >= until) {
         this.#ask = false;
         const decision = this.#decide(now);
@@ -116,10 +120,10 @@ export class Hold {
     this.#end = {
       reason,
       explanation: drain.explain(end),
-      course: this.#conditions.course(end),
+      timeline: this.#conditions.timeline(end),
       hold: end - from,
-      blind: this.#blind,
-      lesson: drain.lesson(end),
+      stalled: this.#stalled,
+      priorUpdate: drain.priorUpdate(end),
     };
     return this.#end;
   }
@@ -130,34 +134,25 @@ export class Hold {
    */
   async #stillStops(): Promise<boolean> {
     for (let attempt = 0; attempt < 10; attempt++) {
-      const before = this.#accepted();
+      const before = this.#servers.accepted;
       for (let turn = 0; turn < 3; turn++) await nextTurn();
-      if (this.#accepted() === before) break;
+      if (this.#servers.accepted === before) break;
     }
     return this.#decide(this.#clock.now()).stop;
-  }
-
-  #accepted(): number {
-    let sum = 0;
-    for (const watch of this.#watches) sum += watch.accepted;
-    return sum;
   }
 
   #hint(held: number, from: number): void {
     if (held < from) return;
     const share = this.#ramp === 0 ? 1 : Math.min(1, (held - from) / this.#ramp);
-    for (const watch of this.#watches) watch.hint(share);
+    this.#servers.hint(share);
   }
 
-  /** One tick. While it is late, the event loop was blocked. That is only reported: the decision is taken once what came meanwhile has been read. */
+  /** While a tick is late, the event loop stood still. That is only reported: what came meanwhile waited in the kernel, and is read before the decision. */
   async #tick(until: number): Promise<void> {
     const from = this.#clock.now();
-    const pause = Math.max(1, Math.min(tickPeriod, until - from));
+    const pause = Math.max(1, Math.min(tickPeriodMs, until - from));
     await sleep(pause, this.#wake.signal);
-    const now = this.#clock.now();
-    const late = now - from - pause;
-    if (late <= tickPeriod) return;
-    this.#blind += late;
-    this.#evidence.observe({ type: "blind", at: now, from: now - late });
+    const late = this.#clock.now() - from - pause;
+    if (late > tickPeriodMs) this.#stalled += late;
   }
 }

@@ -17,10 +17,11 @@ import {
 import { constants } from "node:os";
 import { join } from "node:path";
 import type { Environment } from "../options/environment.ts";
+import { parentOf, startOf } from "../proc.ts";
 
 const folder = "/dev/shm";
 /** Milliseconds: the kubelet signals at once when its hook has ended, and may be slow on a busy node. */
-const just = 5_000;
+const justMs = 5_000;
 
 /** The hold of another, before this one. */
 export interface HeldBefore {
@@ -108,7 +109,7 @@ export class Holder {
         ? undefined
         : { program: "init", spent: cap, isOver: true };
     const { program, began, ended } = latest;
-    return { program, spent: time - began, isOver: ended > 0 && time - ended < just };
+    return { program, spent: time - began, isOver: ended > 0 && time - ended < justMs };
   }
 
   #write(): void {
@@ -161,7 +162,7 @@ function write(all: ReadonlySet<Part>): void {
   const longest = Math.max(...parts.map((part) => part.longest));
   const beside = pathOf("new", process.pid);
   try {
-    const text = `1 library ${process.pid} ${startedOf(process.pid)} ${signals} ${longest} ${begunOf(all)} ${ended}\n`;
+    const text = `1 library ${process.pid} ${startOf(process.pid)} ${signals} ${longest} ${begunOf(all)} ${ended}\n`;
     rmSync(beside, { force: true });
     writeFileSync(beside, text, { flag: "wx", mode: 0o644 });
     renameSync(beside, pathOf("holder", process.pid));
@@ -204,7 +205,7 @@ function readHolder(
     const [version, program = "", pid, started, , , began, ended] = readFileSync(path, "utf8")
       .trim()
       .split(" ");
-    if (version !== "1" || !isTrusted(file, Number(pid)) || startedOf(Number(pid)) !== started)
+    if (version !== "1" || !isTrusted(file, Number(pid)) || startOf(Number(pid)) !== started)
       return undefined;
     return { program, above: Number(pid), began: Number(began), ended: Number(ended) };
   } catch {
@@ -220,17 +221,6 @@ function isTrusted(file: Stats, pid: number): boolean {
 
 /** Whether it is this process, its parent, or one further up: the hold was before its signal, too. */
 function isAboveUs(pid: number): boolean {
-  for (let at = process.pid; at > 0; at = Number(statOf(at)[1])) if (at === pid) return true;
+  for (let at = process.pid; at > 0; at = parentOf(at)) if (at === pid) return true;
   return false;
-}
-
-/** The ticks at which a process began, which distinguish it from a later one of its number. @throws where there is none. */
-function startedOf(pid: number): string | undefined {
-  return statOf(pid)[19];
-}
-
-/** The fields behind the name, which may contain anything. @throws where there is no such process. */
-function statOf(pid: number): string[] {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

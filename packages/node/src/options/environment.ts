@@ -1,77 +1,51 @@
-import { DrainError, type DrainOptions, type Policy } from "@lameduck/drain";
+import { DrainError, type DrainOptions } from "@lameduck/drain";
+import { libraryVariables, rows } from "@lameduck/options";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment variables that stand for options of the decision; options given in code win over them. */
-export const variables = {
-  LAMEDUCK_POLICY: "policy",
-  LAMEDUCK_FLOOR: "floor",
-  LAMEDUCK_CAP: "cap",
-  LAMEDUCK_GRACE_PERIOD: "grace",
-  LAMEDUCK_PRESTOP: "prestop",
-  LAMEDUCK_RESERVE: "reserve",
-  LAMEDUCK_DELAY: "delay",
-  LAMEDUCK_WINDOW: "window",
-  LAMEDUCK_LOSS_BUDGET: "lossBudget",
-  LAMEDUCK_CONVERGENCE: "convergence",
-} as const satisfies Record<string, keyof DrainOptions>;
-
-/** Those that stand for other options, which take more than one form in code. */
-const ownVariables = {
-  LAMEDUCK_SIGNALS: "signals",
-  LAMEDUCK_STOP_FILE: "stopFile",
-  LAMEDUCK_CRASHES: "crashes",
-  LAMEDUCK_TRACE: "trace",
-  LAMEDUCK_MODE: "mode",
-  LAMEDUCK_PROBES: "probes",
-  LAMEDUCK_STREAMS: "streams",
-} as const;
+/** Each variable that stands for an option, and the option; options given in code win over them. */
+export const environmentVariables = variablesThat(({ injected }) => !injected);
 
 /** What platforms inject. An invalid value is reported in one line, and keeps no pod from starting. */
-export const injectedVariables = {
-  LAMEDUCK_COORDINATOR: "coordinator",
-  LAMEDUCK_COORDINATOR_TOKEN_FILE: "coordinator",
-  LAMEDUCK_POD_NAME: "coordinator",
-  LAMEDUCK_POD_NAMESPACE: "coordinator",
-  LAMEDUCK_POD_UID: "coordinator",
-  LAMEDUCK_LEARNT: "learnt",
-} as const;
+export const injectedVariables = variablesThat(({ injected }) => injected);
 
-export const environmentVariables = { ...variables, ...ownVariables };
-
-type Variable = keyof typeof variables;
-const names = Object.keys(variables) as Variable[];
-
-/** Options from the environment. Empty values count as unset: manifests often have them. */
-export function optionsFromEnvironment(environment: Environment): DrainOptions {
-  const options: DrainOptions = {};
-  for (const name of names) {
-    const value = environment[name]?.trim();
-    if (!value) continue;
-    switch (name) {
-      case "LAMEDUCK_POLICY":
-        options.policy = value as Policy["kind"];
-        break;
-      case "LAMEDUCK_LOSS_BUDGET":
-        options.lossBudget = numberFrom(value, name);
-        break;
-      default:
-        options[variables[name]] = value;
-    }
-  }
-  return options;
+function variablesThat(
+  are: (one: (typeof libraryVariables)[number]) => boolean,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(libraryVariables.filter(are).map(({ variable, of }) => [variable, of]));
 }
 
-function numberFrom(value: string, name: Variable): number {
-  const number = Number(value);
-  if (Number.isFinite(number)) return number;
-  throw new DrainError("LAMEDUCK_BAD_NUMBER", name, `${JSON.stringify(value)} is not a number`);
+/** Those of the decision, as far as users write them. */
+const decisive = libraryVariables.filter(({ name, injected }) => rows[name].decides && !injected);
+
+/** What the variable says. An empty value counts as unset: manifests often have them. */
+export function valueOf(environment: Environment, variable: string): string | undefined {
+  return environment[variable]?.trim() || undefined;
+}
+
+/** Options from the environment. */
+export function optionsFromEnvironment(environment: Environment): DrainOptions {
+  const said = decisive.flatMap(({ variable, name }): (readonly [string, string | number])[] => {
+    const value = valueOf(environment, variable);
+    if (value === undefined) return [];
+    const isNumber = rows[name].kind === "number" || rows[name].kind === "whole number";
+    return [[name, isNumber ? numberFrom(value, variable) : value]];
+  });
+  return Object.fromEntries(said);
+}
+
+/** As lameduck-init reads it: Number() would take "0x1" as well. */
+const decimal = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i;
+
+function numberFrom(value: string, variable: string): number {
+  if (decimal.test(value) && Number.isFinite(Number(value))) return Number(value);
+  throw new DrainError("LAMEDUCK_BAD_NUMBER", variable, `${JSON.stringify(value)} is not a number`);
 }
 
 /** The variable through which an option was said, or should have been: a mistake is reported where it is to be mended. */
 export function variableOf(option: string, environment: Environment): string | undefined {
-  const isSet = (name: Variable): boolean => Boolean(environment[name]?.trim());
-  const variable = names.find((name) => variables[name] === option);
+  const variable = decisive.find(({ name }) => name === option)?.variable;
+  const isSet = (name: string): boolean => valueOf(environment, name) !== undefined;
   // What is missing is asked for by the policy.
   return variable && (isSet(variable) || isSet("LAMEDUCK_POLICY")) ? variable : undefined;
 }
@@ -81,7 +55,7 @@ const ofPods = ["KUBERNETES_SERVICE_HOST", "LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PR
 
 /** In a pod, or where a grace period is set. Elsewhere no endpoint list that lags behind leads to this process. */
 export function isInKubernetes(environment: Environment): boolean {
-  return ofPods.some((name) => environment[name]?.trim());
+  return ofPods.some((name) => valueOf(environment, name) !== undefined);
 }
 
 /** What runs programs for Node and is none: its servers and signals are others. Undefined in Node. */

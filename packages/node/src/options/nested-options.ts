@@ -1,6 +1,7 @@
 import { unknownName } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
 import { badOption } from "../errors.ts";
+import { valueOf, type Environment } from "./environment.ts";
 
 /** The options within an option or argument. @throws {LameduckError} where it is no object, or has others than the known ones. */
 export function nestedOptions<T extends object>(
@@ -25,10 +26,11 @@ export function pathList(value: unknown = [], name: string): ReadonlySet<string>
 }
 
 /** What a variable lists, with commas or spaces between. @throws {LameduckError} */
-export function pathsFrom(text: string | undefined, variable: string): readonly string[] {
+export function pathsFrom(environment: Environment, variable: string): readonly string[] {
+  const text = valueOf(environment, variable);
   const paths = text?.split(/[\s,]+/).filter((each) => each !== "") ?? [];
   const wrong = paths.find((each) => !isPath(each));
-  if (wrong !== undefined) throw badOption(variable, `${shown(text?.trim())}: ${pathsAre}`);
+  if (wrong !== undefined) throw badOption(variable, `${shown(text)}: ${pathsAre}`);
   return paths;
 }
 

@@ -1,40 +1,16 @@
-import { unknownName, type DrainOptions } from "@lameduck/drain";
-import { variables } from "./environment.ts";
-
-const decision = [
-  ...Object.values(variables),
-  "learnt",
-  "consumers",
-  "quorum",
-] as const satisfies readonly (keyof DrainOptions)[];
-
-const own = [
-  "ramp",
-  "probes",
-  "streams",
-  "lbHealth",
-  "timeout",
-  "log",
-  "exit",
-  "signals",
-  "stopFile",
-  "otherHandlers",
-  "crashes",
-  "trace",
-  "coordinator",
-  "mode",
-] as const;
+import { unknownName } from "@lameduck/drain";
+import { decisionNames, libraryNames, rows } from "@lameduck/options";
 
 /** Those for a user, as docs/node.md lists them. */
-export const documentedOptions: readonly string[] = [...decision, ...own];
+export const documentedOptions: readonly string[] = libraryNames.filter(
+  (name) => !rows[name].library?.hidden,
+);
 
-/** Those of the decision; the last three are for experiments with it. */
-export const decisionOptions = [...decision, "requestQuiet", "settle", "maxSenders"] as const;
-
-const all: readonly string[] = [...decisionOptions, ...own, "environment"];
+/** Those of the decision. */
+export const decisionOptions = decisionNames;
 
 /** The first name that is no option, and the message about it. */
 export function unknownOptionIn(options: object): { name: string; problem: string } | undefined {
-  const name = Object.keys(options).find((each) => !all.includes(each));
+  const name = Object.keys(options).find((each) => !(libraryNames as string[]).includes(each));
   return name === undefined ? undefined : { name, problem: unknownName("option", name, documentedOptions) };
 }

@@ -1,6 +1,5 @@
 import { isAbsolute } from "node:path";
 import {
-  defaultRamp,
   DrainError,
   drainDefaults,
   formatDuration,
@@ -14,73 +13,27 @@ import {
   type Duration,
 } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
-import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } from "./environment.ts";
+import { options as table } from "@lameduck/options";
+import { choiceOf, switchOf } from "./by-table.ts";
+import {
+  isInKubernetes,
+  optionsFromEnvironment,
+  valueOf,
+  variableOf,
+  type Environment,
+} from "./environment.ts";
+import type { LameduckOptions } from "./lameduck-options.ts";
 import { badOption } from "../errors.ts";
-import { parseHealth, type FailingHealth, type Health } from "../hold/health.ts";
-import type { Logger } from "../reports/log.ts";
+import { parseHealth, type Health } from "./health.ts";
+import { parseLog, type Logger } from "./logger.ts";
 import { decisionOptions, unknownOptionIn } from "./option-names.ts";
 import { isRecord } from "./nested-options.ts";
 import { warningsAbout } from "./warnings.ts";
 import { misspeltVariables } from "./misspelt.ts";
-import { parseProbes, type IsProbe, type ProbeOptions } from "../protocols/probes.ts";
-import {
-  acknowledgedBy,
-  parseCoordinator,
-  type CoordinatorSettings,
-  type Mode,
-} from "../coordinator/place.ts";
+import { parseProbes, parseStreams, type IsProbe, type IsStream } from "./requests.ts";
+import { parseCoordinator, withoutCoordinator, type CoordinatorSettings } from "./coordinator.ts";
 import { yieldToCode } from "./injected-times.ts";
-import { parseSignals } from "../signals/signal-list.ts";
-import { parseStreams, type IsStream, type StreamOptions } from "../protocols/streams.ts";
-
-/** Everything may be left out. Durations are "5s", "300ms" or milliseconds. */
-export interface LameduckOptions extends DrainOptions {
-  /** Which requests are probes and hence no traffic, beside the well-known ones. */
-  probes?: ProbeOptions;
-  /** Which answers last as long as the client likes, beside server-sent events. */
-  streams?: StreamOptions;
-  /** A health path that fails from SIGTERM on, and how long the load balancer takes to notice. */
-  lbHealth?: FailingHealth;
-  /** Hold and closing together take at most so long. Default: what preStop hooks leave of the grace period. */
-  timeout?: Duration;
-  /** Over which time answers begin to say `Connection: close`, so that pools do not all reconnect at once. Default 1 s. */
-  ramp?: Duration;
-  /** Where phase lines go: a pino- or console-shaped logger, or false. Default: JSON lines on stderr. */
-  log?: Logger | false;
-  /** Leave the process running at the end. Default: exit with process.exitCode or 0. */
-  exit?: boolean;
-  /**
-   * Which signals mean that the pod is terminated. Default: SIGTERM, and in a pod SIGINT, too, unless it may be somebody's Ctrl-C; that
-   * ends the hold at once. False listens to none: call terminate().
-   */
-  signals?: boolean | readonly NodeJS.Signals[];
-  /** SIGTERM handlers of others run when the hold is over ("hold", default) or at once ("leave"). */
-  otherHandlers?: "hold" | "leave";
-  /**
-   * An error that nobody catches while the process serves ends it at once, as in any process ("leave", default), or in order: without a
-   * hold, within the reserve, with exit code 1 ("close").
-   */
-  crashes?: "leave" | "close";
-  /**
-   * A file on a volume that outlives the process: there from SIGTERM to the end, so that the next process can tell that this one was killed.
-   * Default: none.
-   */
-  stopFile?: string;
-  /**
-   * A file, or a directory, on a local volume: there the next hold is recorded, for `lameduck explain`. At most 8 MB; until the termination the latest
-   * 20,000 arrivals or more are kept in memory. Default: none.
-   */
-  trace?: string;
-  /**
-   * Where the cluster says whether all consumers have let go of this pod, "http://HOST:PORT"; false asks nobody. The pod's name, namespace and uid are in
-   * its environment. Default: LAMEDUCK_COORDINATOR, or nobody.
-   */
-  coordinator?: string | false;
-  /** `acknowledged` while the coordinator cannot release the pod: evidence decides ("availability", default), or the cap ("consistency"). */
-  mode?: Mode;
-  /** Default process.env. */
-  environment?: Environment;
-}
+import { parseSignals } from "./signals.ts";
 
 export interface Settings {
   readonly isPod: boolean;
@@ -103,7 +56,6 @@ export interface Settings {
   readonly signals: readonly NodeJS.Signals[];
   readonly otherHandlers: "hold" | "leave";
   readonly crashes: "leave" | "close";
-  readonly stopFile: string | undefined;
   readonly trace: string | undefined;
   /** Undefined where nobody is to be asked. */
   readonly coordinator: CoordinatorSettings | undefined;
@@ -120,13 +72,12 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   if (unknown) throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", unknown.name, unknown.problem);
   const { environment = process.env } = options;
   if (!isRecord(environment)) throw badOption("environment", `${shown(environment)} is not an object`);
-  checkConsumers(options.consumers);
   const inCode = drainOptionsOf(options);
   const coordinator = parseCoordinator(options.coordinator, options.mode, environment);
   const byVariables = optionsFromEnvironment(environment);
   const given: DrainOptions = { ...byVariables, ...inCode };
   const unread = learntBefore(given, environment);
-  const alone = acknowledgedBy(coordinator, given, inCode);
+  const alone = withoutCoordinator(coordinator, given, inCode);
   const isPod = isInKubernetes(environment);
   const holds = isPod || isAskedFor(byVariables);
   const asked = isPod ? given : outsideKubernetes(given);
@@ -148,13 +99,13 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const warnings = [
     ...misspeltVariables(environment),
     ...unread,
-    ...alone,
+    ...(holds ? alone : []),
     ...unusable,
     ...yielded,
     ...coordinator.warnings,
     ...trace.warnings,
   ];
-  const ramp = parseDuration(options.ramp === undefined ? defaultRamp : options.ramp, "ramp");
+  const ramp = parseDuration(options.ramp === undefined ? table.ramp.default : options.ramp, "ramp");
   return Object.freeze({
     isPod,
     holds,
@@ -167,20 +118,15 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     isStream: parseStreams(options.streams, environment),
     health,
     log: parseLog(options.log),
-    exit: boolean(options.exit, "exit"),
+    exit: switchOf("exit", options.exit),
     signals: parseSignals(options.signals, environment),
-    otherHandlers: parseOtherHandlers(options.otherHandlers),
-    crashes: parseCrashes(options.crashes, environment),
-    stopFile: parsePath("stopFile", options.stopFile, environment["LAMEDUCK_STOP_FILE"]),
+    otherHandlers: choiceOf("otherHandlers", options.otherHandlers, environment),
+    crashes: choiceOf("crashes", options.crashes, environment),
     trace: trace.path,
-    coordinator: coordinator.isMeant || isOfCluster(drain) ? coordinator : undefined,
+    coordinator: coordinator.isMeant ? coordinator : undefined,
     pod: isPod ? environment : undefined,
     warnings: [...warnings, ...warningsAbout(merged, parsed, environment)],
   });
-}
-
-function isOfCluster({ policy }: DrainConfig): boolean {
-  return policy.kind === "acknowledged" && policy.consumers === "cluster";
 }
 
 /** What a platform hands to new pods, where code has nothing of its own. */
@@ -193,7 +139,7 @@ function learntBefore(given: DrainOptions, environment: Environment): string[] {
   return [];
 }
 
-/** A stored lesson must not keep a pod from starting: another release may have written it. */
+/** What was stored must not keep a pod from starting: another release may have written it. */
 function forgetUnusable(options: DrainOptions): string[] {
   const problem = typeof options.learnt === "object" ? unusable(options.learnt) : undefined;
   if (problem === undefined) return [];
@@ -257,68 +203,15 @@ function drainOptionsOf(options: LameduckOptions): DrainOptions {
   return Object.fromEntries(names.map((name) => [name, options[name]]));
 }
 
-/** @throws {LameduckError} */
-function checkConsumers(consumers: unknown): void {
-  if (consumers === undefined || consumers === "cluster") return;
-  const isName = (name: unknown): boolean => typeof name === "string" && name !== "";
-  if (!Array.isArray(consumers) || !consumers.every(isName))
-    throw badOption("consumers", `${shown(consumers)} is not a list of names`);
-  const twice = consumers.find((name, index) => consumers.indexOf(name) < index) as string | undefined;
-  if (twice !== undefined) throw badOption("consumers", `${shown(twice)} is there twice`);
-}
-
-function boolean(value: unknown, option: string): boolean {
-  if (value === undefined) return true;
-  if (typeof value !== "boolean") throw badOption(option, `${shown(value)} is not true or false`);
-  return value;
-}
-
-function parseOtherHandlers(value: unknown = "hold"): "hold" | "leave" {
-  if (value === "hold" || value === "leave") return value;
-  throw badOption("otherHandlers", `${shown(value)} is not "hold" or "leave"`);
-}
-
-function parseCrashes(inCode: unknown, environment: Environment): "leave" | "close" {
-  const text = environment["LAMEDUCK_CRASHES"]?.trim();
-  const value = inCode === undefined ? text || "leave" : inCode;
-  if (value === "leave" || value === "close") return value;
-  const place = inCode === undefined ? "LAMEDUCK_CRASHES" : "crashes";
-  throw badOption(place, `${shown(value)} is not "leave" or "close"`);
-}
-
-function parseLog(value: unknown): Logger | false | undefined {
-  if (value === undefined || value === false) return value;
-  const { info, warn } = Object(value) as Partial<Logger>;
-  if (typeof info === "function" && (warn === undefined || typeof warn === "function"))
-    return value as Logger;
-  throw badOption(
-    "log",
-    `${shown(value)} is no logger: one has a method info(), and warn() if any is a method, too`,
-  );
-}
-
-/** @param text of the variable. */
-function parsePath(
-  name: "stopFile" | "trace",
-  inCode: unknown,
-  text: string | undefined,
-): string | undefined {
-  const value = inCode === undefined ? text?.trim() || undefined : inCode;
-  if (value === undefined || (typeof value === "string" && isAbsolute(value))) return value;
-  throw badOption(
-    inCode === undefined ? "LAMEDUCK_STOP_FILE" : name,
-    `${shown(value)} is not an absolute path`,
-  );
-}
-
 /** A recording is for diagnosis: a mistake in its variable must not keep a server from serving. */
 function traceFrom(
   inCode: unknown,
-  { LAMEDUCK_TRACE: text }: Environment,
+  environment: Environment,
 ): { readonly path: string | undefined; readonly warnings: readonly string[] } {
-  const given = text?.trim();
-  if (inCode !== undefined || !given || isAbsolute(given))
-    return { path: parsePath("trace", inCode, given), warnings: [] };
-  const warning = `LAMEDUCK_TRACE: ${shown(given)} is not an absolute path; no hold is recorded`;
-  return { path: undefined, warnings: [warning] };
+  const given = inCode === undefined ? valueOf(environment, table.trace.variable) : inCode;
+  if (given === undefined || (typeof given === "string" && isAbsolute(given)))
+    return { path: given, warnings: [] };
+  const problem = `${shown(given)} is not an absolute path`;
+  if (inCode !== undefined) throw badOption("trace", problem);
+  return { path: undefined, warnings: [`${table.trace.variable}: ${problem}; no hold is recorded`] };
 }

@@ -1,10 +1,16 @@
 import { isMainThread } from "node:worker_threads";
 import { formatDuration, type DrainConfig, type DrainOptions } from "@lameduck/drain";
-import type { Environment } from "./environment.ts";
+import { decisionNames, rows } from "@lameduck/options";
+import { valueOf, type Environment } from "./environment.ts";
 
 /** Settings that are allowed and probably not meant: one line for each. */
 export function warningsAbout(options: DrainOptions, drain: DrainConfig, environment: Environment): string[] {
-  return [...ofThread(), ...ofGrace(options, environment), ...ofCap(drain), ...ofPolicy(options, drain)];
+  return [
+    ...ofThread(),
+    ...ofGrace(options, environment),
+    ...ofCap(drain),
+    ...ofPolicy(options, drain, environment),
+  ];
 }
 
 function ofThread(): string[] {
@@ -38,30 +44,12 @@ function ofCap({ policy, cap }: DrainConfig): string[] {
   ];
 }
 
-/** Settings of one policy, and what others do without. */
-const ofOnePolicy = {
-  delay: "fixed",
-  window: "quiet",
-  consumers: "acknowledged",
-  quorum: "acknowledged",
-} as const;
-
-function ofPolicy(options: DrainOptions, { policy }: DrainConfig): string[] {
-  return Object.entries(ofOnePolicy).flatMap(([name, kind]) =>
-    options[name as keyof typeof ofOnePolicy] === undefined || policy.kind === kind
-      ? []
-      : [`${name} counts under the policy ${kind} only, and the policy is ${policy.kind}`],
-  );
-}
-
-/** Shared by all copies of this package in the process, hence a registered symbol with the version of the interface in it. */
-const place = Symbol.for("@lameduck/node:warned:1");
-
-/** Whether the process has not been warned this yet, however many servers and copies of this package it holds. */
-export function isNewWarning(warning: string): boolean {
-  const holder = process as unknown as Record<symbol, Set<string> | undefined>;
-  const warned = (holder[place] ??= new Set());
-  if (warned.has(warning)) return false;
-  warned.add(warning);
-  return true;
+/** What only other policies use. What was learnt is set by platforms, whatever the policy is. */
+function ofPolicy(options: DrainOptions, { policy }: DrainConfig, environment: Environment): string[] {
+  return decisionNames.flatMap((name) => {
+    const { policies, injected, variable = name } = rows[name];
+    if (options[name] === undefined || !policies || injected || policies.includes(policy.kind)) return [];
+    const place = valueOf(environment, variable) === undefined ? name : variable;
+    return `${place} does nothing: it is of the policy ${policies[0]}, and the policy is ${policy.kind}`;
+  });
 }

@@ -1,14 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Answers } from "./answers.ts";
-import { FreshConnections } from "./fresh.ts";
-import { LoopbackProbes } from "../servers/loopback-probes.ts";
-import { closeAfter, httpAnswers } from "./http-responses.ts";
+import { closeAfter, httpAnswers } from "./http-answers.ts";
 import { currentResponse, onRequests, setKeepAlive, trackResponses } from "../internals.ts";
-import { OpenSockets } from "../servers/open-sockets.ts";
-import { ProtocolWatch } from "./protocol-watch.ts";
-import { senderOf, type Patience, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
+import { OpenSockets } from "./open-sockets.ts";
+import { UnclassifiedConnections } from "./unclassified-connections.ts";
 import { Upgrades } from "./upgrades.ts";
+import { senderOf, type Cut, type Patience, type ProtocolWatch, type WatchContext } from "./watch.ts";
 
 /** What a connection is about, known from the hold on. */
 interface Activity {
@@ -29,13 +27,14 @@ interface Activity {
 }
 
 /** How long half a request head is waited for once the listener is closed: senders that are alive send a head at once. */
-const headTimeout = 1_000;
+const headTimeoutMs = 1_000;
 
 /** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it counts connections and looks at some; requests cost nothing. */
-export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
+export class HttpWatch implements ProtocolWatch {
+  readonly #server: Server;
+  readonly #context: WatchContext;
   readonly #connectionEvent: "connection" | "secureConnection";
-  readonly #fresh: FreshConnections;
-  readonly #loopback: LoopbackProbes;
+  readonly #unclassified: UnclassifiedConnections;
   readonly #upgrades: Upgrades;
   readonly #open: OpenSockets;
   readonly #activities = new Map<Socket, Activity>();
@@ -49,15 +48,12 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   #late = 0;
 
   constructor(server: Server, context: WatchContext) {
-    super(server, context);
-    const { traffic, isProbe, now, holds } = context;
+    this.#server = server;
+    this.#context = context;
     const isSecure = "setSecureContext" in server;
     this.#connectionEvent = isSecure ? "secureConnection" : "connection";
-    this.#loopback = new LoopbackProbes(now);
-    const mayBeProbe = (socket: Socket, request: IncomingMessage): boolean =>
-      holds && this.#loopback.takes(socket, request);
-    this.#fresh = new FreshConnections(server, traffic, isProbe, now, mayBeProbe);
-    this.#upgrades = new Upgrades(server, now, (socket, request) => this.#upgraded(socket, request));
+    this.#unclassified = new UnclassifiedConnections(server, context);
+    this.#upgrades = new Upgrades(server, context.now, (socket, request) => this.#upgraded(socket, request));
     this.#open = new OpenSockets(server, isSecure, (socket) => this.#closed(socket));
     this.#answers = new Answers(context, httpAnswers);
     this.#untrack = trackResponses(server);
@@ -68,27 +64,26 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     return this.#open.size;
   }
 
-  override hold(): void {
-    super.hold();
-    this.#fresh.askAll();
-    for (const sender of this.#loopback.undecided()) this.context.traffic.connection(sender);
+  hold(): void {
+    this.#unclassified.classifyAll();
     this.#open.findAll();
-    this.#unfollow = onRequests(this.server, this.#onRequest);
-    this.#keepAliveTimeout = this.server.keepAliveTimeout;
-    this.server.keepAliveTimeout = 0;
-    const now = this.context.now();
+    this.#unfollow = onRequests(this.#server, this.#onRequest);
+    this.#keepAliveTimeout = this.#server.keepAliveTimeout;
+    this.#server.keepAliveTimeout = 0;
+    const now = this.#context.now();
     for (const socket of this.#open) {
       // What is left of a request that became a WebSocket, for frameworks that route it, never ends.
       if (this.#upgrades.has(socket)) continue;
       const current = currentResponse(socket);
       // A time-out would end an idle connection just when its client sends. It is ended in order when the hold is over.
       if (!current) socket.setTimeout(0);
-      if (current && !this.context.isProbe(current.req)) this.#begin(socket, current);
+      if (current && !this.#context.isProbe(current.req)) this.#begin(socket, current);
       else this.#activityOf(socket, now);
     }
   }
 
-  override beforeHandlers(): void {
+  /** Handlers of the application are about to get their signal, and may close what is theirs. */
+  beforeHandlers(): void {
     this.#upgrades.beforeHandlers();
   }
 
@@ -103,8 +98,8 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   }
 
   restless(quiet: number): number {
-    const now = this.context.now();
-    const awaitsHeads = now < this.stoppedAt + headTimeout;
+    const now = this.#context.now();
+    const awaitsHeads = now < this.#context.stoppedAt + headTimeoutMs;
     let count = this.#upgrades.restless;
     for (const [socket, activity] of this.#activities)
       if (
@@ -126,26 +121,23 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   }
 
   endStreams(patience: Patience): void {
-    this.#upgrades.close(patience, this.context.random);
+    this.#upgrades.close(patience, this.#context.random);
     this.#answers.endStreams(patience);
   }
 
-  cut(): { requests: number; connections: number } {
+  cut(): Cut {
     let connections = 0;
     for (const socket of this.#open) {
       if (!socket.writableEnded) connections++;
       socket.destroy();
     }
-    const cut = { requests: this.#answers.unfinished + this.#late, connections };
-    // Clears the timers of http, which outlive the close() of net.
-    if (this.isClosedByUs) this.server.close();
-    return cut;
+    return { requests: this.#answers.unfinished + this.#late, connections };
   }
 
   detach(): void {
-    if (this.#keepAliveTimeout !== undefined) this.server.keepAliveTimeout = this.#keepAliveTimeout;
-    this.server.removeListener(this.#connectionEvent, this.#opened);
-    this.#fresh.stop();
+    if (this.#keepAliveTimeout !== undefined) this.#server.keepAliveTimeout = this.#keepAliveTimeout;
+    this.#server.removeListener(this.#connectionEvent, this.#opened);
+    this.#unclassified.stop();
     this.#upgrades.stop();
     this.#unfollow();
     this.#untrack();
@@ -161,14 +153,13 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       (socket as { alpnProtocol?: unknown }).alpnProtocol === "h2"
     )
       return;
-    this.accepted++;
     this.#open.opened(socket);
-    this.#fresh.opened(socket);
-    if (this.holding) this.#activityOf(socket, this.context.now());
+    this.#unclassified.opened(socket);
+    if (this.#context.isHolding) this.#activityOf(socket, this.#context.now());
   };
 
   #closed(socket: Socket): void {
-    this.#fresh.closed(socket);
+    this.#unclassified.closed(socket);
     const activity = this.#activities.get(socket);
     if (!activity) return;
     this.#activities.delete(socket);
@@ -178,7 +169,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
 
   /** No longer HTTP: neither its bytes nor its idleness say anything about requests. */
   #upgraded(socket: Socket, request: IncomingMessage): void {
-    this.#fresh.firstRequest(socket, request);
+    this.#unclassified.firstRequest(socket, request);
     this.#activities.delete(socket);
   }
 
@@ -186,9 +177,9 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     const { socket } = request;
     // One that waited for its 100 (Continue), or was handed on, is reported again; one that was upgraded is no request any more.
     if (!this.#open.has(socket) || this.#upgrades.has(socket) || this.#knows(response)) return;
-    const first = this.#fresh.firstRequest(socket, request);
+    const first = this.#unclassified.firstRequest(socket, request);
     if (socket.writableEnded) this.#late++;
-    if (this.context.isProbe(request) || this.#loopback.has(request)) {
+    if (this.#unclassified.isProbe(request)) {
       response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
       return;
     }
@@ -203,7 +194,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   /** A request that is not its connection's first. */
   #again(activity: Activity, socket: Socket): void {
     activity.requests++;
-    this.context.traffic.request(senderOf(socket), activity.asked);
+    this.#context.traffic.request(senderOf(socket), activity.asked);
   }
 
   #begin(socket: Socket, response: ServerResponse): void {
@@ -223,7 +214,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   #ended(activity: Activity, response: ServerResponse): void {
     if (!activity.responses.delete(response)) return;
     this.#answers.finish(response);
-    activity.idleSince = this.context.now();
+    activity.idleSince = this.#context.now();
     // An app that ends an answer later than its last byte makes any client look as if it pipelined: that must not last.
     if (activity.responses.size === 0) activity.pipelines = false;
     const { socket } = response.req;
@@ -232,7 +223,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     setImmediate(() => {
       const next = socket.destroyed ? undefined : currentResponse(socket);
       if (!next || this.#activities.get(socket) !== activity || activity.responses.has(next)) return;
-      if (!this.context.isProbe(next.req)) this.#begin(socket, next);
+      if (!this.#context.isProbe(next.req)) this.#begin(socket, next);
     });
   }
 
@@ -242,7 +233,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     closeAfter(response);
     if (activity.asked) return;
     activity.asked = true;
-    this.context.traffic.asked(senderOf(response.req.socket), activity.requests);
+    this.#context.traffic.asked(senderOf(response.req.socket), activity.requests);
   }
 
   #activityOf(socket: Socket, idleSince: number): Activity {
@@ -252,7 +243,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       responses: new Set(),
       idleSince,
       bytesWhenIdle: socket.bytesRead,
-      turn: this.context.random(),
+      turn: this.#context.random(),
       pipelines: false,
       requests: 0,
       asked: false,

@@ -6,12 +6,10 @@ import type {
   ServerHttp2Stream,
 } from "node:http2";
 import { Answers } from "./answers.ts";
-import { canNotify, notify } from "./goaway.ts";
+import { answerPings, canNotify, isBetterAskedLater, mayDropCalls, notify } from "./goaway.ts";
 import { http2Answers } from "./http2-answers.ts";
-import { answerPings, isBetterAskedLater, mayDropCalls } from "./keepalive.ts";
-import type { ProbeRequest } from "../options/match.ts";
-import { ProtocolWatch } from "./protocol-watch.ts";
-import { senderOf, type Patience, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
+import type { ProbeRequest } from "../options/requests.ts";
+import { senderOf, type Cut, type Patience, type ProtocolWatch, type WatchContext } from "./watch.ts";
 
 type AnyHttp2Server = Http2Server | Http2SecureServer;
 
@@ -19,13 +17,13 @@ type AnyHttp2Server = Http2Server | Http2SecureServer;
  * A session gets this long before it is asked to go, milliseconds: asked at once, a client whose load balancer has not converged would
  * make a session, and over TLS a handshake, for each request.
  */
-const youngestAge = 1_000;
+const youngestAgeMs = 1_000;
 /** A session without a stream for this long counts as an arrival all the same. */
-const timeout = 500;
+const timeoutMs = 500;
 /** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
-const roundTrip = 100;
+const roundTripMs = 100;
 /** A client that begins streams so long after the first GOAWAY ignores it. */
-const longestRoundTrip = 1_000;
+const longestRoundTripMs = 1_000;
 
 /** What was asked for, and when. */
 interface Asked {
@@ -59,13 +57,16 @@ interface SessionState {
 }
 
 /** HTTP/2, clear or over TLS, and so gRPC. Of each stream it knows from the beginning that it is open: there is no finding it later. */
-export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerWatch {
+export class Http2Watch implements ProtocolWatch {
+  readonly #server: AnyHttp2Server;
+  readonly #context: WatchContext;
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
   readonly #answers: Answers<ServerHttp2Stream>;
   #hinted = 0;
 
   constructor(server: AnyHttp2Server, context: WatchContext) {
-    super(server, context);
+    this.#server = server;
+    this.#context = context;
     this.#answers = new Answers(context, http2Answers);
     server.on("session", this.#opened);
   }
@@ -74,10 +75,9 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     return this.#sessions.size;
   }
 
-  override hold(): void {
-    super.hold();
+  hold(): void {
     for (const [session, state] of this.#sessions) {
-      state.idleSince = this.context.now();
+      state.idleSince = this.#context.now();
       answerPings(session);
       for (const [stream, { headers }] of state.streams) this.#begin(state, stream, headers);
     }
@@ -90,9 +90,9 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
 
   tick(): void {
     this.#answers.classify();
-    if (this.stoppedAt === Infinity) return;
+    if (this.#context.stoppedAt === Infinity) return;
     // The GOAWAY that names the last stream. The session ends by itself when its streams have ended.
-    const now = this.context.now();
+    const now = this.#context.now();
     for (const [session, state] of this.#sessions) {
       this.#askIfDue(session, state);
       const due = canBeNotified(session, state) ? afterNotice(state) : this.#betweenStreams(state);
@@ -112,24 +112,23 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     this.#answers.endStreams(patience);
   }
 
-  cut(): { requests: number; connections: number } {
+  cut(): Cut {
     const cut = { requests: this.#answers.unfinished, connections: this.#sessions.size };
     for (const session of this.#sessions.keys()) session.destroy();
     return cut;
   }
 
   detach(): void {
-    this.server.removeListener("session", this.#opened);
+    this.#server.removeListener("session", this.#opened);
     for (const { forget } of this.#sessions.values()) forget();
     this.#sessions.clear();
     this.#answers.stop();
   }
 
   readonly #opened = (session: ServerHttp2Session): void => {
-    this.accepted++;
-    const now = this.context.now();
+    const now = this.#context.now();
     const state: SessionState = {
-      turn: this.context.random(),
+      turn: this.#context.random(),
       openedAt: now,
       counted: false,
       askedAt: Infinity,
@@ -149,7 +148,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       },
     };
     this.#sessions.set(session, state);
-    const timer = setTimeout(() => this.#count(session, state), timeout).unref();
+    const timer = setTimeout(() => this.#count(session, state), timeoutMs).unref();
     const onClose = (): void => {
       state.forget();
       this.#sessions.delete(session);
@@ -168,14 +167,14 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       clearTimeout(timer);
       // A client that has the whole answer may send its next request before we hear that the answer is out.
       if (state.streams.size > 0) state.takesTurns &&= [...state.streams.keys()].every(isAnswered);
-      state.streams.set(stream, { headers, at: this.context.now() });
+      state.streams.set(stream, { headers, at: this.#context.now() });
       state.dropsCalls ||= mayDropCalls(headers);
       stream.on("close", closed);
-      if (this.holding) this.#arrived(session, state, stream, headers);
-      else if (!state.counted && this.context.isProbe(requestOf(headers))) state.counted = true;
+      if (this.#context.isHolding) this.#arrived(session, state, stream, headers);
+      else if (!state.counted && this.#context.isProbe(requestOf(headers))) state.counted = true;
       else this.#count(session, state);
     };
-    if (this.holding) answerPings(session);
+    if (this.#context.isHolding) answerPings(session);
     session.once("close", onClose);
     session.on("ping", onPing);
     session.prependListener("stream", onStream);
@@ -184,7 +183,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   #count(session: ServerHttp2Session, state: SessionState): boolean {
     if (state.counted || session.destroyed || session.socket === undefined) return false;
     state.counted = true;
-    this.context.traffic.connection(senderOf(session.socket));
+    this.#context.traffic.connection(senderOf(session.socket));
     return true;
   }
 
@@ -198,7 +197,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     if (!this.#begin(state, stream, headers)) return;
     if (!this.#count(session, state) && session.socket) {
       state.requests++;
-      this.context.traffic.request(senderOf(session.socket), state.askedAt < Infinity);
+      this.#context.traffic.request(senderOf(session.socket), state.askedAt < Infinity);
     }
     if (!canBeNotified(session, state) && !state.dropsCalls)
       setImmediate(() => this.#askWithAnswer(session, state));
@@ -207,7 +206,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   /** @returns false for a probe. */
   #begin(state: SessionState, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
     const request = requestOf(headers);
-    if (this.context.isProbe(request)) {
+    if (this.#context.isProbe(request)) {
       state.streams.delete(stream);
       return false;
     }
@@ -217,20 +216,20 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
 
   #ended(state: SessionState, stream: ServerHttp2Stream): void {
     if (!state.streams.delete(stream)) return;
-    state.idleSince = this.context.now();
+    state.idleSince = this.#context.now();
     this.#answers.finish(stream);
   }
 
   #isToBeAsked({ askedAt, turn, openedAt }: SessionState): boolean {
     // When the listener closes, all are asked.
-    const latest = this.#hinted === Infinity ? Infinity : this.context.now() - youngestAge;
+    const latest = this.#hinted === Infinity ? Infinity : this.#context.now() - youngestAgeMs;
     return askedAt === Infinity && this.#hinted > turn && openedAt <= latest;
   }
 
   /** @param isAnswered the last of its streams has just ended, so that nothing else of it is likely to be on its way. */
   #askIfDue(session: ServerHttp2Session, state: SessionState, isAnswered = false): void {
     if (session.closed || !this.#isToBeAsked(state)) return;
-    state.dueAt = Math.min(state.dueAt, this.context.now());
+    state.dueAt = Math.min(state.dueAt, this.#context.now());
     if (this.#isBetterAskedLater(state)) return;
     if (canBeNotified(session, state)) {
       this.#asks(session, state);
@@ -241,12 +240,15 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   #isBetterAskedLater({ dropsCalls, streams, hasPinged, dueAt }: SessionState): boolean {
     if (!dropsCalls) return false;
     const begun = [...streams.values()].map(({ at }) => at);
-    return isBetterAskedLater({ begun, hasPinged, dueAt, stoppedAt: this.stoppedAt }, this.context.now());
+    return isBetterAskedLater(
+      { begun, hasPinged, dueAt, stoppedAt: this.#context.stoppedAt },
+      this.#context.now(),
+    );
   }
 
   #asks(session: ServerHttp2Session, state: SessionState): void {
-    state.askedAt = this.context.now();
-    if (session.socket) this.context.traffic.asked(senderOf(session.socket), state.requests);
+    state.askedAt = this.#context.now();
+    if (session.socket) this.#context.traffic.asked(senderOf(session.socket), state.requests);
   }
 
   /**
@@ -261,11 +263,11 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
 
   /** When a session that cannot be given notice is closed: once it has been idle for a while, else one session after the other. */
   #betweenStreams({ streams, idleSince, turn, takesTurns }: SessionState): number {
-    const latest = this.stoppedAt + longestRoundTrip * (1 + turn);
+    const latest = this.#context.stoppedAt + longestRoundTripMs * (1 + turn);
     if (streams.size > 0) return latest;
     // Where nobody expects the process to last, clients are near.
-    const isPatient = takesTurns && this.context.holds;
-    return Math.min(latest, idleSince + (isPatient ? longestRoundTrip : roundTrip));
+    const isPatient = takesTurns && this.#context.holds;
+    return Math.min(latest, idleSince + (isPatient ? longestRoundTripMs : roundTripMs));
   }
 }
 
@@ -278,7 +280,7 @@ function canBeNotified(session: ServerHttp2Session, state: SessionState): boolea
 }
 
 function afterNotice({ askedAt, idleSince }: SessionState): number {
-  return Math.min(Math.max(askedAt, idleSince) + roundTrip, askedAt + longestRoundTrip);
+  return Math.min(Math.max(askedAt, idleSince) + roundTripMs, askedAt + longestRoundTripMs);
 }
 
 function requestOf(headers: IncomingHttpHeaders): ProbeRequest {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import type { Patience } from "../servers/traffic.ts";
 import { goingAway, nameCloseFrames } from "./close-frames.ts";
+import type { Patience } from "./watch.ts";
 
 /** What is no WebSocket, such as a tunnel, is at work while it has moved a byte within this time. */
-const pause = 1_000;
+const pauseMs = 1_000;
 /** Ways out of HTTP. Node leaves it only where somebody listens. */
 const exits = ["upgrade", "connect"] as const;
 
@@ -98,7 +98,7 @@ export class Upgrades {
     const moved = movedOn(socket);
     if (moved > upgraded.moved) upgraded.movedAt = now;
     upgraded.moved = moved;
-    return this.#waitsForOthers && upgraded.movedAt > now - pause;
+    return this.#waitsForOthers && upgraded.movedAt > now - pauseMs;
   }
 
   readonly #onUpgrade = (request: IncomingMessage, socket: Socket): void => {

@@ -3,16 +3,8 @@ import { EventEmitter } from "node:events";
 import { unknownName } from "@lameduck/drain";
 import { messageOf, shown } from "@lameduck/drain/common";
 import { badOption } from "../errors.ts";
-import type { ClosedEvent, ClosingEvent, LameDuckEvent, NoticeEvent, PhaseEvent } from "../events.ts";
+import type { LameduckEvents, NoticeEvent, PhaseEvent } from "../events.ts";
 import type { Log } from "./log.ts";
-
-export interface LameduckEvents {
-  phase: [PhaseEvent];
-  "lame-duck": [LameDuckEvent];
-  closing: [ClosingEvent];
-  closed: [ClosedEvent];
-  notice: [NoticeEvent];
-}
 
 const events = ["phase", "lame-duck", "closing", "closed", "notice"] as const;
 
@@ -54,6 +46,11 @@ export class Announcer extends EventEmitter<LameduckEvents> {
     void Promise.all(this.#emit("notice", event));
   }
 
+  /** As notice(), but once in a process, however many servers and copies of this package it holds. */
+  warn(notice: string, message: string): void {
+    if (isNewWarning(message)) this.notice(notice, message);
+  }
+
   /** A listener that fails must stop neither the others nor the shutdown. */
   #emit(name: keyof LameduckEvents, event: PhaseEvent | NoticeEvent): Promise<void>[] {
     return this.rawListeners(name).map(async (listener) => {
@@ -70,4 +67,16 @@ export class Announcer extends EventEmitter<LameduckEvents> {
     this.#log(event);
     return event;
   }
+}
+
+/** Shared by all copies of this package in the process, hence a registered symbol with the version of the interface in it. */
+const place = Symbol.for("@lameduck/node:warned:1");
+
+/** Whether the process has not been warned this yet. */
+function isNewWarning(warning: string): boolean {
+  const holder = process as unknown as Record<symbol, Set<string> | undefined>;
+  const warned = (holder[place] ??= new Set());
+  if (warned.has(warning)) return false;
+  warned.add(warning);
+  return true;
 }

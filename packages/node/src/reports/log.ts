@@ -1,11 +1,6 @@
 import { writeSync } from "node:fs";
 import type { LameduckEvent } from "../events.ts";
-
-/** The part of pino, winston, bunyan or console that is used. */
-export interface Logger {
-  info(...args: unknown[]): unknown;
-  warn?(...args: unknown[]): unknown;
-}
+import type { Logger } from "../options/logger.ts";
 
 export type Log = (event: LameduckEvent) => void;
 

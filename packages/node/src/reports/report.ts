@@ -1,9 +1,9 @@
-import { courseText, type Course } from "@lameduck/drain";
+import { timelineText, type Timeline } from "@lameduck/drain";
 import type { ClosedEvent, ClosingEvent, HoldExplained, HookOutcome, LameDuckEvent } from "../events.ts";
 import type { Deadlines } from "../closing/deadlines.ts";
-import type { Cut } from "../closing/closing.ts";
 import type { HoldEnd } from "../hold/hold.ts";
 import type { Settings } from "../options/settings.ts";
+import type { Cut } from "../protocols/watch.ts";
 
 /** Builds the events of one termination. Times within the process are monotonic; events carry time of day. */
 export class Report {
@@ -50,9 +50,9 @@ export class Report {
       connections,
       requests,
       lastArrival: lastArrival === undefined ? null : this.#timeOfDay(lastArrival),
-      blind: Math.round(end.blind),
+      stalled: Math.round(end.stalled),
       open,
-      ...explained(end.course),
+      ...explained(end.timeline),
     };
   }
 
@@ -87,18 +87,18 @@ export class Report {
   }
 }
 
-export function heldFor(course: Course | undefined): HoldExplained | undefined {
-  return course && explained(course);
+export function heldFor(timeline: Timeline | undefined): HoldExplained | undefined {
+  return timeline && explained(timeline);
 }
 
-function explained(course: Course): HoldExplained {
-  const { sender: suspect, met, unmet, release, overruled } = course;
+function explained(timeline: Timeline): HoldExplained {
+  const { sender: pendingSender, met, unmet, release, overruled } = timeline;
   return {
-    waitedFor: suspect
+    waitedFor: pendingSender
       ? {
-          sender: suspect.sender ?? null,
-          perSecond: Number(suspect.perSecond.toPrecision(3)),
-          silence: Math.round(suspect.silence),
+          sender: pendingSender.sender ?? null,
+          perSecond: Number(pendingSender.perSecond.toPrecision(3)),
+          silence: Math.round(pendingSender.silence),
         }
       : null,
     met: Object.fromEntries(met.map(({ condition, at }) => [condition, Math.round(at)])),
@@ -107,6 +107,6 @@ function explained(course: Course): HoldExplained {
       ? { consumers: release.consumers ?? null, last: release.last ?? null, at: Math.round(release.after) }
       : null,
     overruledBy: overruled?.sender ?? null,
-    explanation: courseText(course),
+    explanation: timelineText(timeline),
   };
 }

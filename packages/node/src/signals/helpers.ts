@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { createServer, type Server as NetServer } from "node:net";
 import cluster from "node:cluster";
+import { createServer, type Server as NetServer } from "node:net";
+import { inodesIn, listening, socketsOf, socketTable } from "../proc.ts";
 
 /** Numbers of the processes above that were given us without code, as their children are. */
 const variable = "LAMEDUCK_PARENTS";
@@ -31,7 +31,7 @@ export function isHelper(listeners: readonly NetServer[]): boolean {
 
 /** The pod ends, and all its processes got the signal: the parent serves on, and needs its helper. */
 export function doesParentHold(): boolean {
-  return read("/proc/net/unix").includes(`@${nameOf(process.ppid)}\n`);
+  return socketTable("unix").includes(`@${nameOf(process.ppid)}\n`);
 }
 
 function parents(): number[] {
@@ -46,29 +46,7 @@ function isLocal(server: NetServer): boolean {
 
 /** Whether a process listens to TCP. */
 function isListening(pid: number): boolean {
-  const sockets = `${read("/proc/net/tcp")}\n${read("/proc/net/tcp6")}`;
-  // Local and remote address, state 0A (TCP_LISTEN), queues, timer, retransmits, user, timeout, inode.
-  const listen = /^ *\d+: \S+ \S+ 0A \S+ \S+ \S+ +\d+ +\d+ (\d+) /gm;
-  const inodes = new Set([...sockets.matchAll(listen)].map(([, inode]) => `socket:[${inode}]`));
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((file) => inodes.has(linkOf(`/proc/${pid}/fd/${file}`)));
-  } catch {
-    return false;
-  }
-}
-
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return "";
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
-  }
+  const inodes = inodesIn(socketTable("tcp") + socketTable("tcp6"), { state: listening });
+  const listeners = new Set(inodes.map((inode) => `socket:[${inode}]`));
+  return socketsOf(pid).some((socket) => listeners.has(socket));
 }

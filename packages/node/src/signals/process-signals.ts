@@ -7,7 +7,6 @@ import type { Announcer } from "../reports/announce.ts";
 import { closeOnCrash, tellCrash } from "./crashes.ts";
 import { doesParentHold, isHelper } from "./helpers.ts";
 import { LoopHeartbeat } from "./loop-heartbeat.ts";
-import { rememberSignal, type EarlySignal } from "./signal-list.ts";
 import { signalGate, type SignalMember } from "./signals.ts";
 
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */
@@ -172,4 +171,21 @@ export class ProcessSignals {
     const isTermination = this.#settings.signals.includes(name);
     return this.#manner === "found" && !isTermination && signalGate().others(name).length > 0;
   }
+}
+
+/** Forgets what was remembered. @returns the first signal that came, and how long ago, in milliseconds. */
+type EarlySignal = () => { name: NodeJS.Signals; late: number } | undefined;
+
+/**
+ * The kernel keeps a signal from a process 1 that has no handler yet: a pod deleted while it starts up would then serve until SIGKILL.
+ * To have one that does nothing changes nothing else, as for others the signal is lost either way.
+ */
+function rememberSignal(signals: readonly NodeJS.Signals[]): EarlySignal {
+  let first: { name: NodeJS.Signals; at: number } | undefined;
+  const remember = (name: NodeJS.Signals): void => void (first ??= { name, at: performance.now() });
+  for (const name of signals) process.on(name, remember);
+  return () => {
+    for (const name of signals) process.removeListener(name, remember);
+    return first && { name: first.name, late: performance.now() - first.at };
+  };
 }

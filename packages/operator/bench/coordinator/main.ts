@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { CoordinatorApi } from "../../test/coordinator/fixture.ts";
+import { CoordinatorApi } from "../../../coordinator/test/fixture.ts";
 import { chartEnvironment } from "../chart-environment.ts";
 import { writeOperator } from "../operator-program.ts";
 import { SimulatedConsumer } from "./simulated-consumer.ts";

@@ -91,9 +91,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const adaptive: DrainOptions = { grace, prestop, reserve, floor, convergence, cap };
   // Where silence says nothing, reports replace the floor.
   const settings =
-    evidence < 1
-      ? ({ ...adaptive, floor: defaultFloorMs, policy: "acknowledged", consumers: "cluster" } as const)
-      : adaptive;
+    evidence < 1 ? ({ ...adaptive, floor: defaultFloorMs, policy: "acknowledged" } as const) : adaptive;
   const unreported = scenario.senders.filter(({ reports = true }) => !reports).map(({ name }) => name);
   const slept5 = 5_000;
   const slept15 = 15_000;

@@ -1,4 +1,5 @@
 import type { Random } from "../kernel/random.ts";
+import { releaseOptions } from "@lameduck/options";
 import { draw, type Distribution } from "@lameduck/load/propagation";
 
 /** Consumers that report how far they have come, and the coordinator that tells the pod once all have. Milliseconds. */
@@ -25,8 +26,8 @@ export interface AcknowledgementsModel {
 }
 
 export const defaultAcknowledgements: AcknowledgementsModel = {
-  mode: "availability",
-  silentAfter: 10_000,
+  mode: releaseOptions.mode.default,
+  silentAfter: releaseOptions.silentAfter.default,
   coordinator: { lognormal: [20, 80] },
   network: { lognormal: [1, 5] },
   wake: { uniform: [0, 500] },

@@ -35,17 +35,6 @@ export class Stalls {
     return index < 0 ? at : Math.max(at, this.#ends[index]!);
   }
 
-  /** The next stall that ends after `at`; undefined where there never is one. */
-  next(at: number): { readonly from: number; readonly to: number } | undefined {
-    if (this.#meanRun === Infinity) return undefined;
-    let index = Math.max(0, this.#lastBegunBy(at));
-    for (;;) {
-      while (index >= this.#ends.length) this.#extend();
-      if (this.#ends[index]! > at) return { from: this.#starts[index]!, to: this.#ends[index]! };
-      index++;
-    }
-  }
-
   /** Index of the last stall that began at `at` or before, -1 if none did. */
   #lastBegunBy(at: number): number {
     while (this.#until <= at) this.#extend();

@@ -8,9 +8,6 @@ import { sendingOf, type Scenario } from "./scenario.ts";
 import { Stalls } from "./stalls.ts";
 import type { PooledRequest, Trace } from "./trace.ts";
 
-/** @lameduck/node looks up this often while it holds, and notices when it is late by as much. */
-const beatMs = 20;
-
 /** A connection that comes later than this after a release overrules it, as in @lameduck/drain. */
 const onItsWayMs = 100;
 
@@ -37,7 +34,6 @@ class Termination {
   readonly #scenario: Scenario;
   readonly #trace: Trace;
   readonly #durations: Random;
-  readonly #beats: Random;
   readonly #races: Random;
   readonly #stopper: Stopper;
   readonly #stalls: Stalls | undefined;
@@ -77,7 +73,6 @@ class Termination {
     this.#scenario = scenario;
     this.#trace = trace;
     this.#durations = random("durations");
-    this.#beats = random("beats");
     this.#races = random("races");
     this.#next = trace.first;
     this.#withDurations = scenario.traffic.service !== 0;
@@ -102,7 +97,6 @@ class Termination {
     this.#schedulePooledRequest();
     this.#simulation.at(this.#signalAt, () => {
       this.#stopper.observe({ type: "termination", at: this.#signalAt });
-      this.#scheduleStall(this.#signalAt);
       this.#ask();
       if (this.#seesRelease) this.#scheduleRelease();
     });
@@ -127,17 +121,6 @@ class Termination {
   /** When the pod sees what happens at `at`. */
   #seen(at: number): number {
     return this.#stalls ? this.#stalls.seen(at) : at;
-  }
-
-  /** As the library measures it: a beat that was due ended late. It is reported before the arrivals of that time, since timers run first. */
-  #scheduleStall(after: number): void {
-    const stall = this.#stalls?.next(after);
-    if (!stall || this.#stoppedAt !== undefined) return;
-    this.#simulation.at(stall.to, () => {
-      const due = stall.from + this.#beats.uniform() * beatMs;
-      if (stall.to - due > beatMs) this.#stopper.observe({ type: "blind", at: stall.to, from: due });
-      this.#scheduleStall(stall.to);
-    });
   }
 
   /** The pod begins to ask at SIGTERM. Where no release will come, the coordinator says so. */

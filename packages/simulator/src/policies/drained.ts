@@ -1,5 +1,4 @@
 import {
-  defaultRamp,
   Drain,
   drainDefaults,
   hintsFrom,
@@ -8,6 +7,7 @@ import {
   unforeseen,
   type DrainOptions,
 } from "@lameduck/drain";
+import { options as table } from "@lameduck/options";
 import type { Contender } from "./stopper.ts";
 
 /** A policy of Lameduck in @lameduck/node: the same class that runs in production, and the library's way of closing. */
@@ -35,9 +35,10 @@ export function withCoordinator(name: string, options: DrainOptions, description
 /** Hints as the library gives them; what is in flight has the reserve, as where no hook comes after it. */
 export function asTheLibraryCloses(options: DrainOptions): Pick<Contender, "hints" | "finishBy"> {
   const config = parseConfig(options);
+  const ramp = table.ramp.default;
   const killAt = parseDuration(options.grace ?? drainDefaults.grace, "grace") - config.prestop;
   return {
-    hints: { from: hintsFrom(config, defaultRamp), ramp: defaultRamp },
+    hints: { from: hintsFrom(config, ramp), ramp },
     finishBy: killAt - unforeseen(killAt - config.cap),
   };
 }

@@ -10,7 +10,7 @@ import {
 import { asTheLibraryCloses } from "./drained.ts";
 import type { Contender, Stopper } from "./stopper.ts";
 
-/** An adaptive policy whose terminations teach the next ones, as an operator would carry the lesson from pod to pod. */
+/** An adaptive policy whose terminations teach the next ones, as an operator would carry it from pod to pod. */
 interface LearningContender extends Contender {
   /** What has been learnt so far. */
   learnt(): Learnt | undefined;
@@ -27,17 +27,20 @@ export function learning(name: string, options: DrainOptions, description = ""):
     ...asTheLibraryCloses(options),
     learnt: () => learnt,
     start: () =>
-      new LearningDrain(new Drain(parseConfig({ ...options, ...(learnt ? { learnt } : {}) })), (lesson) => {
-        learnt = learn(learnt, lesson);
-      }),
+      new LearningDrain(
+        new Drain(parseConfig({ ...options, ...(learnt ? { learnt } : {}) })),
+        (priorUpdate) => {
+          learnt = learn(learnt, priorUpdate);
+        },
+      ),
   };
 }
 
 class LearningDrain implements Stopper {
   readonly #drain: Drain;
-  readonly #teach: (lesson: readonly number[]) => void;
+  readonly #teach: (priorUpdate: readonly number[]) => void;
 
-  constructor(drain: Drain, teach: (lesson: readonly number[]) => void) {
+  constructor(drain: Drain, teach: (priorUpdate: readonly number[]) => void) {
     this.#drain = drain;
     this.#teach = teach;
   }
@@ -48,8 +51,8 @@ class LearningDrain implements Stopper {
 
   decide(now: number): Decision {
     const decision = this.#drain.decide(now);
-    const lesson = decision.stop ? this.#drain.lesson(now) : undefined;
-    if (lesson) this.#teach(lesson);
+    const priorUpdate = decision.stop ? this.#drain.priorUpdate(now) : undefined;
+    if (priorUpdate) this.#teach(priorUpdate);
     return decision;
   }
 }

@@ -53,7 +53,7 @@ export function acknowledged(pod: DrainOptions): Contender[] {
     ),
     withCoordinator(
       "acknowledged",
-      { ...pod, policy: "acknowledged", consumers: "cluster" },
+      { ...pod, policy: "acknowledged" },
       "stops once all consumers have let go",
     ),
   ];

@@ -1,4 +1,5 @@
-import { operatorNames, type CoordinatorStatus, type TerminatingPods } from "@lameduck/operator";
+import { operatorNames } from "@lameduck/protocol";
+import type { CoordinatorStatus, TerminatingPods } from "@lameduck/coordinator";
 import { messageOf, printable } from "@lameduck/drain/common";
 import { selects, type KubernetesClient, type KubernetesObject, type LabelSelector } from "@lameduck/kube";
 import { ifReadable } from "../facts.ts";

@@ -1,12 +1,5 @@
-import {
-  coordinatorVariable,
-  inject,
-  injectedAnnotation,
-  reasonToSkip,
-  settingsFor,
-  type ClusterFacts,
-  type SettingSources,
-} from "@lameduck/operator";
+import { inject, reasonToSkip, settingsFor, type ClusterFacts, type SettingSources } from "@lameduck/inject";
+import { coordinatorVariable, injectedAnnotation } from "@lameduck/protocol";
 import { serviceSelects, workloadNameOf, type Pod, type Service } from "@lameduck/kube";
 
 /** One pod of a labelled namespace. */

@@ -1,12 +1,6 @@
-import {
-  declining,
-  injectedAnnotation,
-  injectLabel,
-  injectLabelValue,
-  mountsCarrier,
-  operatorNames,
-  type MountingPod,
-} from "@lameduck/operator";
+import { declining, injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
+import { injectLabelValue } from "@lameduck/inject";
+import { mountsCarrier, type MountingPod } from "@lameduck/webhook";
 import {
   type Condition,
   type Event,

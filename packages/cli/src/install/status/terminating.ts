@@ -1,4 +1,5 @@
-import { injectedAnnotation, type TerminatingPod } from "@lameduck/operator";
+import { injectedAnnotation } from "@lameduck/protocol";
+import type { TerminatingPod } from "@lameduck/coordinator";
 import { printable } from "@lameduck/drain/common";
 import { workloadNameOf, type Pod } from "@lameduck/kube";
 

@@ -1,4 +1,5 @@
-import { injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
+import { injectLabel, operatorNames } from "@lameduck/protocol";
+import { injectLabelValue } from "@lameduck/inject";
 import { printable } from "@lameduck/drain/common";
 import { acknowledgementLines } from "./coordinator.ts";
 import { terminatingLines } from "./terminating.ts";

@@ -1,4 +1,4 @@
-import { revisionOf } from "@lameduck/operator";
+import { revisionOf } from "@lameduck/inject";
 import type { Manifest } from "../manifest.ts";
 
 /** What injects new pods: a policy that the API server applies itself, or the webhook that it calls. */

@@ -1,4 +1,4 @@
-import { probeAnnotation } from "@lameduck/operator";
+import { probeAnnotation } from "@lameduck/protocol";
 import { ApiFailure, type KubernetesClient, type Pod } from "@lameduck/kube";
 import type { Injector } from "./injector.ts";
 

@@ -119,13 +119,4 @@
   verbs:
     - create
     - patch
-- apiGroups:
-    - ""
-  resources:
-    - configmaps
-  verbs:
-    - list
-    - watch
-  resourceNames:
-    - lameduck-learnt
 {{- end }}

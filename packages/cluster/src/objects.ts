@@ -1,0 +1,278 @@
+import {
+  type Container,
+  controllerOf,
+  type KubernetesObject,
+  type ObjectMeta,
+  type Pod,
+} from "@lameduck/kube";
+import {
+  carrierPath,
+  initFile,
+  registerFile,
+  coordinatorVariable,
+  injectedAnnotation,
+  endAnnotation,
+  endAnnotationValue,
+  canonicalAddress,
+} from "@lameduck/protocol";
+
+/** How a container ended. */
+export interface ContainerExit {
+  readonly container: string;
+  readonly exitCode: number;
+  readonly signal?: number;
+  readonly reason?: string;
+  readonly finishedAt?: number;
+}
+
+/** What injection has put into a pod. */
+export interface Injected {
+  readonly version: string;
+  readonly what: "the library" | "a preStop hook" | "the kubelet's sleep" | "nothing that holds";
+  /** It knows a coordinator to report to. */
+  readonly isTold: boolean;
+}
+
+export interface WorkloadName {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** The part of a pod that is kept, because a cluster has tens of thousands. */
+export interface KeptPod extends KubernetesObject {
+  readonly node: string | undefined;
+  readonly addresses: readonly string[];
+  /** The node's address, for pods in the node's network, which share it. */
+  readonly hostAddress: string | undefined;
+  /** A host port leads to it without a Service, as long as the pod exists. */
+  readonly hasHostPort: boolean;
+  readonly workload: WorkloadName | undefined;
+  /** Milliseconds since 1970; undefined while it is not being deleted. */
+  readonly deletedAt: number | undefined;
+  readonly graceSeconds: number;
+  readonly exits: readonly ContainerExit[];
+  /** All containers have ended, so that another pod may soon have its addresses. */
+  readonly isFinished: boolean;
+  /** Of a pod that is being deleted: what its object waits for. */
+  readonly finalizers: readonly string[];
+  /** What injection has put into it; undefined where it was not injected. */
+  readonly injected?: Injected;
+  /** Somebody asks for the end of its hold. */
+  readonly isToEnd?: true;
+}
+
+export interface KeptEndpoint {
+  /** Its uid. Its address where the slice names no pod, as in one that is kept by hand. */
+  readonly pod: string;
+  readonly isReady: boolean;
+  readonly isTerminating: boolean;
+  /** It passes its readiness probe, whether it terminates or not; undefined where it does, or where that is not known. */
+  readonly isServing?: boolean;
+  readonly node?: string;
+  /** Hints: only the proxies of these zones and nodes choose it, as "zone/ZONE" and "node/NODE". */
+  readonly reservedFor?: readonly string[];
+}
+
+export interface KeptSlice extends KubernetesObject {
+  /** "NAMESPACE/NAME" */
+  readonly service: string;
+  readonly addressType?: string;
+  readonly endpoints: readonly KeptEndpoint[];
+}
+
+export interface KeptNode extends KubernetesObject {
+  readonly isReady: boolean;
+  readonly addresses: readonly string[];
+  /** Of its pods, and of its own end of their network: "10.244.1.0/24". */
+  readonly ranges?: readonly string[];
+}
+
+interface PodObject extends Omit<Pod, "spec" | "status"> {
+  readonly spec?: Pod["spec"] & { readonly hostNetwork?: boolean };
+  readonly status?: NonNullable<Pod["status"]> & { readonly hostIP?: string };
+}
+
+const none: readonly never[] = [];
+
+export function keepPod(pod: PodObject): KeptPod {
+  const { metadata, spec, status } = pod;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  const graceSeconds = deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30;
+  const ends = deletionTimestamp === undefined ? NaN : Date.parse(deletionTimestamp);
+  const addresses = status?.podIPs?.map(({ ip }) => ip) ?? (status?.podIP ? [status.podIP] : none);
+  const exits = exitsOf(pod);
+  const count = spec?.containers.length ?? 0;
+  // Sidecars of this kind outlive the containers, and serve with the pod's address until they end.
+  const sidecarRuns = status?.initContainerStatuses?.some(({ state }) => state?.running !== undefined);
+  return {
+    metadata: slim(metadata),
+    node: spec?.nodeName,
+    addresses,
+    hostAddress: spec?.hostNetwork === true ? (status?.hostIP ?? "") : undefined,
+    hasHostPort: hasHostPort(spec?.containers),
+    workload: workloadOf(pod),
+    // The timestamp is the end of the grace period.
+    deletedAt: Number.isNaN(ends) ? undefined : ends - (deletionGracePeriodSeconds ?? 0) * 1_000,
+    graceSeconds,
+    exits,
+    ...injectedIn(pod),
+    ...(metadata.annotations?.[endAnnotation] === endAnnotationValue ? { isToEnd: true } : {}),
+    finalizers: (deletionTimestamp !== undefined && metadata.finalizers) || none,
+    isFinished:
+      status?.phase === "Succeeded" ||
+      status?.phase === "Failed" ||
+      (deletionTimestamp !== undefined && count > 0 && exits.length >= count && sidecarRuns !== true),
+  };
+}
+
+/** By what injection writes: the annotation, its hooks, and the variables by which a pod knows a coordinator. */
+function injectedIn({ metadata, spec }: PodObject): { readonly injected?: Injected } {
+  const version = metadata.annotations?.[injectedAnnotation];
+  if (version === undefined) return {};
+  const containers = (spec?.containers ?? []) as readonly (Container & {
+    readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  })[];
+  const hooks = JSON.stringify(containers.map(({ lifecycle }) => lifecycle?.preStop));
+  const variables = containers.flatMap(({ env = [] }) => env);
+  const isLibrary = variables.some(
+    ({ name, value = "" }) => name === "NODE_OPTIONS" && value.includes(registerFile),
+  );
+  const what = isLibrary
+    ? "the library"
+    : hooks.includes(`${carrierPath}/${initFile}`)
+      ? "a preStop hook"
+      : hooks.includes('"sleep":')
+        ? "the kubelet's sleep"
+        : "nothing that holds";
+  const isTold = variables.some(({ name, value }) => name === coordinatorVariable && value !== "");
+  return { injected: { version, what, isTold } };
+}
+
+function hasHostPort(containers: readonly Container[] = []): boolean {
+  const ports = containers.flatMap(({ ports: all = [] }) => all as readonly { readonly hostPort?: number }[]);
+  return ports.some(({ hostPort = 0 }) => hostPort > 0);
+}
+
+function exitsOf({ status }: PodObject): readonly ContainerExit[] {
+  const exits = status?.containerStatuses?.flatMap(({ name, state }): readonly ContainerExit[] => {
+    const ended = state?.terminated;
+    if (!ended) return none;
+    const finishedAt = Date.parse(ended.finishedAt ?? "");
+    return [
+      {
+        container: name,
+        exitCode: ended.exitCode,
+        ...(ended.signal === undefined ? {} : { signal: ended.signal }),
+        ...(ended.reason === undefined ? {} : { reason: ended.reason }),
+        ...(Number.isNaN(finishedAt) ? {} : { finishedAt }),
+      },
+    ];
+  });
+  return exits && exits.length > 0 ? exits : none;
+}
+
+/** The API server checks neither kind nor name of an owner, and both become part of paths and names. */
+const ownerKind = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
+const ownerName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+/** The Deployment's name is its ReplicaSet's without the hash that the pod has as a label. */
+export function workloadOf(pod: KubernetesObject): WorkloadName | undefined {
+  const owner = controllerOf(pod);
+  if (!owner || !ownerKind.test(owner.kind) || !ownerName.test(owner.name)) return undefined;
+  const hash = pod.metadata.labels?.["pod-template-hash"];
+  if (owner.kind === "ReplicaSet" && hash !== undefined && owner.name.endsWith(`-${hash}`))
+    return { kind: "Deployment", name: owner.name.slice(0, -hash.length - 1) };
+  return { kind: owner.kind, name: owner.name };
+}
+
+interface SliceObject extends KubernetesObject {
+  readonly addressType?: string;
+  readonly endpoints?:
+    | readonly {
+        readonly addresses?: readonly string[];
+        readonly nodeName?: string;
+        readonly conditions?: {
+          readonly ready?: boolean;
+          readonly serving?: boolean;
+          readonly terminating?: boolean;
+        };
+        readonly targetRef?: { readonly kind?: string; readonly uid?: string };
+        readonly hints?: {
+          readonly forZones?: readonly { readonly name: string }[];
+          readonly forNodes?: readonly { readonly name: string }[];
+        };
+      }[]
+    | null;
+}
+
+export function keepSlice({ metadata, addressType = "", endpoints }: SliceObject): KeptSlice {
+  return {
+    metadata: {
+      ...slim(metadata),
+      ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+    },
+    service: `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
+    addressType,
+    endpoints: (endpoints ?? []).flatMap(({ addresses = [], nodeName, targetRef, conditions, hints }) => {
+      const isNamed = targetRef?.kind === "Pod" && targetRef.uid !== undefined;
+      const pods = isNamed ? [targetRef.uid ?? ""] : addresses.map((one) => canonicalAddress(one) ?? one);
+      // Without the condition an endpoint is ready: consumers read it so.
+      const isReady = conditions?.ready !== false;
+      const isTerminating = conditions?.terminating === true;
+      const serving = conditions?.serving === false ? { isServing: false } : {};
+      const on = nodeName === undefined ? {} : { node: nodeName };
+      const { forZones = [], forNodes = [] } = hints ?? {};
+      const places = [
+        ...forZones.map(({ name }) => `zone/${name}`),
+        ...forNodes.map(({ name }) => `node/${name}`),
+      ];
+      const reserved = places.length === 0 ? {} : { reservedFor: places };
+      return pods.map((pod) => ({ pod, isReady, isTerminating, ...serving, ...on, ...reserved }));
+    }),
+  };
+}
+
+/** Bytes that an endpoint takes here, beside the characters of its uid. */
+const perEndpoint = 300;
+/** And a place that it is reserved for, which is counted, too. */
+const perPlace = 100;
+
+/** Bytes, as far as they can be told without looking into the heap. */
+export function sizeOfSlice({ endpoints }: KeptSlice): number {
+  return endpoints.reduce(
+    (size, { pod, reservedFor = [] }) =>
+      size +
+      perEndpoint +
+      pod.length +
+      2 * reservedFor.reduce((sum, { length }) => sum + perPlace + length, 0),
+    perEndpoint,
+  );
+}
+
+interface NodeObject extends KubernetesObject {
+  readonly spec?: { readonly podCIDRs?: readonly string[] };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly addresses?: readonly { readonly type?: string; readonly address: string }[];
+  };
+}
+
+export function keepNode({ metadata, spec, status }: NodeObject): KeptNode {
+  return {
+    metadata: slim(metadata),
+    ...(spec?.podCIDRs === undefined ? {} : { ranges: spec.podCIDRs }),
+    isReady: status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false,
+    addresses: (status?.addresses ?? []).flatMap(({ type, address }) =>
+      type === "InternalIP" || type === "ExternalIP" ? [address] : [],
+    ),
+  };
+}
+
+function slim({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
+  return {
+    name,
+    uid,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}

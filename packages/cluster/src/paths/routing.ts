@@ -1,0 +1,261 @@
+import type { Change } from "@lameduck/kube";
+import { Grants } from "./grants.ts";
+import type { GrantObject } from "./objects.ts";
+import { FormerLeads } from "./former-leads.ts";
+import { LastTimes } from "./last-times.ts";
+import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./routing-objects.ts";
+
+/** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "load-balancer/aws/shop/web". */
+export interface PodRoutes {
+  /** A Service with a cluster IP leads to it, through the proxy of each node. */
+  readonly throughNodes: boolean;
+  /** Clients find its address by DNS. */
+  readonly byName: boolean;
+  readonly needs: readonly string[];
+}
+
+/** Needed where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
+const leftOutNeed = "objects-left-out";
+/** Needed where the class is not known: no default one, or a Gateway that is not there. Nothing has led through it. */
+const noClass = "ingress-class/none";
+const classOf = "gateway-class/of ";
+/** What leads to a Service besides what serves a need: the proxies of nodes, and clients that know its pods by name. */
+const byNodes = "nodes";
+const byOwnNodes = "nodes, each to its own pods";
+const byNames = "names";
+
+/** Services and what leads to them: Ingresses, Gateways, load balancers. */
+export class Routing {
+  readonly #services = new Map<string, KeptService>();
+  readonly #routes = new Map<string, Map<string, KeptRoute>>();
+  readonly #served = new Map<string, readonly string[]>();
+  /** By "NAMESPACE/NAME". */
+  readonly #gateways = new Map<string, KeptGateway>();
+  readonly #classes = new Map<string, KeptIngressClass>();
+  readonly #grants = new Grants();
+  /** By kind: namespaces with more objects than are kept. */
+  readonly #full = new Map<string, ReadonlySet<string>>();
+  /** Routes of which not all is kept, by namespace. */
+  readonly #cut = new Map<string, Set<string>>();
+  readonly #former = new FormerLeads(leftOutNeed);
+  /** Something leads to the Service that did not, or may not have. */
+  readonly #led = new LastTimes();
+  /** The Service has lost its last ready endpoint. */
+  readonly #emptied = new LastTimes();
+  /** Proxies choose endpoints of the Service that were reserved for others. */
+  readonly #widened = new LastTimes();
+  #version = 0;
+
+  /** Changes when an answer may. */
+  get version(): number {
+    return this.#version;
+  }
+
+  service({ type, object }: Change<KeptService>, now: number): void {
+    const { uid, namespace, name } = object.metadata;
+    const key = `${namespace}/${name}`;
+    // Another one may have the name by now.
+    if (type === "gone" && this.#services.get(key)?.metadata.uid !== uid) return;
+    this.#changing([key], now, () => {
+      if (type === "gone") this.#services.delete(key);
+      else this.#services.set(key, object);
+    });
+  }
+
+  route({ type, object }: Change<KeptRoute>, now: number): void {
+    const { uid, namespace = "" } = object.metadata;
+    const before = this.#served.get(uid) ?? [];
+    const services = type === "gone" ? [] : object.services;
+    this.#changing(new Set([...before, ...services]), now, () => {
+      this.#noteCut(namespace, uid, type === "there" && object.isCut);
+      for (const service of before) {
+        const routes = this.#routes.get(service);
+        routes?.delete(uid);
+        if (routes?.size === 0) this.#routes.delete(service);
+      }
+      this.#served.delete(uid);
+      if (services.length > 0) this.#served.set(uid, services);
+      for (const service of services) {
+        const routes = this.#routes.get(service) ?? new Map<string, KeptRoute>();
+        this.#routes.set(service, routes.set(uid, object));
+      }
+    });
+  }
+
+  grant(change: Change<GrantObject>, now: number): void {
+    const prefix = `${change.object.metadata.namespace}/`;
+    const services = [...this.#routes.keys()].filter((service) => service.startsWith(prefix));
+    this.#changing(services, now, () => this.#grants.take(change));
+  }
+
+  /** Drops what has led somewhere for long enough ago. */
+  forget(now: number): void {
+    if (this.#former.forget(now)) this.#version++;
+    this.#led.forget(now);
+    this.#emptied.forget(now);
+    this.#widened.forget(now);
+  }
+
+  /** Proxies may choose pods of the Service that they did not choose before, also such as are withdrawn already. */
+  mayBeChosen(service: string, now: number): void {
+    this.#led.note(service, now);
+  }
+
+  /** The Service has no ready endpoint any more, or none on this node: where none is ready, proxies choose those that terminate. */
+  emptied(service: string, node: string | undefined, now: number): void {
+    if (node === undefined || this.#services.get(service)?.isLocal === true)
+      this.#emptied.note(service, now, node);
+  }
+
+  /** Proxies choose ready endpoints of the Service that were reserved for other zones or nodes. */
+  widened(service: string, now: number): void {
+    this.#widened.note(service, now);
+  }
+
+  /**
+   * When proxies may have begun to choose a pod of this node that is behind these Services. One that was not ready any more is chosen only where no
+   * other is; one that was, and is chosen already, is not chosen anew.
+   */
+  chosenSince(services: readonly string[], node: string | undefined, withdrawnAt: number): number {
+    const emptied = this.#emptied.of(services, node);
+    const widened = this.#widened.of(services, node);
+    return Math.max(
+      this.#led.of(services, node),
+      emptied > withdrawnAt ? emptied : -Infinity,
+      widened < withdrawnAt ? widened : -Infinity,
+    );
+  }
+
+  /** An object of this kind and namespace is not kept. */
+  leftOut(kind: string, namespace: string): void {
+    const full = this.#full.get(kind);
+    if (full?.has(namespace)) return;
+    this.#version++;
+    this.#full.set(kind, new Set(full).add(namespace));
+  }
+
+  /** All objects of this kind have been listed anew: those of other namespaces than these are all kept. */
+  listed(kind: string, full: ReadonlySet<string>): void {
+    if (full.size > 0 || (this.#full.get(kind)?.size ?? 0) > 0) this.#version++;
+    this.#full.set(kind, full);
+  }
+
+  gateway({ type, object }: Change<KeptGateway>, now: number): void {
+    const { uid, namespace, name } = object.metadata;
+    const key = `${namespace}/${name}`;
+    const known = this.#gateways.get(key);
+    if (type === "gone" && known?.metadata.uid !== uid) return;
+    // Its status changes often.
+    const isSame = type === "there" && known?.gatewayClass === object.gatewayClass;
+    const services = isSame ? [] : this.#servicesBehind(({ gateways }) => gateways.includes(key));
+    this.#changing(services, now, () => {
+      if (type === "there") this.#gateways.set(key, object);
+      else this.#gateways.delete(key);
+    });
+  }
+
+  ingressClass({ type, object }: Change<KeptIngressClass>, now: number): void {
+    const { uid, name } = object.metadata;
+    if (type === "gone" && this.#classes.get(name)?.metadata.uid !== uid) return;
+    const byDefault = ({ kind, ingressClassName }: KeptRoute): boolean =>
+      kind === "Ingress" && ingressClassName === undefined;
+    this.#changing(this.#servicesBehind(byDefault), now, () => {
+      if (type === "there") this.#classes.set(name, object);
+      else this.#classes.delete(name);
+    });
+  }
+
+  /** @param services as "NAMESPACE/NAME". */
+  of(services: Iterable<string>): PodRoutes {
+    const leads = new Set<string>();
+    for (const service of services) {
+      const [namespace = ""] = service.split("/");
+      if (this.#isFull(namespace) || this.#cut.has(namespace)) leads.add(leftOutNeed);
+      // A Service that is gone still leads to its pods, until each proxy has applied that.
+      if (!this.#services.has(service)) leads.add(byNodes);
+      for (const lead of this.#leadsTo(service)) leads.add(lead);
+      for (const lead of this.#former.of(service)) leads.add(lead);
+    }
+    const throughOwnNodes = leads.delete(byOwnNodes);
+    const throughNodes = leads.delete(byNodes) || throughOwnNodes;
+    const byName = leads.delete(byNames);
+    return { throughNodes, byName, needs: [...leads] };
+  }
+
+  #servicesBehind(isMeant: (route: KeptRoute) => boolean): readonly string[] {
+    return [...this.#routes].flatMap(([service, routes]) =>
+      [...routes.values()].some(isMeant) ? [service] : [],
+    );
+  }
+
+  /** Applies a change. What led to these Services before, and no longer does, counts for some time, and so does what is new. */
+  #changing(services: Iterable<string>, now: number, change: () => void): void {
+    const before = Array.from(services, (service) => ({
+      service,
+      leads: this.#leadsTo(service),
+      gateways: this.#gatewaysTo(service),
+    }));
+    change();
+    this.#version++;
+    for (const { service, leads, gateways } of before) {
+      const after = this.#leadsTo(service);
+      for (const lead of leads) if (!after.has(lead) && isLed(lead)) this.#former.add(service, lead, now);
+      const isNew = (lead: string): boolean => !leads.has(lead) && lead !== byNames && isLed(lead);
+      const isNewGateway = [...this.#gatewaysTo(service)].some((gateway) => !gateways.has(gateway));
+      if (isNewGateway || [...after].some(isNew)) this.#led.note(service, now);
+    }
+  }
+
+  #leadsTo(service: string): Set<string> {
+    const leads = new Set<string>();
+    const known = this.#services.get(service);
+    if (known) leads.add(known.isHeadless ? byNames : known.isLocal ? byOwnNodes : byNodes);
+    for (const balancer of known?.balancers ?? []) leads.add(balancer);
+    for (const route of this.#routesTo(service)) for (const need of this.#needsOf(route)) leads.add(need);
+    return leads;
+  }
+
+  /** Gateways of one class may have proxies of their own. One that is new to the Service does not know its pods yet. */
+  #gatewaysTo(service: string): ReadonlySet<string> {
+    const all = this.#routesTo(service).flatMap(({ gateways }) => gateways);
+    return new Set(
+      all.flatMap((one) => {
+        const gateway = this.#gateways.get(one);
+        return gateway ? [`${one} ${gateway.gatewayClass}`] : [];
+      }),
+    );
+  }
+
+  /** The routes that are let in. */
+  #routesTo(service: string): readonly KeptRoute[] {
+    const [namespace = "", name = ""] = service.split("/");
+    return [...(this.#routes.get(service)?.values() ?? [])].filter(({ kind, metadata }) =>
+      this.#grants.allows({ kind, from: metadata.namespace }, namespace, name),
+    );
+  }
+
+  #isFull(namespace: string): boolean {
+    return [...this.#full.values()].some((full) => full.has(namespace));
+  }
+
+  #noteCut(namespace: string, uid: string, isCut: boolean): void {
+    const cut = this.#cut.get(namespace) ?? new Set();
+    if (isCut) this.#cut.set(namespace, cut.add(uid));
+    else if (cut.delete(uid) && cut.size === 0) this.#cut.delete(namespace);
+  }
+
+  #needsOf({ kind, ingressClassName, gateways }: KeptRoute): readonly string[] {
+    if (kind === "Ingress") {
+      const name =
+        ingressClassName ?? [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
+      return [name === undefined ? noClass : `ingress-class/${name}`];
+    }
+    const classes = gateways.map((gateway) => this.#gateways.get(gateway)?.gatewayClass);
+    return classes.map((name, at) => (name === undefined ? classOf + gateways[at] : `gateway-class/${name}`));
+  }
+}
+
+/** Whether somebody may send by it. */
+function isLed(lead: string): boolean {
+  return lead !== noClass && !lead.startsWith(classOf);
+}

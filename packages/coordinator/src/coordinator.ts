@@ -1,0 +1,302 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { ClusterConnection, KubernetesClient } from "@lameduck/kube";
+import type { Logger } from "pino";
+import { operatorNames, lameduckVersion } from "@lameduck/protocol";
+import { Cluster } from "./cluster.ts";
+import type { CoordinatorFlags } from "./flags.ts";
+import { CoordinatorMetrics } from "./metrics.ts";
+import { metricsServer, portOf } from "./metrics-server.ts";
+import { type Peers, peersOf } from "./peers.ts";
+import { ConsumerRequests } from "./protocol/consumer-requests.ts";
+import { Identifier } from "./protocol/identify.ts";
+import { OtherVersions } from "./protocol/other-versions.ts";
+import { PodRequests } from "./protocol/pod-requests.ts";
+import { type ProtocolServer, protocolServer } from "./protocol/server.ts";
+import { DecisionLoop } from "./decision-loop.ts";
+import { PolicySettings } from "./settings.ts";
+import { Consumers } from "./state/consumers.ts";
+import { Nodes } from "./state/nodes.ts";
+import type { TerminationRecord } from "./state/record.ts";
+import { Routing } from "@lameduck/cluster";
+import { EarlyReporters } from "./early-reporters.ts";
+import { Terminations } from "./state/terminations.ts";
+import { Withdrawals } from "./state/withdrawals.ts";
+import { consumersStatus, type CoordinatorStatus } from "./status.ts";
+import { terminatingPods } from "./terminating.ts";
+import { type TerminationListener, steadyNow } from "./termination.ts";
+import { Tokens } from "./tokens.ts";
+
+export interface CoordinatorOptions {
+  readonly flags: CoordinatorFlags;
+  readonly client: KubernetesClient;
+  readonly connection: Pick<ClusterConnection, "namespace">;
+  readonly log: Logger;
+  readonly listeners?: readonly TerminationListener[];
+  /** Milliseconds, by a clock that never jumps. */
+  readonly now?: () => number;
+  /** Milliseconds until a failed request is repeated. */
+  readonly retryMs?: number;
+  /** Milliseconds for which it is not ready because the proxies of nodes have not reported yet; default 15,000. */
+  readonly firstReportsTimeout?: number;
+}
+
+/** One replica of the coordinator: its knowledge of the cluster and of consumers, and its servers. */
+export class Coordinator {
+  readonly metrics = new CoordinatorMetrics();
+  /** Identifies this run. Numbers of withdrawals belong to one run. */
+  readonly epoch = randomBytes(6).toString("hex");
+  readonly #options: CoordinatorOptions;
+  readonly #now: () => number;
+  readonly #nodes = new Nodes();
+  readonly #consumers = new Consumers((node, now) => this.#nodes.reported(node, now));
+  readonly #withdrawals = new Withdrawals();
+  readonly #settings: PolicySettings;
+  readonly #terminations: Terminations;
+  readonly #cluster: Cluster;
+  readonly #consumerRequests: ConsumerRequests;
+  readonly #podRequests: PodRequests;
+  readonly #decisions: DecisionLoop;
+  readonly #otherVersions: OtherVersions;
+  readonly #peers: Peers | undefined;
+  readonly #metricsServer: Server;
+  readonly #protocol: ProtocolServer;
+  #starting: Promise<void> = Promise.resolve();
+  #awaitsFirstReports = true;
+
+  constructor(options: CoordinatorOptions) {
+    this.#options = options;
+    const { flags, client, connection, log, now = steadyNow, retryMs } = options;
+    this.#now = now;
+    const namespace = flags.namespace ?? connection.namespace;
+    const onProblem = (part: string, error: unknown): void => {
+      this.metrics.problems.inc({ part });
+      log.warn({ part, err: error }, "it is tried again");
+    };
+    const [nodes, consumers, withdrawals] = [this.#nodes, this.#consumers, this.#withdrawals];
+    const routing = new Routing();
+    this.#settings = new PolicySettings(namespace);
+    this.#terminations = new Terminations({
+      nodes,
+      consumers,
+      withdrawals,
+      routing,
+      settings: this.#settings,
+      seesAll: () => this.#cluster.seesAll,
+      knowsEndpoints: () => this.#cluster.knowsEndpoints,
+      events: {
+        began: (record) => this.#notify("began", record),
+        changed: (record) => this.#notify("changed", record),
+        stateChanged: (record) => this.#stateChanged(record),
+        toEnd: (record) => this.#podRequests.answer(record),
+        lingers: (record) => this.#notify("ended", record),
+        ended: (record) => this.#ended(record),
+      },
+    });
+    const terminations = this.#terminations;
+    // Tokens expire by the time of day.
+    const tokens = new Tokens(client, {
+      now: Date.now,
+      onReview: (outcome) => this.metrics.reviews.inc({ outcome }),
+    });
+    this.#otherVersions = new OtherVersions(now, (err) => log.warn({ err }, "it counts as silent"));
+    const onOtherVersion = this.#otherVersions.heard.bind(this.#otherVersions);
+    this.#consumerRequests = new ConsumerRequests({
+      epoch: this.epoch,
+      kinds: flags.consumerKinds,
+      consumers,
+      withdrawals,
+      pods: terminations.pods,
+      now,
+      onReport: (outcome) => this.metrics.reports.inc({ outcome }),
+      onOtherVersion,
+      onAdvance: () => this.#decisions.soon(),
+    });
+    this.#podRequests = new PodRequests({
+      terminations,
+      settings: this.#settings,
+      now,
+      unheard: () => this.#cluster.unheard,
+      onPodReport: (record, text) => this.#peers?.send(record, text),
+      onOverruled: (record, address) => {
+        this.metrics.overruledBy(record.tooEarly);
+        const { namespace, name, tooEarly } = record;
+        log.warn({ namespace, name, address, tooEarly }, "a connection after the release");
+      },
+      earlyReporters: new EarlyReporters({
+        pods: terminations.pods,
+        nodes,
+        consumers,
+        reportedBy: (uid) => this.#consumerRequests.reportedBy(uid),
+      }),
+    });
+    this.#decisions = new DecisionLoop({
+      decide: () => this.#decide(),
+      sweep: () => {
+        this.#podRequests.sweep();
+        this.#consumerRequests.sweep();
+      },
+      forget: () => {
+        this.#consumers.forget(now());
+        this.#consumerRequests.forget();
+      },
+      onFault: (error) => onProblem("rounds", error),
+    });
+    this.#cluster = new Cluster(client, {
+      nodes,
+      routing,
+      settings: this.#settings,
+      terminations,
+      now,
+      onChange: () => this.#decisions.soon(),
+      onProblem,
+      ...(retryMs === undefined ? {} : { retryMs }),
+    });
+    this.#protocol = protocolServer({
+      consumerRequests: this.#consumerRequests,
+      podRequests: this.#podRequests,
+      identifier: new Identifier(tokens, Date.now),
+      terminations,
+      consumerAccounts: flags.consumerAccounts,
+      holdAccounts: flags.holdAccounts,
+      ownAccount: `${namespace}/${operatorNames.coordinator.workload}`,
+      onOtherVersion,
+      onRefused: (path, status) => this.metrics.refused.inc({ path, status: String(status) }),
+      onFault: (error) => onProblem("protocol", error),
+    });
+    this.#peers = peersOf(flags, onProblem);
+    const { paths } = operatorNames.coordinator;
+    this.#metricsServer = metricsServer(this.metrics, {
+      notReady: () => this.notReady(),
+      pages: {
+        [paths.status]: () => this.status(),
+        [paths.terminating]: () => terminatingPods(terminations, this.#settings, now()),
+      },
+    });
+    this.metrics.registerGauges({
+      notReady: () => this.notReady(),
+      status: () => this.status(),
+      head: () => this.#withdrawals.head,
+      parked: () => this.parked,
+      unheard: () => this.#cluster.unheard,
+      records: () => this.#terminations.records.values(),
+      objects: () => this.#cluster.sizes(),
+    });
+  }
+
+  /** For the library that stops it. */
+  get server(): Server {
+    return this.#protocol.server;
+  }
+
+  /** What is still waited for. */
+  notReady(): string | undefined {
+    const unread = this.#cluster.notReady();
+    if (unread !== undefined) return unread;
+    const { syncedAt } = this.#terminations;
+    if (syncedAt === undefined) return "not begun yet";
+    // A replica that has just started has no reports yet: it would answer pods that consumers are missing.
+    if (this.#awaitsFirstReports)
+      this.#awaitsFirstReports = this.#now() < syncedAt + (this.#options.firstReportsTimeout ?? 15_000);
+    const missing = this.#awaitsFirstReports ? this.status().missing.length : 0;
+    if (missing === 0) this.#awaitsFirstReports = false;
+    return missing === 0 ? undefined : `the proxies of ${missing} nodes have not reported yet`;
+  }
+
+  /** Listens at once; what needs the API server comes when it does. @returns both ports. */
+  async start(): Promise<{ readonly port: number; readonly metricsPort: number }> {
+    const { flags, log } = this.#options;
+    this.#metricsServer.listen(flags.metricsPort, flags.address);
+    this.server.listen(flags.port, flags.address);
+    await Promise.all([once(this.#metricsServer, "listening"), once(this.server, "listening")]);
+    this.#decisions.start();
+    this.#starting = this.#cluster.start();
+    const port = portOf(this.server);
+    const metricsPort = portOf(this.#metricsServer);
+    log.info({ port, metricsPort, epoch: this.epoch, version: lameduckVersion }, "listening");
+    return { port, metricsPort };
+  }
+
+  /** Answers every long poll before the process ends; the clients ask another replica. */
+  endLongPolls(): void {
+    this.#podRequests.close();
+    this.#consumerRequests.close();
+    this.#protocol.streams.end();
+  }
+
+  async stop(): Promise<void> {
+    this.endLongPolls();
+    this.#decisions.stop();
+    await Promise.all([this.#cluster.stop(), this.#starting]);
+    this.#peers?.close();
+    for (const server of [this.server, this.#metricsServer]) {
+      server.close();
+      server.closeAllConnections();
+    }
+    this.#protocol.streams.end();
+    this.#options.client.close();
+  }
+
+  /** Requests that wait. */
+  get parked(): number {
+    return this.#consumerRequests.parked + this.#podRequests.parked;
+  }
+
+  get terminations(): ReadonlyMap<string, TerminationRecord> {
+    return this.#terminations.records;
+  }
+
+  status(): CoordinatorStatus {
+    const { namespace } = this.#options.connection;
+    const settings = this.#settings.of(this.#options.flags.namespace ?? namespace);
+    const records = [...this.#terminations.records.values()].filter(({ isHeldOnly }) => !isHeldOnly);
+    return {
+      version: 1,
+      epoch: this.epoch,
+      mode: settings.mode,
+      head: this.#withdrawals.head,
+      terminating: records.length,
+      released: records.filter(({ state }) => state === "released").length,
+      unread: this.#cluster.unread(),
+      otherVersions: this.#otherVersions.lately,
+      ...consumersStatus(
+        { consumers: this.#consumers, withdrawals: this.#withdrawals, nodes: this.#nodes },
+        settings,
+        this.#now(),
+      ),
+    };
+  }
+
+  /** @returns whether a timeout may decide something. */
+  #decide(): boolean {
+    this.#terminations.decide(this.#now());
+    return this.#terminations.pending > 0;
+  }
+
+  #stateChanged(record: TerminationRecord): void {
+    if (record.state === "released") {
+      this.metrics.releases.inc({ mode: this.#settings.of(record.namespace).mode });
+      const { releasedAt = 0, withdrawnAt = 0 } = record;
+      this.metrics.releaseSeconds.observe((releasedAt - withdrawnAt) / 1_000);
+    }
+    this.#podRequests.answer(record);
+  }
+
+  #ended(record: TerminationRecord): void {
+    this.metrics.ended.inc({ state: record.state });
+    this.#podRequests.answer(record);
+    if (!record.isLingering) this.#notify("ended", record);
+  }
+
+  /** Calls the listeners. One that fails must not delay a release. */
+  #notify(what: keyof TerminationListener, record: TerminationRecord): void {
+    for (const listener of this.#options.listeners ?? [])
+      try {
+        listener[what](record);
+      } catch (error) {
+        this.metrics.problems.inc({ part: "listener" });
+        this.#options.log.error({ err: error, uid: record.uid }, "a listener failed");
+      }
+  }
+}

@@ -1,0 +1,177 @@
+import type { ServerResponse } from "node:http";
+import type { PolicySettings } from "../settings.ts";
+import type { TerminationRecord } from "../state/record.ts";
+import type { EarlyReporters } from "../early-reporters.ts";
+import type { Terminations } from "../state/terminations.ts";
+import { longestAtEnd } from "./consumer-requests.ts";
+import { readLines, writeLines } from "@lameduck/protocol";
+import { LongPolls, type LongPoll } from "./long-polls.ts";
+
+/** What a pod may report of its termination. */
+export const reportedKeys: ReadonlySet<string> = new Set([
+  "phase",
+  "program",
+  "policy",
+  "reason",
+  "held-ms",
+  "floor-ms",
+  "last-arrival-ms",
+  "connections",
+  "requests",
+  "senders",
+  "overruled",
+  "oldest-wait",
+]);
+
+export interface PodRequestsOptions {
+  readonly terminations: Terminations;
+  readonly settings: PolicySettings;
+  readonly now: () => number;
+  /** Seconds without a sign that the EndpointSlices are up to date. */
+  readonly unheard: () => number;
+  /** Passes a pod's report on to the other replicas. */
+  readonly onPodReport: (record: TerminationRecord, text: string) => void;
+  readonly onOverruled: (record: TerminationRecord, address: string) => void;
+  readonly earlyReporters: EarlyReporters;
+}
+
+export interface Ask {
+  readonly uid: string;
+  /** Milliseconds that the answer may take. */
+  readonly wait: number;
+  /** The state that it knows. */
+  readonly seen: string | undefined;
+}
+
+interface ParkedPod extends LongPoll {
+  readonly response: ServerResponse;
+  readonly record: TerminationRecord;
+}
+
+/** Consumers that an answer names; it counts the others. */
+const mostBehind = 5;
+/** Milliseconds that an answer may take which repeats the end: it may have been lost, and a pod may not know it. */
+const repeatMs = 1_000;
+/** Long polls of one pod; it needs one. */
+const mostWaiting = 4;
+
+/** Answers terminating pods how far their consumers are, and takes the pods' reports. */
+export class PodRequests {
+  readonly #options: PodRequestsOptions;
+  readonly #parked = new LongPolls<ParkedPod>();
+  readonly #toldToEnd = new WeakSet<TerminationRecord>();
+  #isClosing = false;
+
+  constructor(options: PodRequestsOptions) {
+    this.#options = options;
+  }
+
+  get parked(): number {
+    return this.#parked.size;
+  }
+
+  /** The caller has checked that the pod exists and that the client may ask for it. */
+  ask({ uid, wait, seen }: Ask, response: ServerResponse): void {
+    const { terminations, now } = this.#options;
+    const at = now();
+    // A pod that asks is terminating, even if the watch has not reported its deletion yet.
+    const record = terminations.follow(uid, at);
+    if (!record) {
+      sendText(response, 200, writeLines({ state: "unknown" }), this.#isClosing);
+      return;
+    }
+    const isNews = record.state !== seen || (record.isToEnd && !this.#toldToEnd.has(record));
+    if (isNews || wait === 0 || this.#parked.of(uid).size >= mostWaiting)
+      sendText(response, 200, this.#text(record), this.#isClosing);
+    else {
+      const longest = Math.min(
+        this.#isClosing ? longestAtEnd : Infinity,
+        record.isToEnd ? repeatMs : Infinity,
+      );
+      const until = at + Math.min(wait, longest);
+      const one = { record, response, until };
+      this.#parked.add(uid, one);
+      response.once("close", () => this.#parked.take(uid, one));
+    }
+  }
+
+  report(uid: string, text: string, isPassedOn: boolean): void {
+    const { terminations, now, onPodReport, onOverruled, earlyReporters } = this.#options;
+    const record = terminations.follow(uid, now());
+    if (!record) return;
+    const fields = readLines(text, reportedKeys);
+    const { overruled } = fields;
+    // Only a pod that is being deleted has been released for good. It says so once, whatever it goes on to say.
+    const isNew = overruled !== undefined && record.overruledBy === undefined && !record.isHeldOnly;
+    if (isNew) Object.assign(record, earlyReporters.of(record, overruled));
+    terminations.report(record, fields, now());
+    if (isPassedOn) return;
+    onPodReport(record, text);
+    if (isNew && record.releasedAt !== undefined && !record.mayBeProbe) onOverruled(record, overruled);
+  }
+
+  /** Answers the pod's long polls, because there is news for it. */
+  answer(record: TerminationRecord): void {
+    for (const one of this.#parked.of(record.uid)) this.#release(one);
+  }
+
+  sweep(): void {
+    const now = this.#options.now();
+    for (const one of this.#parked.all()) if (now >= one.until) this.#release(one);
+  }
+
+  close(): void {
+    this.#isClosing = true;
+    for (const one of this.#parked.all()) this.#release(one);
+  }
+
+  #release(one: ParkedPod): void {
+    if (!this.#parked.take(one.record.uid, one) || one.response.destroyed) return;
+    sendText(one.response, 200, this.#text(one.record), this.#isClosing);
+  }
+
+  #text(record: TerminationRecord): string {
+    const { terminations, settings, now, unheard } = this.#options;
+    const { releases, progress } = terminations;
+    const at = now();
+    const rules = settings.of(record.namespace);
+    const { state, withdrawnAt, releasedAt, isToEnd } = record;
+    if (isToEnd) this.#toldToEnd.add(record);
+    const end = isToEnd ? "now" : undefined;
+    if (state === "unknown")
+      return writeLines({
+        state,
+        behind: `endpointslices (not heard of for ${Math.round(unheard())} s)`,
+        end,
+      });
+    const { relevant, applied } = releases.count(record, rules, at);
+    const behind = state === "released" ? [] : progress.behind(record, rules, at);
+    const named = behind
+      .slice(0, mostBehind)
+      .map(({ name, how, reason }) => `${name} (${how}${reason === undefined ? "" : `; ${reason}`})`);
+    const more = behind.length > mostBehind ? [`and ${behind.length - mostBehind} more`] : [];
+    const since = (then: number | undefined): number | undefined =>
+      then === undefined ? undefined : Math.max(0, Math.round(at - then));
+    return writeLines({
+      state,
+      "withdrawn-ms": since(withdrawnAt),
+      "released-ms": state === "released" ? since(releasedAt) : undefined,
+      consumers: `${applied}/${relevant}`,
+      behind: named.length === 0 ? undefined : [...named, ...more].join(", "),
+      last: state === "released" ? progress.last(record, rules) : undefined,
+      basis: progress.basis(record, rules),
+      // Nobody will ever release it.
+      mode: terminations.isUnlisted(record, at) ? "availability" : rules.mode,
+      end,
+    });
+  }
+}
+
+export function sendText(response: ServerResponse, status: number, text: string, isLast = false): void {
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "content-length": Buffer.byteLength(text),
+    ...(isLast ? { connection: "close" } : {}),
+  });
+  response.end(text);
+}

@@ -1,0 +1,54 @@
+import type { Termination, TerminationConsumer } from "../../termination.ts";
+import type { ConsumerRecord, DrainReport } from "./drain-report.ts";
+
+/** The consumers that let go last come first. Of a large cluster the coordinator names only these. */
+export function consumersOf(consumers: Termination["consumers"], origin: number): ConsumerRecord[] {
+  return [...consumers]
+    .map(([name, consumer]) => recordOf(name, consumer, origin))
+    .sort((a, b) => lateness(b) - lateness(a) || (a.name < b.name ? -1 : 1));
+}
+
+function recordOf(name: string, consumer: TerminationConsumer, origin: number): ConsumerRecord {
+  const { kind, basis, appliedAt, reason, isMissing, isSilent } = consumer;
+  const common = { name, kind, ...(basis === undefined ? {} : { basis }) };
+  if (appliedAt !== undefined)
+    return { ...common, state: "applied", appliedMs: Math.max(0, Math.round(appliedAt - origin)) };
+  if (isMissing || isSilent) return { ...common, state: isMissing ? "missing" : "silent" };
+  return { ...common, state: "behind", ...(reason === undefined ? {} : { reason }) };
+}
+
+const lateness = ({ appliedMs = Infinity }: ConsumerRecord): number => Math.min(appliedMs, 1e15);
+
+/** "kube-proxy/node5 and 2 more" */
+export function namesOf(consumers: readonly ConsumerRecord[]): string {
+  const [first, ...others] = consumers;
+  if (!first) return "none";
+  return others.length === 0 ? first.name : `${first.name} and ${others.length} more`;
+}
+
+/** "nginx/edge and 2 more had not let go (not reloaded since its files changed)" */
+export function behindText(consumers: readonly ConsumerRecord[]): string {
+  const [{ reason } = {}] = consumers;
+  return `${namesOf(consumers)} had not let go${reason === undefined ? "" : ` (${reason})`}`;
+}
+
+/** "198.18.1.5 (pod shop/client on node5)" */
+export function overrulerText({
+  overruledBy,
+  overruler,
+}: Pick<DrainReport, "overruledBy" | "overruler">): string {
+  return overruler === undefined ? (overruledBy ?? "") : `${overruledBy} (${overruler})`;
+}
+
+/** The consumers that reported too early, if the pod is right, as the end of a sentence; empty without any. */
+export function earlyReportersText({
+  tooEarly = [],
+  overruler = "",
+}: Pick<DrainReport, "tooEarly" | "overruler">): string {
+  if (tooEarly.length === 0) return "";
+  // A pod's address shows on either way: through the proxy of its node, or straight to the pod.
+  const unless = overruler.startsWith("pod ")
+    ? `, unless ${overruler.split(" ", 2).join(" ")} dials pods by their addresses`
+    : "";
+  return `: ${tooEarly.join(", ")} would have reported too early${unless}`;
+}

@@ -1,0 +1,185 @@
+import { withoutUndefined } from "@lameduck/drain/common";
+import { mostNamed, type Termination, workloadText } from "../../termination.ts";
+import { consumersOf, namesOf } from "./consumers.ts";
+import type { ConsumerRecord, DrainReport, Moments, Program } from "./drain-report.ts";
+import type { Followed } from "./followed.ts";
+import { wasKilled } from "./killed.ts";
+import { readMessages, type PodMessages } from "./pod-messages.ts";
+import { summaryOf } from "./summary.ts";
+
+/** A record without what the API server adds. */
+export type NewReport = Omit<DrainReport, "metadata"> & {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Readonly<Record<string, string>>;
+  };
+};
+
+const notAsked = "no consumer was asked";
+
+/** The record of a termination that has ended. Unknown facts are listed as unknown, never guessed. */
+export function describeTermination(termination: Termination, followed: Followed): NewReport {
+  const messages = readMessages(termination.reported);
+  const { origin, began } = followed;
+  const { injected, mayBeProbe = false } = termination;
+  // Nobody is asked about a young pod, one that had finished, or one in its node's network.
+  const isAsked = termination.number !== undefined || termination.withdrawnAt === undefined;
+  const consumers = isAsked ? consumersOf(followed.consumers ?? termination.consumers, began) : [];
+  const program = programOf(messages, termination, followed);
+  const moments = momentsOf(termination, followed);
+  const killed = wasKilled(termination);
+  const mute = muteText(termination, followed);
+  const body = {
+    pod: withoutUndefined({
+      name: termination.name,
+      uid: termination.uid,
+      node: termination.node,
+      addresses: termination.addresses,
+    }),
+    workload: workloadText(termination),
+    program,
+    deletedAt: new Date(origin).toISOString(),
+    graceSeconds: termination.graceSeconds,
+    moments,
+    hold: withoutUndefined({
+      ms: messages.heldMs,
+      floorMs: messages.floorMs,
+      reason: messages.reason,
+      policy: messages.policy,
+      lastArrivalMs: messages.lastArrivalMs,
+      words: messages.words,
+    }),
+    atRisk: withoutUndefined({ connections: messages.connections, requests: messages.requests }),
+    killed,
+    ...withoutUndefined({
+      injected: injected && `${injected.what} of ${injected.version}`,
+      ...(mayBeProbe
+        ? {}
+        : {
+            overruledBy: termination.overruledBy ?? overruledIn(termination),
+            overruler: termination.overruler,
+          }),
+    }),
+    ...(termination.tooEarly.length === 0 ? {} : { tooEarly: termination.tooEarly.slice(0, 20) }),
+    consumers,
+    containers: containersOf(termination, origin),
+    unknown: [
+      ...unknownOf(termination, followed, messages, consumers, mute),
+      ...(isAsked ? [] : [`released: ${notAsked}`]),
+    ],
+  };
+  return {
+    apiVersion: "lameduck.dev/v1alpha1",
+    kind: "DrainReport",
+    metadata: {
+      name: nameOf(termination),
+      namespace: termination.namespace,
+      labels: { "app.kubernetes.io/managed-by": "lameduck" },
+    },
+    summary: summaryOf(body, consumers, isAsked ? "no consumer is known" : notAsked, mute),
+    ...body,
+  };
+}
+
+/** The record's name: the same in every replica, so that two of them make one record. With the UID, because a StatefulSet reuses names. */
+function nameOf({ name, uid }: Termination): string {
+  const suffix = uid
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, "")
+    .slice(0, 8);
+  return `${name.slice(0, 244)}-${suffix}`;
+}
+
+function programOf(
+  { program }: PodMessages,
+  { reported, injected }: Termination,
+  { isWhole }: Followed,
+): Program {
+  if (program !== undefined) return program;
+  const isMute = Object.keys(reported).length === 0;
+  // What was injected may have held, without a way to say so.
+  return isMute && isWhole && injected === undefined ? "none" : "unknown";
+}
+
+function momentsOf(termination: Termination, followed: Followed): Moments {
+  const { withdrawnAt, releasedAt, exits, goneAt } = termination;
+  const ends = exits.flatMap(({ finishedAt }) => finishedAt ?? []);
+  const exitedAt = ends.length === exits.length && ends.length > 0 ? Math.max(...ends) : undefined;
+  const after = (at: number | undefined, from = followed.began): number | undefined =>
+    at === undefined ? undefined : Math.max(0, Math.round(at - from));
+  return withoutUndefined({
+    withdrawn: after(withdrawnAt),
+    released: after(releasedAt),
+    lameDuck: after(followed.lameDuckAt),
+    closing: after(followed.closingAt),
+    closed: after(followed.closedAt),
+    exited: after(exitedAt, followed.origin),
+    gone: after(goneAt),
+  });
+}
+
+function containersOf({ exits }: Termination, origin: number): DrainReport["containers"] {
+  return exits.map(({ container, exitCode, signal, reason, finishedAt }) =>
+    withoutUndefined({
+      name: container,
+      exitCode,
+      signal: signal || undefined,
+      reason,
+      exitedMs: finishedAt && Math.max(0, Math.round(finishedAt - origin)),
+    }),
+  );
+}
+
+/** The address in the pod's own report: another replica may have taken that report. */
+function overruledIn({ reported }: Termination): string | undefined {
+  return reported["overruled"]?.replaceAll(/[^\w.:,%/ -]/g, "").slice(0, 100) || undefined;
+}
+
+/** How the entry of `unknown` begins that says why there is no hold. */
+export const holdUnknown = "hold: ";
+
+function unknownOf(
+  { withdrawnAt, exits, goneAt, finalizers, mayBeProbe = false, overruledBy = "an address" }: Termination,
+  { isWhole, closingAt }: Followed,
+  { heldMs, connections, requests }: PodMessages,
+  consumers: readonly ConsumerRecord[],
+  mute = "no report from the pod",
+): string[] {
+  const missing = consumers.filter(({ state }) => state === "missing");
+  return [
+    ...(isWhole ? [] : ["before: the coordinator began to watch in the middle of the termination"]),
+    ...(withdrawnAt === undefined ? ["withdrawn: no change of its endpoints was seen"] : []),
+    ...(consumers.length >= mostNamed ? [`consumers: only the slowest ${mostNamed} are listed`] : []),
+    ...(mayBeProbe
+      ? [`overruled: a connection came from ${overruledBy}, of its own node, where the kubelet probes from`]
+      : []),
+    ...(missing.length > 0 ? [`released: nothing reports for ${namesOf(missing)}`] : []),
+    ...(heldMs === undefined && closingAt === undefined ? [`${holdUnknown}${mute}`] : []),
+    ...(connections === undefined && requests === undefined
+      ? ["atRisk: no report from the pod says what arrived during the hold"]
+      : []),
+    ...(goneAt === undefined && exits.length > 0
+      ? [
+          `gone: the containers have ended, and the object stays (finalizers: ${finalizers.join(", ") || "none"})`,
+        ]
+      : []),
+    ...(exits.length === 0 ? ["containers: the pod was gone before its exit was seen"] : []),
+  ];
+}
+
+/** Why a pod that was injected has said nothing; undefined where it has, or was not injected. */
+function muteText({ injected, reported }: Termination, { isWhole }: Followed): string | undefined {
+  if (injected === undefined || Object.keys(reported).length > 0) return undefined;
+  const { what, isTold } = injected;
+  const couldNot = "could not report: let the pod reach port 8070 of the coordinator, and DNS";
+  // Only what asks a coordinator is told of one: the pod has a Lameduck of its own.
+  if (what === "nothing that holds" && isTold && isWhole) return `its own Lameduck ${couldNot}`;
+  if (what === "the kubelet's sleep" || what === "nothing that holds")
+    return `${what} was injected, which reports nothing`;
+  if (!isWhole) return `${what} was injected; whether it has reported is not known`;
+  const why = isTold
+    ? couldNot
+    : "knew no coordinator: it was made before acknowledgements were on, restart its workload";
+  return `${what} was injected, and ${why}`;
+}

@@ -1,0 +1,190 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { hasStatus, isTransient, startupRefusals, type KubernetesClient } from "@lameduck/kube";
+import type { Termination, TerminationListener } from "../../termination.ts";
+import { describeTermination, type NewReport } from "../report/describe.ts";
+import { reportsOf } from "../report/drain-report.ts";
+import { FollowedTerminations, type Followed } from "../report/followed.ts";
+import { TokenBucket } from "@lameduck/cluster";
+import { EndedTerminations, type Ended } from "./queue.ts";
+import { defaultRetention, type RetentionLimits } from "./retention.ts";
+import { StoredReports } from "./stored-reports.ts";
+
+/** `known`: another replica has written it. `unserved`: nothing sends to the pod, so that it needs no record. */
+export type RecordOutcome = "written" | "known" | "refused" | "dropped" | "unserved";
+
+export interface RecorderOptions {
+  /** Whether this replica is the one that writes. */
+  readonly isLeader: () => boolean;
+  readonly retention?: RetentionLimits;
+  /** Called once for each termination by the replica that records it, whether the API server took the record or not. */
+  readonly onRecord?: (ended: Ended) => void;
+  readonly onOutcome?: (outcome: RecordOutcome) => void;
+  readonly onRemove?: () => void;
+  readonly onProblem: (error: unknown) => void;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** By which terminations have their times; default `now`. */
+  readonly clock?: () => number;
+  /** Milliseconds between two looks; default a second. */
+  readonly every?: number;
+}
+
+/** Writes a second, and removals a second: 1,000 terminations a minute are 17. */
+const perSecond = 20;
+const burst = 100;
+/** Concurrent writes, in case the API server is slow. */
+const atOnce = 8;
+/** Milliseconds between two lists of what is there, and between two looks at what is too much. */
+const relist = 600_000;
+const betweenTidying = 1_000;
+
+/** Writes a DrainReport for each termination that ends, and keeps their number within bounds. */
+export class Recorder implements TerminationListener {
+  readonly #client: KubernetesClient;
+  readonly #options: RecorderOptions;
+  readonly #followed: FollowedTerminations;
+  readonly #ended: EndedTerminations;
+  readonly #stored: StoredReports;
+  readonly #now: () => number;
+  readonly #writes: TokenBucket;
+  readonly #removals: TokenBucket;
+  readonly #stopping = new AbortController();
+  #wake: () => void = () => undefined;
+  #running: Promise<void> = Promise.resolve();
+  #wasLeader = false;
+  #tidiedAt = -Infinity;
+
+  constructor(client: KubernetesClient, options: RecorderOptions) {
+    const { now = Date.now, clock = now, retention = defaultRetention } = options;
+    this.#client = client;
+    this.#options = options;
+    this.#now = now;
+    this.#followed = new FollowedTerminations(now, clock);
+    this.#ended = new EndedTerminations(now, () => options.onOutcome?.("dropped"));
+    this.#stored = new StoredReports(client, retention, now);
+    this.#writes = new TokenBucket(perSecond, burst);
+    this.#removals = new TokenBucket(perSecond, burst);
+  }
+
+  /** Reports in the cluster, as far as this replica knows; and terminations that have ended and are not recorded yet. */
+  get counts(): { readonly kept: number; readonly waiting: number } {
+    return { kept: this.#stored.size, waiting: this.#ended.size };
+  }
+
+  began(termination: Termination): void {
+    this.#followed.observe(termination);
+  }
+
+  changed(termination: Termination): void {
+    this.#followed.observe(termination);
+  }
+
+  ended(termination: Termination): void {
+    const followed = this.#followed.observe(termination);
+    this.#followed.forget(termination.uid);
+    if (isUnserved(termination, followed)) {
+      if (this.#options.isLeader()) this.#options.onOutcome?.("unserved");
+      return;
+    }
+    const report = describeTermination(termination, followed);
+    const { uid, workload } = termination;
+    const isMeasured = followed.isWhole && termination.isMeasured;
+    this.#ended.add({ uid, report, workload, isMeasured });
+    this.#wake();
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Writes the terminations that have ended, as far as the API server takes them within a second. */
+  async stop(): Promise<void> {
+    const end = performance.now() + 1_000;
+    while (this.#options.isLeader() && this.#ended.size > 0 && performance.now() < end) await delay(20);
+    this.#stopping.abort();
+    this.#wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { isLeader, onProblem, every = 1_000 } = this.#options;
+    while (!signal.aborted) {
+      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      const leads = isLeader();
+      if (leads && !this.#wasLeader) this.#stored.forget();
+      this.#wasLeader = leads;
+      try {
+        if (leads) await this.#pass();
+        else this.#ended.forgetOld();
+      } catch (error) {
+        if (signal.aborted) return;
+        onProblem(error);
+        // The API server is away, or refuses. The queue is bounded.
+        await delay(every, undefined, { signal }).catch(() => undefined);
+      }
+      const isIdle = !leads || this.#ended.size === 0;
+      if (isIdle) await Promise.race([woken, delay(every, undefined, { signal }).catch(() => undefined)]);
+    }
+  }
+
+  async #pass(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (this.#ended.size > 0 && this.#options.isLeader()) {
+      const allowed = this.#ended.first(atOnce).filter(() => this.#writes.take() === 0);
+      if (allowed.length === 0) await delay(1_000 / perSecond, undefined, { signal });
+      await allSettled(allowed.map((one) => this.#record(one)));
+    }
+    await this.#stored.read(relist, signal);
+    await this.#tidy();
+  }
+
+  async #tidy(): Promise<void> {
+    if (this.#now() - this.#tidiedAt < betweenTidying) return;
+    this.#tidiedAt = this.#now();
+    for (const one of this.#stored.superfluous()) {
+      if (this.#removals.take() > 0) return;
+      await this.#stored.remove(one, this.#stopping.signal);
+      this.#options.onRemove?.();
+    }
+  }
+
+  async #record(ended: Ended): Promise<void> {
+    const { onRecord, onOutcome } = this.#options;
+    const outcome = await this.#write(ended.report, this.#now() - ended.at);
+    this.#ended.done(ended);
+    // The replica that wrote it has also published it.
+    if (outcome !== "known") onRecord?.(ended);
+    onOutcome?.(outcome);
+  }
+
+  /** @throws where a retry may help. */
+  async #write(report: NewReport, waited: number): Promise<RecordOutcome> {
+    const { namespace, name } = report.metadata;
+    try {
+      await this.#client.post(reportsOf(namespace), report, this.#stopping.signal);
+    } catch (error) {
+      if (hasStatus(error, 409)) return "known";
+      // No answer, or a refusal by a server that has not read its roles yet: a retry may help.
+      const isStarting = hasStatus(error, 401, 403) && waited < startupRefusals;
+      if (isTransient(error) || isStarting || this.#stopping.signal.aborted) throw error;
+      // A final refusal: the namespace is being deleted, or the kind is not installed.
+      this.#options.onProblem(error);
+      return "refused";
+    }
+    this.#stored.add({ namespace, name, createdAt: this.#now() });
+    return "written";
+  }
+}
+
+/** Whether nothing sends to the pod, and nothing in it asked or reported. */
+function isUnserved({ reported }: Termination, { consumers }: Followed): boolean {
+  return consumers === undefined && Object.keys(reported).length === 0;
+}
+
+/** Waits for all. @throws the first failure. */
+async function allSettled(work: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(work);
+  const failed = results.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
+}

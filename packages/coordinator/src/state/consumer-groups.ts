@@ -1,0 +1,115 @@
+import type { AcknowledgementSettings } from "@lameduck/inject";
+import type { Consumer } from "./consumer.ts";
+import type { Consumers } from "./consumers.ts";
+import type { SendingNode } from "./nodes.ts";
+import type { Withdrawals } from "./withdrawals.ts";
+
+/** Milliseconds without a heartbeat, where one is due each second. */
+export const silentAfter = 3_000;
+
+/**
+ * - `applied`: all of its consumers report the withdrawal as applied.
+ * - `behind`: one of them does not yet.
+ * - `missing`: no report ever came for it.
+ * - `silent`: it has been silent for so long that it no longer counts.
+ * - `absent`: its node is gone or not Ready, so that it does not count.
+ */
+export type GroupState = "applied" | "behind" | "missing" | "silent" | "absent";
+
+/** The withdrawal that is asked about. */
+export interface WithdrawalQuery {
+  readonly number: number;
+  readonly withdrawnAt: number;
+  readonly settings: AcknowledgementSettings;
+  readonly now: number;
+}
+
+/** Consumers of one node or one class. All of them must have let go of the pod. */
+export interface ConsumerGroup {
+  /** "kube-proxy/node5" */
+  readonly name: string;
+  readonly consumers: readonly Consumer[];
+  readonly node: SendingNode | undefined;
+  /** For a group without consumers: the time that has to pass, milliseconds. */
+  readonly passes?: number;
+}
+
+/** How long a heartbeat of the consumer has been due, milliseconds. None is due while it has applied everything. */
+export function silence(consumer: Consumer, withdrawals: Withdrawals, now: number): number {
+  const { applied, heardAt } = consumer;
+  if (applied >= withdrawals.head) return 0;
+  return Math.max(0, now - Math.max(heardAt, withdrawals.timeOf(applied + 1)));
+}
+
+export class GroupStates {
+  readonly #consumers: Consumers;
+  readonly #withdrawals: Withdrawals;
+  #listeningFrom = -Infinity;
+
+  constructor(consumers: Consumers, withdrawals: Withdrawals) {
+    this.#consumers = consumers;
+    this.#withdrawals = withdrawals;
+  }
+
+  stateOfNode(node: SendingNode, query: WithdrawalQuery): GroupState {
+    if (this.isAbsent(node, query)) return "absent";
+    return this.#stateOf(this.proxiesOf(node), query);
+  }
+
+  /** The node is gone, or has been not Ready for so long that it does not count. */
+  isAbsent(node: SendingNode, { settings, now }: Pick<WithdrawalQuery, "settings" | "now">): boolean {
+    return node.isGone || now - node.notReadySince >= settings.notReadyAfterSeconds * 1_000;
+  }
+
+  proxiesOf({ name }: SendingNode): readonly Consumer[] {
+    return this.#consumers.proxiesOf(name);
+  }
+
+  /** Changes when a node may have its first consumer, or have lost its last one. */
+  get membership(): number {
+    return this.#consumers.version;
+  }
+
+  stateOfGroup({ node, consumers, passes }: ConsumerGroup, query: WithdrawalQuery): GroupState {
+    if (passes !== undefined) return query.now >= query.withdrawnAt + passes ? "applied" : "behind";
+    return node ? this.stateOfNode(node, query) : this.#stateOf(consumers, query);
+  }
+
+  groupOfNode(node: SendingNode): ConsumerGroup {
+    const consumers = this.proxiesOf(node);
+    return { name: consumers[0]?.key ?? `kube-proxy/${node.name}`, consumers, node };
+  }
+
+  groupOfNeed(need: string): ConsumerGroup {
+    const all = this.#consumers;
+    return {
+      name: need,
+      // Consumers that register later belong to it, too.
+      get consumers() {
+        return all.serving(need);
+      },
+      node: undefined,
+    };
+  }
+
+  silence(consumer: Consumer, now: number): number {
+    return Math.min(silence(consumer, this.#withdrawals, now), Math.max(0, now - this.#listeningFrom));
+  }
+
+  /** No consumer counts as silent for longer than since `now`. */
+  listenFrom(now: number): void {
+    this.#listeningFrom = now;
+  }
+
+  #stateOf(consumers: readonly Consumer[], { number, settings, now }: WithdrawalQuery): GroupState {
+    if (consumers.length === 0) return "missing";
+    let state: GroupState = "applied";
+    for (const consumer of consumers) {
+      if (consumer.hasApplied(number)) continue;
+      if (settings.mode === "consistency") return "behind";
+      if (this.silence(consumer, now) < settings.silentAfterSeconds * 1_000) return "behind";
+      state = "silent";
+    }
+    return state;
+  }
+}

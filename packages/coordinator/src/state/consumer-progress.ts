@@ -1,0 +1,160 @@
+import type { AcknowledgementSettings } from "@lameduck/inject";
+import { mostNamed, type NamedConsumers } from "../termination.ts";
+import type { Basis } from "@lameduck/protocol";
+import type { TerminationRecord } from "./record.ts";
+import type { Consumer } from "./consumer.ts";
+import type { Releases } from "./releases.ts";
+import {
+  silentAfter,
+  type GroupStates,
+  type WithdrawalQuery,
+  type ConsumerGroup,
+} from "./consumer-groups.ts";
+import { SlowestConsumers } from "./slowest.ts";
+
+/** Why no consumer is asked: proxies may not have added the pod yet, its address is its node's, too, or nothing listens there any more. */
+type NotAsked = "young" | "host-network" | "finished";
+
+export interface BehindConsumer {
+  /** "kube-proxy/node5" */
+  readonly name: string;
+  /** Its basis, or why there is no report of it. */
+  readonly how: Basis | "missing" | "silent" | NotAsked;
+  /** Where it says why. */
+  readonly reason?: string;
+}
+
+/** Which consumers are behind, and when the others let go: for the pod's closing line and for records. */
+export class ConsumerProgress {
+  readonly #releases: Releases;
+  readonly #groupStates: GroupStates;
+
+  constructor(releases: Releases, groupStates: GroupStates) {
+    this.#releases = releases;
+    this.#groupStates = groupStates;
+  }
+
+  /** The consumers that have not let go. */
+  behind(
+    record: TerminationRecord,
+    settings: AcknowledgementSettings,
+    now: number,
+  ): readonly BehindConsumer[] {
+    const notAsked = whyNotAsked(record, now);
+    if (notAsked !== undefined) return [{ name: "all", how: notAsked }];
+    const query = queryOf(record, settings, now);
+    const named: BehindConsumer[] = [];
+    for (const group of this.#groups(record, settings)) {
+      const state = this.#groupStates.stateOfGroup(group, query);
+      if (state === "missing") named.push({ name: group.name, how: "missing" });
+      if (state !== "behind") continue;
+      if (group.passes !== undefined) named.push({ name: group.name, how: "time" });
+      for (const consumer of group.consumers)
+        if (!consumer.hasApplied(query.number)) named.push(this.#behindOf(consumer, now));
+    }
+    return named;
+  }
+
+  #behindOf(consumer: Consumer, now: number): BehindConsumer {
+    const { key: name, basis, reason } = consumer;
+    if (this.#groupStates.silence(consumer, now) > silentAfter) return { name, how: "silent" };
+    return { name, how: basis, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  /** What the release rests on: `rules` where every consumer has read the rules, or its proxy's own state. */
+  basis(record: TerminationRecord, settings: AcknowledgementSettings): "rules" | "syncs" | "mixed" {
+    let [proofs, others] = [0, 0];
+    for (const group of this.#groups(record, settings)) {
+      if (group.passes !== undefined) others++;
+      for (const { basis } of group.consumers)
+        if (basis === "rules" || basis === "state") proofs++;
+        else others++;
+    }
+    return others === 0 ? "rules" : proofs === 0 ? "syncs" : "mixed";
+  }
+
+  /** The consumer that let go last. */
+  last(record: TerminationRecord, settings: AcknowledgementSettings): string | undefined {
+    const { number = Infinity, withdrawnAt = Infinity } = record;
+    let last: { readonly name: string; readonly at: number } | undefined;
+    const take = (name: string, at = -Infinity): void => {
+      if (last === undefined || at > last.at) last = { name, at };
+    };
+    for (const group of this.#groups(record, settings)) {
+      if (group.passes !== undefined) take(group.name, withdrawnAt + group.passes);
+      for (const consumer of group.consumers) take(consumer.key, consumer.appliedAt(number));
+    }
+    return last?.name;
+  }
+
+  /** The slowest consumers first. */
+  consumers(record: TerminationRecord, settings: AcknowledgementSettings, now: number): NamedConsumers {
+    const query = queryOf(record, settings, now);
+    const slowest = new SlowestConsumers(mostNamed);
+    for (const group of this.#releases.groups(record, settings)) {
+      if (slowest.isFinal) break;
+      if (group.passes !== undefined) {
+        const at = query.withdrawnAt + group.passes;
+        const appliedAt = now >= at ? at : undefined;
+        slowest.offer(appliedAt, () => [
+          group.name,
+          { kind: "dns", basis: "time", appliedAt, isMissing: false, isSilent: false },
+        ]);
+      } else this.#offer(group.consumers, () => group.name, query, slowest);
+    }
+    for (const node of this.#releases.nodesOf(record, settings)) {
+      if (slowest.isFinal) break;
+      if (this.#groupStates.isAbsent(node, query)) continue;
+      this.#offer(
+        this.#groupStates.proxiesOf(node),
+        () => this.#groupStates.groupOfNode(node).name,
+        query,
+        slowest,
+      );
+    }
+    return slowest.named;
+  }
+
+  /** Makes entries only for consumers that will be named: there are thousands, and this runs some fifty times a second. */
+  #offer(
+    consumers: readonly Consumer[],
+    nameOf: () => string,
+    { number, now }: WithdrawalQuery,
+    slowest: SlowestConsumers,
+  ): void {
+    if (consumers.length === 0)
+      slowest.offer(undefined, () => {
+        const name = nameOf();
+        const [kind = ""] = name.split("/");
+        return [name, { kind, basis: undefined, appliedAt: undefined, isMissing: true, isSilent: false }];
+      });
+    for (const consumer of consumers) {
+      const appliedAt = consumer.appliedAt(number);
+      slowest.offer(appliedAt, () => {
+        const isSilent = appliedAt === undefined && this.#groupStates.silence(consumer, now) > silentAfter;
+        const { key, kind, basis, reason } = consumer;
+        return [key, { kind, basis, appliedAt, reason, isMissing: false, isSilent }];
+      });
+    }
+  }
+
+  #groups(record: TerminationRecord, settings: AcknowledgementSettings): readonly ConsumerGroup[] {
+    const nodes = this.#releases.nodesOf(record, settings);
+    return [
+      ...this.#releases.groups(record, settings),
+      ...nodes.filter(({ isGone }) => !isGone).map((node) => this.#groupStates.groupOfNode(node)),
+    ];
+  }
+}
+
+function whyNotAsked(record: TerminationRecord, now: number): NotAsked | undefined {
+  if (record.isHostNetwork) return "host-network";
+  if (record.number !== undefined || record.withdrawnAt === undefined) return undefined;
+  if (record.isFinished) return "finished";
+  return now < record.addedBy ? "young" : undefined;
+}
+
+function queryOf(record: TerminationRecord, settings: AcknowledgementSettings, now: number): WithdrawalQuery {
+  const { number = Infinity, withdrawnAt = Infinity } = record;
+  return { number, withdrawnAt, settings, now };
+}

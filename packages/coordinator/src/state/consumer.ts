@@ -1,0 +1,110 @@
+import type { Basis } from "@lameduck/protocol";
+
+/** Inclusive ranges of numbers. */
+export type Ranges = readonly (readonly [number, number])[];
+
+/** What a consumer says of itself with each report. */
+export interface Report {
+  readonly name: string;
+  readonly kind: string;
+  readonly node: string | undefined;
+  readonly basis: Basis;
+  /** Everything that was withdrawn up to it is applied here. */
+  readonly applied: number;
+  /** Applied numbers above `applied`, with gaps below them. */
+  readonly also: Ranges;
+  /** What it serves, such as "ingress-class/NAME"; by its kind where it is empty. */
+  readonly serves: readonly string[];
+  readonly problem: string | undefined;
+  /** Why it has not let go although it can be read. */
+  readonly reason: string | undefined;
+}
+
+/** Advances of a watermark whose times are remembered. */
+const remembered = 240;
+
+/** A sender to pods, as its reports describe it. */
+export class Consumer {
+  readonly key: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly since: number;
+  node: string | undefined;
+  basis: Basis;
+  serves: readonly string[];
+  problem: string | undefined;
+  reason: string | undefined;
+  heardAt: number;
+  #applied = 0;
+  #also: Ranges = [];
+  /** Watermarks and times in turn: two numbers for each advance. */
+  #advances: number[] = [];
+
+  constructor({ kind, name, node, basis, serves }: Report, now: number) {
+    this.key = `${kind}/${name}`;
+    this.kind = kind;
+    this.name = name;
+    this.node = node;
+    this.basis = basis;
+    this.serves = serves;
+    this.since = now;
+    this.heardAt = now;
+  }
+
+  get applied(): number {
+    return this.#applied;
+  }
+
+  get also(): Ranges {
+    return this.#also;
+  }
+
+  /**
+   * The watermark never falls, because two requests of one consumer may arrive out of order.
+   * @returns whether it has advanced.
+   */
+  report({ node, basis, serves, problem, reason, applied, also }: Report, now: number): boolean {
+    this.heardAt = now;
+    this.node = node;
+    this.basis = basis;
+    this.serves = serves;
+    this.problem = problem;
+    this.reason = reason;
+    if (applied < this.#applied) return false;
+    const isFurther = applied > this.#applied || also.length > 0;
+    if (applied > this.#applied) {
+      this.#advances.push(applied, now);
+      if (this.#advances.length > 4 * remembered) this.#advances = this.#advances.slice(-2 * remembered);
+    }
+    this.#applied = applied;
+    this.#also = also;
+    return isFurther;
+  }
+
+  /** Its process has restarted: earlier reports no longer count. */
+  reset(): void {
+    this.#applied = 0;
+    this.#also = [];
+    this.#advances = [];
+  }
+
+  hasApplied(number: number): boolean {
+    return (
+      number <= this.#applied ||
+      (this.#also.length > 0 && this.#also.some(([from, to]) => number >= from && number <= to))
+    );
+  }
+
+  /** When the report of that number came. For older numbers: the oldest time that is kept. */
+  appliedAt(number: number): number | undefined {
+    if (!this.hasApplied(number)) return undefined;
+    const all = this.#advances;
+    let [low, high] = [0, all.length / 2];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((all[2 * middle] ?? 0) >= number) high = middle;
+      else low = middle + 1;
+    }
+    return all[2 * low + 1] ?? this.heardAt;
+  }
+}

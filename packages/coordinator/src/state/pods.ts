@@ -1,0 +1,59 @@
+import type { KeptPod } from "@lameduck/cluster";
+
+/** All pods of the cluster: by uid, by name, and by address. */
+export class Pods {
+  readonly #byUid = new Map<string, KeptPod>();
+  /** By "NAMESPACE/NAME": the one that came last. */
+  readonly #byName = new Map<string, KeptPod>();
+  readonly #byAddress = new Map<string, KeptPod>();
+
+  get size(): number {
+    return this.#byUid.size;
+  }
+
+  get all(): Iterable<KeptPod> {
+    return this.#byUid.values();
+  }
+
+  get(uid: string): KeptPod | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  named(namespace: string, name: string): KeptPod | undefined {
+    return this.#byName.get(`${namespace}/${name}`);
+  }
+
+  /** The pod that has this address, of those that have one of their own. */
+  at(address: string): KeptPod | undefined {
+    return this.#byAddress.get(address);
+  }
+
+  nodeAt(address: string): string | undefined {
+    return this.at(address)?.node;
+  }
+
+  put(pod: KeptPod): void {
+    const { metadata, addresses, hostAddress, isFinished } = pod;
+    this.#byUid.set(metadata.uid, pod);
+    this.#byName.set(keyOf(pod), pod);
+    if (isFinished) this.#forgetAddresses(pod);
+    else if (hostAddress === undefined) for (const address of addresses) this.#byAddress.set(address, pod);
+  }
+
+  remove(pod: KeptPod): void {
+    const { uid } = pod.metadata;
+    this.#byUid.delete(uid);
+    if (this.#byName.get(keyOf(pod))?.metadata.uid === uid) this.#byName.delete(keyOf(pod));
+    this.#forgetAddresses(pod);
+  }
+
+  /** Another pod may have them by now. */
+  #forgetAddresses({ metadata, addresses }: KeptPod): void {
+    for (const address of addresses)
+      if (this.#byAddress.get(address)?.metadata.uid === metadata.uid) this.#byAddress.delete(address);
+  }
+}
+
+function keyOf({ metadata }: KeptPod): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Listings, keepRoutingRoute, Routing, gatewayRoutes, inVersion } from "@lameduck/cluster";
+import { until } from "../../cluster/test/operator-api.ts";
+import { coordinating, fieldsOf, type Coordinating, type Scene } from "./fixture.ts";
+import { there } from "./model.ts";
+
+const account = "lameduck-node/lameduck-watcher";
+
+test("an account that is bound to kinds speaks as no other, and for its node alone", async () => {
+  const flags = [`--consumer-account=${account}=kube-proxy`];
+  await using all = await coordinating((scene) => scene.node("node1"), { flags });
+  const said = { version: 1, node: "node1", basis: "rules", epoch: null, applied: 0, known: 0, wait: 0 };
+  const post = (name: string, fields: object): Promise<{ status: number; text: string }> =>
+    all.ask({
+      method: "POST",
+      path: `/v1/consumers/${encodeURIComponent(name)}`,
+      token: "token-node1",
+      body: JSON.stringify({ ...said, ...fields }),
+    });
+  assert.equal((await post("kube-proxy/node1", { kind: "kube-proxy" })).status, 200);
+  assert.match((await post("nginx/edge-1", { kind: "nginx" })).text, /may report as kube-proxy only/);
+  const serves = ["node", "ingress-class/nginx"];
+  assert.match((await post("kube-proxy/node1", { kind: "kube-proxy", serves })).text, /serves its node only/);
+});
+
+test("an account that is bound to the kind of an ingress proxy serves classes, and speaks for no node's proxy", async () => {
+  const flags = ["--consumer-account=ingress/haproxy=haproxy"];
+  await using all = await coordinating((scene) => scene.node("node1"), { flags });
+  all.api.tokens.set("edge", { account: "ingress:haproxy", node: "node1" });
+  await assert.rejects(all.report("node1", {}, "edge"), /^Error: 403.*may report as haproxy only/);
+  const said = { version: 1, kind: "haproxy", basis: "state", epoch: null, applied: 0, known: 0, wait: 0 };
+  const body = JSON.stringify({ ...said, serves: ["ingress-class/public"] });
+  const path = "/v1/consumers/haproxy%2Fedge-1";
+  assert.equal((await all.ask({ method: "POST", path, token: "edge", body })).status, 200);
+});
+
+test("a list that is refused is named by the status", async () => {
+  await using all = await coordinating((scene) => {
+    scene.api.fault = ({ resource }) =>
+      resource === "gateway.networking.k8s.io/tcproutes"
+        ? { status: 403, body: { reason: "Forbidden", message: "no" } }
+        : undefined;
+  });
+  await until(() => all.coordinator.status().unread?.length === 1, "the refusal");
+  assert.deepEqual(all.coordinator.status().unread, [{ name: "tcproutes (v1alpha2)", state: "refused" }]);
+});
+
+test("routes of all kinds and versions lead to a pod, and one version's end takes nothing from the other", () => {
+  const routing = new Routing();
+  const gateway = { metadata: { name: "edge", namespace: "shop", uid: "g" }, gatewayClass: "envoy" };
+  const change = { type: "there", at: 0, live: true, since: 0 } as const;
+  routing.gateway({ ...change, object: gateway }, 0);
+  const spec = { parentRefs: [{ name: "edge" }], rules: [{ backendRefs: [{ name: "web" }] }] };
+  const route = { metadata: { name: "r", namespace: "shop", uid: "r" }, spec };
+  assert.deepEqual(gatewayRoutes.map(({ kind, version }) => `${kind} ${version}`).slice(2), [
+    "TLSRoute v1alpha2",
+    "TLSRoute v1",
+    "TCPRoute v1alpha2",
+    "UDPRoute v1alpha2",
+  ]);
+  const [old, newer] = ["v1alpha2", "v1"].map((version) =>
+    inVersion(version, keepRoutingRoute("TLSRoute")(route)),
+  );
+  assert.ok(old && newer);
+  for (const object of [old, newer]) routing.route({ ...change, object }, 0);
+  routing.route({ ...change, type: "gone", object: old }, 0);
+  routing.forget(60_000);
+  assert.deepEqual(routing.of(["shop/web"]).needs, ["gateway-class/envoy"]);
+  routing.route({ ...change, type: "gone", object: newer }, 60_000);
+  routing.forget(120_000);
+  assert.deepEqual(routing.of(["shop/web"]).needs, []);
+});
+
+/** A pod that both nodes have let go of. */
+async function withdrawn(fill: (scene: Scene) => void): Promise<{
+  readonly all: Coordinating;
+  readonly state: () => Promise<string>;
+}> {
+  let uid = "";
+  const all = await coordinating((scene) => {
+    scene.node("node1");
+    uid = scene.pod("web-1", "127.0.0.5");
+    fill(scene);
+  });
+  const path = `/v1/pods/shop/web-1?uid=${uid}`;
+  await all.follow("node1");
+  all.scene.terminate("web-1");
+  all.scene.withdraw("web-1");
+  await until(() => [...all.coordinator.terminations.values()].some((one) => one.number), "the withdrawal");
+  await all.follow("node1");
+  return {
+    all,
+    state: async () => {
+      const { state, behind = "" } = fieldsOf((await all.ask({ path, from: "127.0.0.5" })).text);
+      return `${state} ${behind}`.trim();
+    },
+  };
+}
+
+const ingresses = "networking.k8s.io/ingresses";
+
+/** An Ingress that leads to so many Services, of another namespace unless it is said. */
+function ingress(api: Scene["api"], name: string, backends: number, namespace = "shop"): void {
+  const backend = (at: number): object => ({
+    backend: { service: { name: `${name}-${at}`.padEnd(63, "x") } },
+  });
+  const rules = [{ http: { paths: Array.from({ length: backends }, (_, at) => backend(at)) } }];
+  api.put(ingresses, name, { metadata: { namespace }, spec: { ingressClassName: "edge", rules } });
+}
+
+test("of a namespace's routes so much is kept, and where one is left out no pod of it is released", async () => {
+  const { all, state } = await withdrawn(({ api }) => {
+    for (let at = 0; at < 60; at++) ingress(api, `full-${at}`, 1_000);
+  });
+  await using _ = all;
+  assert.equal(await state(), "incomplete objects-left-out (missing)");
+  const text = await (await fetch(`http://127.0.0.1:${all.metricsPort}/metrics`)).text();
+  const [, kept] = /^lameduck_known_objects\{kind="ingresses"\} (\d+)$/m.exec(text) ?? [];
+  assert.ok(Number(kept) < 60, `${kept} of 60 are kept`);
+});
+
+test("of a namespace's EndpointSlices so much is kept, and where one is left out no pod of it is released", async () => {
+  const slice = "discovery.k8s.io/endpointslices";
+  const { all, state } = await withdrawn(({ api }) => {
+    const labels = { "kubernetes.io/service-name": "own" };
+    for (let at = 0; at < 34; at++) {
+      const targetRef = { kind: "Pod", uid: `${at}`.padEnd(1_000_000, "x") };
+      const endpoints = [{ addresses: ["10.0.0.1"], targetRef }];
+      api.put(slice, `own-${at}`, { metadata: { namespace: "shop", labels }, endpoints });
+    }
+  });
+  await using _ = all;
+  assert.equal(await state(), "incomplete objects-left-out (missing)");
+  const text = await (await fetch(`http://127.0.0.1:${all.metricsPort}/metrics`)).text();
+  assert.match(text, /^lameduck_known_objects\{kind="endpointslices"\} 34$/m, "of 35");
+});
+
+test("routes of a namespace that are left out count for nothing once all of them fit again", () => {
+  const routing = new Routing();
+  const needs = (): readonly string[] => routing.of(["shop/web"]).needs;
+  routing.leftOut("ingresses", "shop");
+  routing.leftOut("services", "shop");
+  assert.deepEqual(needs(), ["objects-left-out"]);
+  routing.listed("ingresses", new Set());
+  assert.deepEqual(needs(), ["objects-left-out"]);
+  const { version } = routing;
+  routing.listed("services", new Set(["other"]));
+  assert.deepEqual(needs(), []);
+  assert.notEqual(routing.version, version);
+});
+
+test("a route with more Services than are kept keeps pods of its namespace, and of no other, until it is gone", async () => {
+  const { all, state } = await withdrawn(({ api }) => {
+    ingress(api, "wide", 1_001);
+    ingress(api, "elsewhere", 1_001, "other");
+  });
+  await using _ = all;
+  assert.equal(await state(), "incomplete objects-left-out (missing)");
+  all.api.remove(ingresses, "wide");
+  await until(
+    () => [...all.coordinator.terminations.values()].some((one) => one.state === "released"),
+    "the release",
+  );
+});
+
+test("a route of another namespace leads to a pod only where a ReferenceGrant lets it in", async () => {
+  const gateway = "gateway.networking.k8s.io";
+  const { all, state } = await withdrawn(({ api }) => {
+    const backendRefs = [{ name: "web", namespace: "shop" }];
+    const spec = { parentRefs: [{ name: "of-nobody" }], rules: [{ backendRefs }] };
+    api.put(`${gateway}/httproutes`, "intruder", { metadata: { namespace: "other" }, spec });
+  });
+  await using _ = all;
+  assert.equal(await state(), "released");
+  const from = [{ group: gateway, kind: "HTTPRoute", namespace: "other" }];
+  const spec = { from, to: [{ group: "", kind: "Service" }] };
+  const second = await withdrawn(({ api }) => {
+    api.put(`${gateway}/referencegrants`, "in", { metadata: { namespace: "shop" }, spec });
+    const rules = [{ backendRefs: [{ name: "web", namespace: "shop" }] }];
+    const route = { parentRefs: [{ name: "edge" }], rules };
+    api.put(`${gateway}/httproutes`, "guest", { metadata: { namespace: "other" }, spec: route });
+  });
+  await using __ = second.all;
+  assert.equal(await second.state(), "incomplete gateway-class/of other/edge (missing)");
+});
+
+test("a node that is not Ready when the coordinator starts may have been so a moment ago", async () => {
+  const { all, state } = await withdrawn((scene) => {
+    scene.node("node2", false);
+    const spec = { acknowledgements: { notReadyAfterSeconds: 60 } };
+    scene.api.put("lameduck.dev/drainpolicies", "default", { metadata: { namespace: "shop" }, spec });
+  });
+  await using _ = all;
+  assert.equal(await state(), "incomplete kube-proxy/node2 (missing)");
+});
+
+test("Services that a pod has left are kept so many, and where the pod is not there none", () => {
+  for (const [isThere, kept] of [
+    [true, 102],
+    [false, 2],
+  ] as const) {
+    const listings = new Listings(() => isThere);
+    const list = (slice: string, service: string): void => {
+      const metadata = { name: slice, uid: slice, namespace: "shop" };
+      const endpoints = [{ pod: "a", isReady: true, isTerminating: false }];
+      listings.slice(there({ metadata, service, endpoints }), 0);
+    };
+    list("one", "shop/one");
+    for (let at = 0; at < 1_000; at++) list("two", `shop/${at}`);
+    const services = listings.servicesOf({ namespace: "shop", uid: "a", addresses: [] });
+    assert.equal(services.length, kept);
+    assert.ok(["shop/one", "shop/999"].every((one) => services.includes(one)));
+    assert.equal(services.includes("shop/998"), isThere);
+  }
+});

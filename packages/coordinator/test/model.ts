@@ -1,0 +1,191 @@
+import type { Change } from "@lameduck/kube";
+import { PolicySettings } from "../src/settings.ts";
+import type { Report } from "../src/state/consumer.ts";
+import { Consumers } from "../src/state/consumers.ts";
+import { Nodes } from "../src/state/nodes.ts";
+import { keepPod, type KeptPod, type KeptSlice, Routing } from "@lameduck/cluster";
+import type { KeptEndpoint } from "../../cluster/src/objects.ts";
+import type { TerminationRecord } from "../src/state/record.ts";
+import type { KeptRoute, KeptService } from "../../cluster/src/paths/routing-objects.ts";
+import { Terminations } from "../src/state/terminations.ts";
+import { Withdrawals } from "../src/state/withdrawals.ts";
+
+export const there = <T>(object: T): Change<T> => ({ type: "there", object, at: 0, live: true, since: 0 });
+export const gone = <T>(object: T): Change<T> => ({ type: "gone", object, at: 0, live: true, since: 0 });
+
+const serviceOf = (
+  uid: string,
+  isHeadless: boolean,
+  balancers: readonly string[] = [],
+  isLocal = false,
+): KeptService => ({
+  metadata: { name: "web", namespace: "shop", uid },
+  isHeadless,
+  isLocal,
+  balancers,
+});
+
+const ingressOf = (name: string, services: readonly string[]): KeptRoute => ({
+  metadata: { name, uid: name, namespace: "shop" },
+  kind: "Ingress",
+  ingressClassName: "nginx",
+  services,
+  gateways: [],
+  isCut: false,
+});
+
+/** The coordinator's knowledge alone, on a clock of the test's. Pods are behind Service shop/web. */
+export class Model {
+  now = 1_000_000;
+  seesAll = true;
+  knowsEndpoints = true;
+  readonly nodes = new Nodes();
+  readonly consumers = new Consumers((node, now) => this.nodes.reported(node, now));
+  readonly withdrawals = new Withdrawals();
+  readonly routing = new Routing();
+  readonly settings = new PolicySettings("lameduck-system");
+  readonly told: (readonly [uid: string, state: string])[] = [];
+  readonly happened: (readonly [what: string, uid: string])[] = [];
+  readonly terminations = new Terminations({
+    nodes: this.nodes,
+    consumers: this.consumers,
+    withdrawals: this.withdrawals,
+    routing: this.routing,
+    settings: this.settings,
+    seesAll: () => this.seesAll,
+    knowsEndpoints: () => this.knowsEndpoints,
+    events: {
+      began: ({ uid }) => this.happened.push(["began", uid]),
+      changed: ({ uid }) => this.happened.push(["changed", uid]),
+      stateChanged: ({ uid, state }) => this.told.push([uid, state]),
+      toEnd: () => undefined,
+      lingers: ({ uid }) => this.happened.push(["lingers", uid]),
+      ended: ({ uid }) => this.happened.push(["ended", uid]),
+    },
+  });
+  readonly #published = new Map<string, Omit<KeptEndpoint, "pod">>();
+
+  constructor(acknowledgements: object = {}) {
+    this.policy("shop", acknowledgements);
+    this.service(false);
+  }
+
+  policy(namespace: string, acknowledgements: object): void {
+    this.settings.take(
+      there({ metadata: { name: "default", uid: namespace, namespace }, spec: { acknowledgements } }),
+    );
+  }
+
+  service(isHeadless: boolean, balancers: readonly string[] = [], uid = "web", isLocal = false): void {
+    this.routing.service(there(serviceOf(uid, isHeadless, balancers, isLocal)), this.now);
+  }
+
+  serviceGone(uid = "web"): void {
+    this.routing.service(gone(serviceOf(uid, false)), this.now);
+  }
+
+  ingress(services: readonly string[], name = "i", ingressClassName = "nginx"): void {
+    this.routing.route(there({ ...ingressOf(name, services), ingressClassName }), this.now);
+  }
+
+  ingressGone(name = "i"): void {
+    this.routing.route(gone(ingressOf(name, [])), this.now);
+  }
+
+  /** Late enough that nobody counts as late any more. */
+  synced(age = 20_000): void {
+    this.terminations.synced(this.now);
+    this.pass(age);
+  }
+
+  pass(milliseconds: number): void {
+    for (const end = this.now + milliseconds; this.now < end;) {
+      this.now = Math.min(end, this.now + 1_000);
+      this.terminations.decide(this.now);
+    }
+  }
+
+  node(name: string, isReady = true): void {
+    this.nodes.take(there({ metadata: { name, uid: name }, isReady, addresses: [`ip-${name}`] }), this.now);
+  }
+
+  nodeGone(name: string): void {
+    this.nodes.take(gone({ metadata: { name, uid: name }, isReady: false, addresses: [] }), this.now);
+  }
+
+  pod(
+    uid: string,
+    isDeleted = false,
+    fields: { hostNetwork?: boolean; hostPort?: number; address?: string; phase?: string } = {},
+  ): KeptPod {
+    const { hostNetwork = false, hostPort, address = `ip-${uid}`, phase = "Running" } = fields;
+    const ports = hostPort === undefined ? [] : [{ containerPort: 80, hostPort }];
+    const deletionTimestamp = new Date(this.now + 30_000).toISOString();
+    const pod = keepPod({
+      metadata: {
+        name: uid,
+        uid,
+        namespace: "shop",
+        ...(isDeleted ? { deletionTimestamp, deletionGracePeriodSeconds: 30 } : {}),
+      },
+      spec: { nodeName: "node0", containers: [{ name: "app", ports }], hostNetwork },
+      status: { phase, podIPs: address === "" ? [] : [{ ip: address }] },
+    });
+    this.terminations.pod(there(pod), this.now);
+    return pod;
+  }
+
+  podGone(uid: string): void {
+    const pod = this.terminations.pods.get(uid);
+    if (pod) this.terminations.pod(gone(pod), this.now);
+    this.#published.delete(uid);
+    this.#slice();
+  }
+
+  publish(
+    uid: string,
+    isReady: boolean,
+    { live, ...conditions }: Partial<Omit<KeptEndpoint, "pod">> & { readonly live?: boolean } = {},
+  ): void {
+    this.#published.set(uid, { isReady, isTerminating: !isReady, node: "node0", ...conditions });
+    this.#slice(live);
+  }
+
+  report(node: string, applied: number, more: Partial<Report> = {}): void {
+    this.consumers.report(
+      {
+        kind: "kube-proxy",
+        name: node,
+        node,
+        basis: "rules",
+        applied,
+        also: [],
+        serves: [],
+        problem: undefined,
+        reason: undefined,
+        ...more,
+      },
+      this.now,
+    );
+  }
+
+  record(uid: string): TerminationRecord {
+    const record = this.terminations.records.get(uid);
+    if (!record) throw new Error(`${uid} does not terminate`);
+    return record;
+  }
+
+  state(uid: string): string {
+    this.terminations.decide(this.now);
+    return this.record(uid).state;
+  }
+
+  #slice(live = this.terminations.isSynced): void {
+    const slice: KeptSlice = {
+      metadata: { name: "web-1", uid: "web-1", namespace: "shop" },
+      service: "shop/web",
+      endpoints: Array.from(this.#published, ([pod, conditions]) => ({ pod, ...conditions })),
+    };
+    this.terminations.slice({ ...there(slice), live }, this.now);
+  }
+}

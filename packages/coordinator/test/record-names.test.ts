@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Termination } from "../src/termination.ts";
+import { until } from "../../cluster/test/operator-api.ts";
+import { coordinating } from "./fixture.ts";
+
+test("who mattered to a pod is still named when the pod is gone and no EndpointSlice lists it", async () => {
+  const ended: Termination[] = [];
+  const nothing = (): void => undefined;
+  await using all = await coordinating(
+    (scene) => {
+      scene.node("node1");
+      scene.pod("web-1", "127.0.0.5");
+    },
+    { listeners: [{ began: nothing, changed: nothing, ended: (termination) => ended.push(termination) }] },
+  );
+  const { scene, report, follow } = all;
+  await follow("node1");
+  scene.terminate("web-1");
+  scene.withdraw("web-1");
+  const { epoch } = await report("node1");
+  await until(() => all.coordinator.status().head === 1, "the withdrawal");
+  await report("node1", { epoch, applied: 1, known: 1 });
+  // As it goes in a cluster: the slice leaves it out when its containers have ended, and then its object is removed.
+  scene.api.change("discovery.k8s.io/endpointslices", "web-1", { endpoints: [] });
+  scene.gone("web-1");
+  await until(() => ended.length === 1, "the end");
+  const [one] = ended;
+  assert.deepEqual(
+    [...(one?.consumers ?? [])].map(([name, { appliedAt }]) => [name, appliedAt !== undefined]),
+    [["kube-proxy/node1", true]],
+  );
+});

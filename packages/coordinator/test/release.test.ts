@@ -1,0 +1,541 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { keepSlice } from "@lameduck/cluster";
+import { Model, there } from "./model.ts";
+
+/** Two nodes that report, and one pod that is terminating and withdrawn. */
+function withdrawn(
+  acknowledgements: object = {},
+  nodes: readonly string[] = ["node1", "node2"],
+  prepare: (model: Model) => void = () => undefined,
+): Model {
+  const model = new Model(acknowledgements);
+  prepare(model);
+  for (const node of nodes) model.node(node);
+  model.pod("a");
+  model.publish("a", true);
+  for (const node of nodes) model.report(node, 0);
+  model.synced();
+  model.pod("a", true);
+  model.publish("a", false);
+  return model;
+}
+
+describe("a withdrawal", () => {
+  it("is numbered when every slice has let go, not at the deletion", () => {
+    const model = new Model();
+    model.node("node1");
+    model.pod("a");
+    model.publish("a", true);
+    model.synced();
+    model.pod("a", true);
+    assert.equal(model.record("a").number, undefined);
+    model.publish("a", true, { isTerminating: true });
+    assert.equal(model.state("a"), "incomplete", "it is published although it terminates");
+    model.publish("a", false);
+    assert.deepEqual([model.record("a").number, model.withdrawals.head], [1, 1]);
+  });
+
+  it("is none of the slices of other namespaces: whoever may write them there lists what they like", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.pod("a");
+    model.publish("a", true);
+    const endpoints = [{ pod: "a", isReady: true, isTerminating: true }];
+    const metadata = { name: "foreign", uid: "foreign", namespace: "other" };
+    model.terminations.slice(there({ metadata, service: "other/web", endpoints }), model.now);
+    model.synced();
+    model.pod("a", true);
+    model.publish("a", false);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("waits for a slice that is kept by hand, and lists the pod by its address alone", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.pod("a", false, { address: "fd00::5" });
+    model.publish("a", true);
+    const slice = (addresses: readonly string[]): void => {
+      const metadata = { name: "own", uid: "own", namespace: "shop" };
+      model.terminations.slice(there(keepSlice({ metadata, endpoints: [{ addresses }] })), model.now);
+    };
+    slice(["fd00:0::5", "fd00::6"]);
+    model.synced();
+    model.pod("a", true, { address: "fd00::5" });
+    model.publish("a", false);
+    assert.equal(model.record("a").number, undefined);
+    slice(["fd00::6"]);
+    assert.equal(model.record("a").number, 1);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("is taken back where the pod is ready again, and numbered anew", () => {
+    const model = withdrawn();
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.equal(model.state("a"), "released");
+    model.publish("a", true);
+    assert.equal(model.state("a"), "waiting");
+    assert.deepEqual([...model.withdrawals.after(0)], []);
+    model.pass(10_000);
+    model.publish("a", false);
+    assert.equal(model.record("a").number, 2);
+    assert.equal(model.state("a"), "waiting");
+  });
+
+  it("is numbered anew where the last ready endpoint goes: proxies choose those that terminate again", () => {
+    const model = new Model();
+    for (const node of ["node1", "node2"]) model.node(node);
+    for (const pod of ["a", "b", "c"]) {
+      model.pod(pod);
+      model.publish(pod, true);
+    }
+    for (const node of ["node1", "node2"]) model.report(node, 0);
+    model.synced();
+    for (const pod of ["a", "b"]) {
+      model.pod(pod, true);
+      model.publish(pod, false);
+      model.report("node1", model.withdrawals.head);
+    }
+    assert.deepEqual([model.record("a").number, model.record("b").number], [1, 2]);
+    model.pass(100);
+    model.publish("c", false, { isTerminating: false });
+    model.report("node2", 2);
+    assert.equal(model.state("a"), "waiting", "what node1 has said is over");
+    model.publish("c", true);
+    model.pass(9_000);
+    assert.equal(
+      model.record("a").number,
+      undefined,
+      "a proxy that lags may have let go, and choose it again",
+    );
+    model.pass(1_000);
+    assert.deepEqual([model.record("a").number, model.record("b").number], [3, 4]);
+    for (const node of ["node1", "node2"]) model.report(node, 4);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("of the only pod of its Service costs no more where many others terminate", (t) => {
+    const model = new Model();
+    model.node("node1");
+    const pods = Array.from({ length: 1_000 }, (_, at) => `p${at}`);
+    const publish = (pod: string, isReady: boolean): void => {
+      const metadata = { name: pod, uid: pod, namespace: "shop" };
+      const endpoints = [{ pod, isReady, isTerminating: !isReady }];
+      model.terminations.slice(there({ metadata, service: `shop/${pod}`, endpoints }), model.now);
+    };
+    for (const pod of pods) {
+      model.pod(pod);
+      publish(pod, true);
+    }
+    model.synced();
+    for (const pod of pods) model.pod(pod, true);
+    const { mock } = t.mock.method(model.terminations.listings, "servicesOf");
+    const pinned = t.mock.method(model.terminations.listings, "isPinned");
+    for (const pod of pods) publish(pod, false);
+    model.terminations.decide(model.now);
+    assert.equal(model.withdrawals.head, 1_000);
+    assert.ok(mock.callCount() <= 2_000, `${mock.callCount()} look-ups`);
+    pinned.mock.resetCalls();
+    model.pass(10_000);
+    assert.equal(pinned.mock.callCount(), 0, "nothing has changed");
+  });
+
+  it("found at the start counts, and nothing is numbered before everything was read", () => {
+    const model = new Model();
+    model.node("node1");
+    model.pod("a", true);
+    model.publish("a", false);
+    assert.equal(model.withdrawals.head, 0);
+    model.terminations.synced(model.now);
+    assert.equal(model.record("a").number, undefined, "it may have been published a moment ago");
+    model.pass(10_000);
+    assert.equal(model.record("a").number, 1);
+    assert.equal(model.state("a"), "incomplete", "and then they are missing");
+    model.report("node1", 0);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("of a pod in the node's own network is never released, nor told to anybody", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.pod("a", false, { hostNetwork: true });
+    model.publish("a", true);
+    model.synced();
+    model.pod("a", true, { hostNetwork: true });
+    model.publish("a", false);
+    assert.equal(model.state("a"), "incomplete");
+    assert.equal(model.withdrawals.head, 0);
+  });
+
+  it("of a pod with a port of its node is released only where who sends there is declared", () => {
+    for (const [external, state] of [
+      [undefined, "incomplete"],
+      ["http/edge", "released"],
+    ] as const) {
+      const model = new Model(external === undefined ? {} : { external });
+      model.node("node1");
+      model.report("node1", 0);
+      model.pod("a", false, { hostPort: 8080 });
+      model.publish("a", true);
+      model.synced();
+      model.pod("a", true, { hostPort: 8080 });
+      model.publish("a", false);
+      model.report("node1", 1);
+      model.report("edge", 1, { kind: "http", node: undefined });
+      assert.equal(model.state("a"), state);
+    }
+  });
+
+  it("tells the address that a pod got after it was asked for", () => {
+    const model = new Model();
+    model.node("node1");
+    model.pod("a", false, { address: "" });
+    model.synced();
+    model.publish("a", true);
+    model.pass(10_000);
+    model.terminations.follow("a", model.now);
+    model.pod("a");
+    model.pod("a", true);
+    model.publish("a", false);
+    assert.deepEqual([...model.withdrawals.after(0)], [{ number: 1, addresses: ["ip-a"] }]);
+  });
+
+  it("is numbered anew with an address that was heard of after it: nobody has looked for that yet", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.pod("a", false, { address: "" });
+    model.synced();
+    model.publish("a", false, { isTerminating: false });
+    model.terminations.follow("a", model.now);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+    model.pod("a", true);
+    assert.equal(model.state("a"), "waiting");
+    assert.deepEqual([...model.withdrawals.after(0)], [{ number: 2, addresses: ["ip-a"] }]);
+    model.report("node1", 2);
+    assert.equal(model.state("a"), "released");
+  });
+});
+
+describe("who matters", () => {
+  it("a node whose object was made anew may still send, although it is not Ready yet", () => {
+    const model = withdrawn();
+    model.report("node1", 1);
+    model.nodeGone("node2");
+    model.node("node2", false);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node2", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a pod that nothing leads to is not released: nobody is no consent", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.synced();
+    model.pod("a", true);
+    assert.equal(model.state("a"), "incomplete");
+  });
+
+  it("of a pod that no Service lists nobody ever says so, except who is declared", () => {
+    const isUnlisted = (acknowledgements: object, isListed: boolean, hostPort?: number): boolean => {
+      const model = new Model({ mode: "consistency", ...acknowledgements });
+      model.synced(5_000);
+      model.pod("a", true, { ...(hostPort && { hostPort }) });
+      if (isListed) model.publish("a", false);
+      assert.equal(model.terminations.isUnlisted(model.record("a"), model.now), false, "it may just be gone");
+      model.pass(6_000);
+      return model.terminations.isUnlisted(model.record("a"), model.now);
+    };
+    assert.equal(isUnlisted({}, false), true);
+    assert.equal(isUnlisted({}, true), false);
+    assert.equal(isUnlisted({}, false, 80), false);
+    assert.equal(isUnlisted({ external: "http/cdn" }, false), false);
+  });
+
+  it("a node that only its proxy has told of counts, until it must have been listed", () => {
+    const model = withdrawn();
+    model.report("node3", 0);
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.equal(model.state("a"), "waiting");
+    model.node("node3");
+    assert.equal(model.nodes.all.length, 3);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node3", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a node that is not listed is waited for a minute, also where nobody is left out for silence", () => {
+    const model = withdrawn({ mode: "consistency" });
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    model.report("node3", 0);
+    model.pass(50_000);
+    assert.equal(model.state("a"), "waiting");
+    model.pass(30_000);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a node that is gone does not come back because its proxy still reports", () => {
+    const model = withdrawn();
+    model.nodeGone("node2");
+    model.report("node2", 0);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a node that joins during the hold joins it", () => {
+    const model = withdrawn();
+    model.report("node1", 1);
+    model.node("node3");
+    model.report("node2", 1);
+    assert.equal(model.state("a"), "incomplete", "nobody reports for it yet");
+    model.report("node3", 0);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node3", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a node that is not Ready counts for a while, one that is gone does not", () => {
+    const model = withdrawn();
+    model.report("node1", 1);
+    model.node("node2", false);
+    model.pass(9_000);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node1", 1);
+    model.pass(1_000);
+    assert.equal(model.state("a"), "released");
+    const other = withdrawn();
+    other.report("node1", 1);
+    other.nodeGone("node2");
+    assert.equal(other.state("a"), "released");
+  });
+
+  it("clients by name keep an address for the record's time, and who balances by itself must report", () => {
+    const model = withdrawn({ dnsTtlSeconds: 5 });
+    model.service(true);
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.equal(model.state("a"), "waiting");
+    model.pass(5_900);
+    assert.equal(model.state("a"), "waiting", "a DNS server hears of it as late");
+    model.pass(100);
+    assert.equal(model.state("a"), "released");
+    const balanced = withdrawn({}, undefined, (one) => one.service(false, ["load-balancer/aws/shop/web"]));
+    for (const node of ["node1", "node2"]) balanced.report(node, 1);
+    assert.equal(balanced.state("a"), "incomplete");
+    const aws = { kind: "aws", node: undefined };
+    balanced.report("unsaid", 1, aws);
+    balanced.report("other", 1, { ...aws, serves: ["load-balancer/aws/shop/other"] });
+    assert.equal(balanced.state("a"), "incomplete", "each Service has a target group of its own");
+    balanced.report("web", 1, { ...aws, serves: ["load-balancer/aws/shop/web"] });
+    assert.equal(balanced.state("a"), "released");
+  });
+
+  it("a declared consumer may have replicas: all that serve its name must have let go, of its kind alone", () => {
+    const model = withdrawn({ external: "traefik/edge" });
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    const serving = { kind: "traefik", node: undefined, serves: ["consumer/traefik/edge"] };
+    model.report("cdn", 1, { ...serving, kind: "http" });
+    assert.equal(model.state("a"), "incomplete");
+    model.report("edge-7d-x", 1, serving);
+    model.report("edge-7d-y", 0, serving);
+    assert.equal(model.state("a"), "waiting");
+    model.report("edge-7d-y", 1, serving);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("an Ingress is served by its class, a declared consumer by its name", () => {
+    const model = withdrawn({ external: "http/cdn" }, undefined, (one) => one.ingress(["shop/web"]));
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    model.report("edge-1", 0, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "incomplete");
+    model.report("cdn", 1, { kind: "http", node: undefined });
+    assert.equal(model.state("a"), "waiting");
+    model.report("edge-2", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "waiting", "each proxy of the class");
+    model.report("inner-1", 0, { kind: "nginx", node: undefined, serves: ["ingress-class/nginx-internal"] });
+    model.report("edge-1", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("the proxy of a class says nothing for another whose name is alike", () => {
+    const model = withdrawn({}, undefined, (one) => one.ingress(["shop/web"], "i", "nginx-public"));
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    model.report("edge", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "incomplete");
+    model.report("edge", 1, { kind: "nginx", node: undefined, serves: ["ingress-class/nginx-public"] });
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("while a list may not be read somebody could be in it, and nobody is released", () => {
+    const model = withdrawn();
+    model.seesAll = false;
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.equal(model.state("a"), "incomplete");
+    model.seesAll = true;
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("where EndpointSlices are not heard of, only what was withdrawn before is known", () => {
+    const model = withdrawn();
+    model.pod("b");
+    model.publish("b", true);
+    model.pod("b", true);
+    model.knowsEndpoints = false;
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.deepEqual([model.state("a"), model.state("b")], ["released", "unknown"]);
+    model.knowsEndpoints = true;
+    assert.deepEqual([model.state("a"), model.state("b")], ["released", "waiting"]);
+  });
+
+  it("a replica that has just begun waits for proxies that have not found it yet", () => {
+    const model = new Model();
+    const balancer = "load-balancer/aws/shop/web";
+    const aws = { kind: "aws", node: undefined, serves: [balancer] };
+    model.service(false, [balancer]);
+    model.node("node1");
+    model.pod("a");
+    model.publish("a", true);
+    model.synced(5_000);
+    model.pod("a", true);
+    model.publish("a", false);
+    model.report("node1", 1);
+    model.report("one", 1, aws);
+    assert.equal(model.state("a"), "waiting");
+    model.pass(8_000);
+    model.report("two", 0, aws);
+    model.pass(8_000);
+    assert.equal(model.state("a"), "waiting");
+    model.report("two", 1, aws);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("with consumers: seen only the nodes that it has seen, and all where one is from outside", () => {
+    const model = withdrawn({ consumers: "seen" });
+    model.terminations.report(model.record("a"), { senders: "ip-node1" }, model.now);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+    const outside = withdrawn({ consumers: "seen" });
+    outside.terminations.report(outside.record("a"), { senders: "ip-node1 203.0.113.7" }, outside.now);
+    outside.report("node1", 1);
+    assert.equal(outside.state("a"), "waiting");
+  });
+});
+
+describe("silence", () => {
+  it("is left out after a time for availability, never for consistency, and never counts as consent", () => {
+    const nodes = ["node1", "node2", "node3"];
+    for (const [mode, expected] of [
+      ["availability", "released"],
+      ["consistency", "waiting"],
+    ] as const) {
+      const model = withdrawn({ mode, silentAfterSeconds: 10 }, nodes);
+      for (const node of ["node1", "node2"]) model.report(node, 1);
+      model.pass(9_000);
+      assert.equal(model.state("a"), "waiting");
+      for (const node of ["node1", "node2"]) model.report(node, 1);
+      model.pass(1_000);
+      assert.equal(model.state("a"), expected, mode);
+    }
+    const mute = withdrawn({}, nodes);
+    mute.report("node1", 1);
+    mute.pass(60_000);
+    assert.equal(mute.state("a"), "incomplete", "more of them are silent than speak");
+  });
+
+  it("is not counted while this process itself was paused, or its clock was set", () => {
+    const model = withdrawn();
+    model.report("node1", 1);
+    model.pass(1_000);
+    model.report("node2", 0);
+    model.now += 60_000;
+    assert.equal(model.state("a"), "waiting");
+    model.pass(9_000);
+    assert.equal(model.state("a"), "waiting");
+    model.pass(2_000);
+    assert.equal(model.state("a"), "released", "it has not been heard since");
+  });
+
+  it("is owed by nobody who has applied everything", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.synced();
+    model.pass(600_000);
+    model.pod("a", true);
+    model.publish("a", true);
+    model.publish("a", false);
+    model.pass(9_000);
+    assert.equal(model.state("a"), "waiting", "it was not late before there was something to say");
+  });
+
+  it("a quorum is enough where it is asked for", () => {
+    const model = withdrawn({ quorum: "50%" });
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a quorum of nodes says nothing for an ingress, nor for clients by name", () => {
+    const model = withdrawn({ quorum: "50%", dnsTtlSeconds: 5 }, undefined, (one) => {
+      one.service(true);
+      one.ingress(["shop/web"]);
+    });
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    model.report("edge", 0, { kind: "nginx", node: undefined });
+    model.pass(6_000);
+    assert.equal(model.state("a"), "waiting", "the ingress is one of four");
+    model.report("edge", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "released");
+  });
+});
+
+describe("a termination", () => {
+  it("begins, changes and ends once, with the moment of each consumer", () => {
+    const model = withdrawn();
+    model.pass(100);
+    model.report("node1", 1);
+    model.pass(400);
+    model.report("node2", 1);
+    model.pass(10);
+    const record = model.record("a");
+    const { withdrawnAt = 0, releasedAt = 0 } = record;
+    const moments = [...record.consumers].map(([name, { appliedAt = 0 }]) => [name, appliedAt - withdrawnAt]);
+    assert.deepEqual(moments, [
+      ["kube-proxy/node2", 500],
+      ["kube-proxy/node1", 100],
+    ]);
+    assert.equal(releasedAt - withdrawnAt, 510);
+    model.podGone("a");
+    assert.equal(record.goneAt, model.now);
+    assert.deepEqual(
+      ["began", "ended"].map((what) => model.happened.filter(([one]) => one === what).length),
+      [1, 1],
+    );
+    assert.deepEqual([...model.withdrawals.after(0)], []);
+  });
+
+  it("of a pod that somebody only asks for is nobody's news until it is deleted", () => {
+    const model = withdrawn();
+    model.pod("b");
+    model.publish("b", false, { isTerminating: false });
+    const asked = model.terminations.follow("b", model.now);
+    assert.equal(asked?.number, 2);
+    for (const node of ["node1", "node2"]) model.report(node, 2);
+    assert.equal(model.state("b"), "released");
+    assert.ok(model.happened.every(([, uid]) => uid !== "b"));
+    model.pod("b", true);
+    assert.deepEqual(model.happened.filter(([, uid]) => uid === "b")[0], ["began", "b"]);
+    const forgotten = withdrawn();
+    forgotten.pod("c");
+    forgotten.terminations.follow("c", forgotten.now);
+    forgotten.pass(61_000);
+    assert.equal(forgotten.terminations.records.has("c"), false);
+  });
+});

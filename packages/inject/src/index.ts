@@ -1,0 +1,33 @@
+/** The injection: of a pod, of manifests, as a policy; and the settings that it follows. */
+export { adviceOn } from "./advice.ts";
+export { applyPatch } from "./apply-patch.ts";
+export { carrierKeys } from "./carrier.ts";
+export { admissionPolicy, type PolicyOptions, revisionOf } from "./cel/policy.ts";
+export type { PodsCoordinator } from "./coordinator.ts";
+export { inject } from "./inject.ts";
+export type { ClusterFacts, PatchOperation, Reason } from "./injection.ts";
+export {
+  type InjectedManifests,
+  injectManifests,
+  type ManifestOptions,
+} from "./manifest/inject-manifests.ts";
+export { type RemovedManifests, removeFromManifests } from "./manifest/remove-manifests.ts";
+export { mapIn } from "./pod.ts";
+export {
+  type AcknowledgementSettings,
+  acknowledgementsFor,
+  type AcknowledgementSources,
+} from "./policy/acknowledgements.ts";
+export { apiGroup, apiVersion, column, drainPolicyCrd } from "./policy/crd.ts";
+export { settingsFor, type SettingSources } from "./policy/merge.ts";
+export { cut, formatProblem, type Problem } from "./policy/read.ts";
+export { architectures } from "@lameduck/options";
+export { type Architecture, defaultSettings } from "./policy/settings.ts";
+export {
+  misplacedSettings,
+  policyName,
+  policyVersion,
+  validateAnnotations,
+  validatePolicy,
+} from "./policy/validate.ts";
+export { injectLabelValue, reasonToSkip, systemNamespaces } from "./skip.ts";

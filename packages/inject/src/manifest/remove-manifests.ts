@@ -1,0 +1,173 @@
+import { spell, type InputFile, type Workload } from "@lameduck/audit";
+import {
+  applyEdits,
+  ManifestError,
+  removeEntries,
+  removeValue,
+  replaceScalar,
+  scalar,
+  type Edit,
+  type Field,
+} from "@lameduck/manifests";
+import { OperatorError } from "@lameduck/protocol";
+import type { Empties } from "./empties.ts";
+import { removalOf, type ContainerRemoval, type Removal } from "./removal.ts";
+import type { InjectedManifests } from "./inject-manifests.ts";
+import { readManifests } from "./reading.ts";
+
+/** A workload, and what of an injection was taken out of it. */
+export interface RemovedWorkload {
+  readonly name: string;
+  readonly isRemoved: boolean;
+  /** What looks like an injection's and was changed since: it stays. */
+  readonly kept: readonly string[];
+}
+
+export interface RemovedManifests extends Pick<InjectedManifests, "files" | "inventory" | "failures"> {
+  readonly workloads: readonly RemovedWorkload[];
+}
+
+/** Takes out of every pod template what injectManifests has written into it: all else stays as it is, byte for byte. */
+export function removeFromManifests(files: readonly InputFile[]): RemovedManifests {
+  const { inventory, failures } = readManifests(files);
+  const texts = new Map(files.map(({ name, text }) => [name, text]));
+  const edits: Edit[] = [];
+  const workloads = inventory.workloads.flatMap((workload): RemovedWorkload[] => {
+    const name = spell(workload.object);
+    try {
+      const removal = removalOf(workload.template.plain());
+      const own = removal && editsOf(removal, workload, texts.get(workload.template.source.file) ?? "");
+      if (removal && own === undefined) failures.push(cannotEdit(workload));
+      edits.push(...(own ?? []));
+      return [{ name, isRemoved: own !== undefined, kept: removal?.kept ?? [] }];
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error;
+      failures.push(error);
+      return [];
+    }
+  });
+  const edited = files.map((before) => {
+    const text = applyEdits(
+      before.text,
+      edits.filter(({ file }) => file === before.name),
+    );
+    if (text === undefined)
+      failures.push(
+        new OperatorError("LAMEDUCK_OPERATOR_CANNOT_EDIT", before.name, "two workloads share parts"),
+      );
+    return { before, after: { ...before, text: text ?? before.text } };
+  });
+  // Edits are made by offsets: what comes out is read again.
+  const left = readManifests(edited.map(({ after }) => after)).inventory.workloads;
+  const misread = inventory.workloads.find(
+    (_, index) => failures.length === 0 && removalOf(left[index]?.template.plain()) !== undefined,
+  );
+  if (misread) failures.push(cannotEdit(misread));
+  return { files: edited, workloads, inventory, failures };
+}
+
+function cannotEdit({ object, template }: Workload): OperatorError {
+  return new OperatorError(
+    "LAMEDUCK_OPERATOR_CANNOT_EDIT",
+    template.place,
+    `${spell(object)} is written in a way that cannot be edited in place`,
+  );
+}
+
+function editsOf(removal: Removal, { template }: Workload, text: string): readonly Edit[] | undefined {
+  const pod = template.at("spec");
+  const fields = new Set<string>();
+  const edits = [
+    ...removal.containers.map((one) =>
+      ofContainer(one, pod.at("containers").items()[one.index]!, text, removal.empties),
+    ),
+    takeItems(text, pod, "volumes", removal.volumes, fields, removal.empties.get("/volumes")),
+    takeItems(
+      text,
+      pod,
+      "initContainers",
+      removal.initContainers,
+      fields,
+      removal.empties.get("/initContainers"),
+    ),
+  ];
+  const grace = pod.at("terminationGracePeriodSeconds");
+  if (removal.grace === "absent") fields.add("terminationGracePeriodSeconds");
+  else if (removal.grace !== undefined) edits.push(orNone(replaceScalar(grace, scalar(removal.grace))));
+  edits.push(take(text, pod, fields), ofAnnotations(text, template, removal));
+  return edits.every((one) => one !== undefined) ? edits.flat() : undefined;
+}
+
+type Edits = readonly Edit[] | undefined;
+
+function ofContainer(
+  { hook, env, mounts, changed }: ContainerRemoval,
+  container: Field,
+  text: string,
+  empties: Empties,
+): Edits {
+  const fields = new Set<string>();
+  const was = (key: string): string | undefined => empties.get(`${container.at("name").text() ?? ""}/${key}`);
+  const lifecycle = container.at("lifecycle");
+  const isAlone = lifecycle.entries().length === 1;
+  const variable = changed && container.at("env").items()[changed.at]?.at("value");
+  const edits: Edits[] = [
+    hook && !isAlone ? take(text, lifecycle, new Set(["preStop"])) : [],
+    hook && isAlone ? takeValue(text, container, "lifecycle", fields, was("lifecycle")) : [],
+    takeItems(text, container, "env", env, fields, was("env")),
+    takeItems(text, container, "volumeMounts", mounts, fields, was("volumeMounts")),
+    changed && variable ? orNone(replaceScalar(variable, scalar(changed.value))) : [],
+  ];
+  edits.push(take(text, container, fields));
+  return edits.every((one) => one !== undefined) ? edits.flat() : undefined;
+}
+
+/** Some items of a list; where none is left, its value goes. */
+function takeItems(
+  text: string,
+  parent: Field,
+  key: string,
+  gone: ReadonlySet<number>,
+  fields: Set<string>,
+  was: string | undefined,
+): Edits {
+  if (gone.size === 0) return [];
+  const list = parent.at(key);
+  if (list.items().length > gone.size) return removeEntries(text, list, gone);
+  return takeValue(text, parent, key, fields, was);
+}
+
+/** All of a value: what stood there before comes back, or the key goes with the other fields. */
+function takeValue(
+  text: string,
+  parent: Field,
+  key: string,
+  fields: Set<string>,
+  was: string | undefined,
+): Edits {
+  const value = removeValue(text, parent, key, was);
+  if (value) return [value];
+  fields.add(key);
+  return [];
+}
+
+function ofAnnotations(text: string, template: Field, { annotations: gone, empties }: Removal): Edits {
+  const metadata = template.at("metadata");
+  const all = metadata.at("annotations");
+  if (all.entries().length > gone.size) return take(text, all, gone);
+  const isWhole = metadata.entries().length === 1 && empties.has("/metadata");
+  const key = isWhole ? "metadata" : "annotations";
+  const value = removeValue(text, isWhole ? template : metadata, key, empties.get(`/${key}`));
+  if (value) return [value];
+  return metadata.entries().length > 1
+    ? take(text, metadata, new Set(["annotations"]))
+    : take(text, template, new Set(["metadata"]));
+}
+
+function take(text: string, parent: Field, gone: ReadonlySet<string>): Edits {
+  return gone.size === 0 ? [] : removeEntries(text, parent, gone);
+}
+
+function orNone(edit: Edit | undefined): Edits {
+  return edit && [edit];
+}

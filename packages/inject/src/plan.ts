@@ -1,0 +1,214 @@
+import type { InjectionSettings } from "./policy/settings.ts";
+import { holdMethodOf, type HoldMethod } from "./carrier.ts";
+import { actionsOf, type Action } from "./action.ts";
+import { exposureOfPod } from "./exposure.ts";
+import { hookOf, mostAwaited, orderMount, sharedOrder } from "./hook.ts";
+import type { ClusterFacts, Reason } from "./injection.ts";
+import { reasonToSkipPod } from "./skip.ts";
+import { nodeOptionsFor } from "./node-options.ts";
+import { injectedAnnotation } from "@lameduck/protocol";
+import { podOf, textOf, undoAnnotation, type PodView } from "./pod.ts";
+import type { EnvVariable } from "./coordinator.ts";
+import { variablesFor } from "./variables.ts";
+import { graceOf, timesOf, usualGrace, type Times } from "./times.ts";
+
+/** What is added to one container. */
+export interface ContainerPlan {
+  readonly index: number;
+  readonly preStop: Readonly<Record<string, unknown>> | undefined;
+  readonly env: readonly EnvVariable[];
+  /** A variable that is there gets another value. */
+  readonly changed: { readonly at: number; readonly value: string } | undefined;
+  readonly mounts: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** What is added to a pod: the same for every renderer. */
+export interface Plan {
+  readonly pod: PodView;
+  readonly containers: readonly ContainerPlan[];
+  readonly volumes: readonly Readonly<Record<string, unknown>>[];
+  readonly initContainers: readonly Readonly<Record<string, unknown>>[];
+  /** undefined: stays as it is. */
+  readonly grace: number | undefined;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface Planned {
+  /** undefined: the pod is left alone. */
+  readonly plan: Plan | undefined;
+  readonly reasons: readonly Reason[];
+  readonly warnings: readonly string[];
+}
+
+export function planOf(pod: unknown, settings: InjectionSettings, facts: ClusterFacts): Planned {
+  const none = (reason: Reason, ...before: readonly Reason[]): Planned => ({
+    plan: undefined,
+    reasons: [...before, reason],
+    warnings: [],
+  });
+  const view = podOf(pod);
+  if ("code" in view) return none(view);
+  const alone = reasonToSkipPod(view);
+  if (alone) return none(alone);
+  if (!settings.inject) return none({ code: "opted-out", text: "inject is off" });
+  const exposure = exposureOfPod(view, settings, facts);
+  if (exposure === undefined) return none({ code: "not-exposed", text: notExposed(settings, facts) });
+
+  const carried = holdMethodOf(view, settings, facts);
+  const { actions, reasons } = actionsOf(view, settings.instrumentNode && carried.kind === "wait");
+  const stopping = actions.filter(({ does }) => does === "hold" || does === "instrument");
+  if (!actions.some(({ does }) => does !== "nothing" && (does !== "follow" || view.isInjected)))
+    return none({ code: "nothing-to-do", text: "no container is left that could be held" }, ...reasons);
+  const times = timesOf(
+    graceOf(view.spec),
+    carried.kind === "sleep" ? "sleep" : "wait",
+    settings,
+    facts,
+    stopping.length > 0 && !view.isInjected,
+  );
+  if (stopping.length > 0 && carried.kind === "nothing")
+    return none({ code: "no-carrier", text: carried.because }, ...reasons);
+  if (stopping.length > 0 && times.hold < 1)
+    return none(
+      { code: "no-time", text: `a grace period of ${times.grace} s leaves no time to hold` },
+      ...reasons,
+    );
+  return assemble(view, actions, carried, times, settings, facts, reasons);
+}
+
+function notExposed({ serves }: InjectionSettings, { exposedBy }: ClusterFacts): string {
+  if (serves === false) return 'annotation lameduck.dev/serves is "false"';
+  const nobody = exposedBy === undefined ? "" : "no Service selects the pod, and ";
+  return `${nobody}no container declares a port for requests; annotation lameduck.dev/serves says otherwise`;
+}
+
+function assemble(
+  pod: PodView,
+  actions: readonly Action[],
+  carried: HoldMethod,
+  times: Times,
+  settings: InjectionSettings,
+  facts: ClusterFacts,
+  reasons: readonly Reason[],
+): Planned {
+  const byHook = actions.filter(({ does }) => does === "hold");
+  const isOrdered =
+    carried.kind === "wait" &&
+    !pod.isInjected &&
+    byHook.length > 0 &&
+    actions.some(({ does }) => does === "follow");
+  const containers = actions.map((action): ContainerPlan => {
+    const hook = hookOf(action, { holds: byHook, isOrdered, kind: carried.kind, times, settings });
+    const options = action.does === "instrument" ? nodeOptionsFor(action.container) : undefined;
+    const hookSeconds = hook === undefined ? undefined : times.hold;
+    const env = variablesFor(action, hookSeconds, times, settings, facts);
+    const needsCarrier = carried.mount !== undefined && (hook?.isInit === true || options !== undefined);
+    return {
+      index: action.index,
+      preStop: hook?.preStop,
+      env:
+        options !== undefined && options.at === undefined
+          ? [...env, { name: "NODE_OPTIONS", value: options.value }]
+          : env,
+      changed: options?.at === undefined ? undefined : { at: options.at, value: options.value },
+      mounts: [
+        ...(needsCarrier ? [carried.mount] : []),
+        ...(isOrdered && hook?.isInit === true ? [orderMount] : []),
+      ],
+    };
+  });
+  const isCarried = containers.some(({ mounts }) => mounts.length > 0);
+  const grace = times.grace > times.graceBefore ? times.grace : undefined;
+  const isEmpty =
+    grace === undefined &&
+    containers.every(({ preStop, env, changed }) => preStop === undefined && env.length === 0 && !changed);
+  if (isEmpty)
+    return {
+      plan: undefined,
+      reasons: [...reasons, { code: "nothing-to-do", text: "all is said already" }],
+      warnings: [],
+    };
+  return {
+    plan: {
+      pod,
+      containers,
+      volumes: [
+        ...(isCarried && carried.volume ? [carried.volume] : []),
+        ...(isOrdered ? [sharedOrder] : []),
+      ],
+      initContainers: isCarried && carried.initContainer ? [carried.initContainer] : [],
+      grace,
+      annotations: {
+        [injectedAnnotation]: facts.lameduckVersion,
+        ...(facts.isUndoable ? { [undoAnnotation]: undoText(pod, containers, grace) } : {}),
+      },
+    },
+    reasons: [...reasons, ...reasonsOf(actions, containers, carried, times)],
+    warnings: [...warningsOf(pod), ...(isOrdered ? unawaitedWarning(byHook) : [])],
+  };
+}
+
+/** A grace period from before is nowhere else; a hook and a variable may be anybody's. */
+function undoText(pod: PodView, containers: readonly ContainerPlan[], grace: number | undefined): string {
+  const before = pod.spec["terminationGracePeriodSeconds"];
+  const named = (one: ContainerPlan): string => textOf(pod.containers[one.index]?.["name"]);
+  const hooked = containers.filter(({ preStop }) => preStop !== undefined).map(named);
+  const told = containers.filter(({ env }) => env.length > 0).map((one) => `${named(one)} ${one.env.length}`);
+  return [
+    ...(grace === undefined ? [] : [`grace ${grace} was ${typeof before === "number" ? before : "absent"}`]),
+    ...(told.length === 0 ? [] : [`variables ${told.join(" ")}`]),
+    ...(hooked.length === 0 ? [] : [`hooks ${hooked.join(" ")}`]),
+  ].join("; ");
+}
+
+/** Kubernetes accepts a negative grace period, and kills such a pod after one second. */
+function warningsOf({ spec }: PodView): string[] {
+  const given = spec["terminationGracePeriodSeconds"];
+  return typeof given === "number" && given < 0
+    ? [
+        `terminationGracePeriodSeconds is ${given}; ${usualGrace} s are assumed, since Kubernetes would kill the pod after 1 s`,
+      ]
+    : [];
+}
+
+function unawaitedWarning(holds: readonly Action[]): string[] {
+  const names = holds.slice(mostAwaited).map(({ name }) => name);
+  return names.length === 0
+    ? []
+    : [`sidecars wait for the first ${mostAwaited} containers that hold, and not for ${names.join(", ")}`];
+}
+
+function reasonsOf(
+  actions: readonly Action[],
+  containers: readonly ContainerPlan[],
+  carried: HoldMethod,
+  { hold, grace, graceBefore, convergence }: Times,
+): Reason[] {
+  const reasons = containers.flatMap(({ index, preStop, env, changed }): Reason[] => {
+    const { name, does, because } = actions[index]!;
+    if (does === "instrument" && (env.length > 0 || changed))
+      return [{ code: "held-by-library", container: name, text: because }];
+    if (preStop === undefined)
+      return env.length > 0
+        ? [{ code: "told", container: name, text: `the grace period is ${grace} s` }]
+        : [];
+    if (does === "follow") return [{ code: "sidecar-ordered", container: name, text: because }];
+    return [
+      "sleep" in preStop
+        ? {
+            code: "held-by-sleep",
+            container: name,
+            text: `${hold} s: ${convergence.value} s to converge (${convergence.origin}); ${because}`,
+          }
+        : { code: "held-by-hook", container: name, text: `${hold} s at most; ${because}` },
+    ];
+  });
+  if (carried.kind === "sleep" && carried.because !== "")
+    reasons.push({ code: "sleep-instead", text: carried.because });
+  if (grace > graceBefore)
+    reasons.push({
+      code: "grace-raised",
+      text: `from ${graceBefore} to ${grace} s: a hold of ${hold} s at most, and ${grace - hold} s for the shutdown`,
+    });
+  return reasons;
+}

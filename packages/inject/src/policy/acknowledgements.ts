@@ -1,0 +1,76 @@
+import { releaseFields, type ReleaseValues } from "@lameduck/options";
+import { settingFieldsOf } from "./fields.ts";
+import { isMap } from "@lameduck/protocol";
+import { readValue, type Problem, briefly } from "./read.ts";
+import { defaultsOf } from "./settings.ts";
+import { unknownNames } from "./unknown.ts";
+
+/** When a pod counts as released: `spec.acknowledgements` of a DrainPolicy. Times are whole seconds. */
+export type AcknowledgementSettings = ReleaseValues;
+
+export const defaultAcknowledgements = defaultsOf(releaseFields) as unknown as AcknowledgementSettings;
+
+type Name = keyof AcknowledgementSettings;
+
+export const acknowledgementFields = settingFieldsOf<Name>(releaseFields);
+
+export const acknowledgementNames = Object.keys(acknowledgementFields) as Name[];
+
+/** What is wrong with `spec.acknowledgements`. */
+export function acknowledgementProblems(value: unknown): Problem[] {
+  const place = "spec.acknowledgements";
+  if (value === undefined || value === null) return [];
+  if (!isMap(value))
+    return [
+      {
+        field: place,
+        message: `must hold fields, not ${briefly(value)}`,
+        remedy: `write fields below ${place}`,
+      },
+    ];
+  const unknownKeys = Object.keys(value).filter((key) => !acknowledgementNames.includes(key as Name));
+  const wrong = acknowledgementNames.flatMap((name) => {
+    if (value[name] === undefined || value[name] === null) return [];
+    const read = readValue(acknowledgementFields[name], value[name]);
+    return "value" in read ? [] : [{ field: `${place}.${name}`, ...read }];
+  });
+  return [...wrong, ...unknownNames("field", `${place}.`, unknownKeys, acknowledgementNames)];
+}
+
+export interface AcknowledgementSources {
+  /** The DrainPolicy `default` of the pod's namespace, and that of Lameduck's own namespace. */
+  readonly namespacePolicy?: unknown;
+  readonly clusterPolicy?: unknown;
+}
+
+/** The namespace's policy wins over the cluster's, field by field. Never fails: what cannot be read is left out, with a warning. */
+export function acknowledgementsFor({ namespacePolicy, clusterPolicy }: AcknowledgementSources): {
+  readonly settings: AcknowledgementSettings;
+  readonly warnings: readonly string[];
+} {
+  const warnings: string[] = [];
+  const values: Record<string, unknown> = { ...defaultAcknowledgements };
+  for (const [of, policy] of [
+    ["cluster", clusterPolicy],
+    ["namespace", namespacePolicy],
+  ] as const) {
+    const stated = acknowledgementsIn(policy);
+    for (const name of acknowledgementNames) {
+      const value = stated[name];
+      if (value === undefined || value === null) continue;
+      const read = readValue(acknowledgementFields[name], value);
+      if ("value" in read) values[name] = read.value;
+      else
+        warnings.push(
+          `DrainPolicy of the ${of}, spec.acknowledgements.${name}: ${read.message}; it is left out; ${read.remedy}`,
+        );
+    }
+  }
+  return { settings: values as unknown as AcknowledgementSettings, warnings };
+}
+
+function acknowledgementsIn(policy: unknown): Readonly<Record<string, unknown>> {
+  const spec = isMap(policy) ? policy["spec"] : undefined;
+  const stated = isMap(spec) ? spec["acknowledgements"] : undefined;
+  return isMap(stated) ? stated : {};
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  acknowledgementFields,
+  acknowledgementNames,
+  defaultAcknowledgements,
+} from "../src/policy/acknowledgements.ts";
+import { acknowledgementsFor, drainPolicyCrd, validatePolicy } from "../src/index.ts";
+import { readValue } from "../src/policy/read.ts";
+
+const policy = (acknowledgements: unknown): object => ({
+  apiVersion: "lameduck.dev/v1alpha1",
+  kind: "DrainPolicy",
+  metadata: { name: "default" },
+  spec: { acknowledgements },
+});
+
+test("the namespace's policy wins over the cluster's, field by field, and what is wrong is left out", () => {
+  assert.deepEqual(acknowledgementsFor({}).settings, defaultAcknowledgements);
+  const { settings, warnings } = acknowledgementsFor({
+    clusterPolicy: policy({ mode: "consistency", quorum: "90%", silentAfterSeconds: 20 }),
+    namespacePolicy: policy({ mode: "availability", silentAfterSeconds: "soon" }),
+  });
+  assert.deepEqual(settings, {
+    ...defaultAcknowledgements,
+    mode: "availability",
+    quorum: "90%",
+    silentAfterSeconds: 20,
+  });
+  assert.match(
+    warnings.join(),
+    /namespace, spec\.acknowledgements\.silentAfterSeconds: must be a whole number/,
+  );
+  for (const broken of [null, 7, "x", [], { spec: 3 }, policy([]), policy(null)])
+    assert.deepEqual(acknowledgementsFor({ namespacePolicy: broken }).settings, defaultAcknowledgements);
+});
+
+test("each wrong field is told with its remedy", () => {
+  const problems = validatePolicy(
+    policy({ mode: "fast", quorum: "0%", silentAfterSeconds: 1, modus: 1, external: "cdn" }),
+  );
+  assert.deepEqual(
+    problems.map(({ field }) => field),
+    ["mode", "quorum", "silentAfterSeconds", "external", "modus"].map(
+      (name) => `spec.acknowledgements.${name}`,
+    ),
+  );
+  assert.deepEqual(
+    validatePolicy(policy("on")).map(({ field }) => field),
+    ["spec.acknowledgements"],
+  );
+  const good = { mode: "consistency", consumers: "seen", quorum: "100%", external: "http/cdn, aws/shop" };
+  assert.deepEqual(validatePolicy(policy(good)), []);
+});
+
+test("the CustomResourceDefinition has the same fields, and the defaults are values that they allow", () => {
+  const [version] = drainPolicyCrd.spec.versions;
+  const { properties } = version.schema.openAPIV3Schema as {
+    properties: { spec: { properties: { acknowledgements: { properties: object } } } };
+  };
+  assert.deepEqual(Object.keys(properties.spec.properties.acknowledgements.properties), acknowledgementNames);
+  for (const name of acknowledgementNames) {
+    const value = defaultAcknowledgements[name];
+    if (value !== undefined) assert.deepEqual(readValue(acknowledgementFields[name], value), { value });
+  }
+});

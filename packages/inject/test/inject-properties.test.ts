@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { parseAllDocuments, stringify } from "yaml";
+import {
+  admissionPolicy,
+  defaultSettings,
+  inject,
+  injectManifests,
+  settingsFor,
+  type ClusterFacts,
+  applyPatch,
+} from "../src/index.ts";
+import { literal } from "../src/cel/expression.ts";
+import { generatedPods, pods } from "../../../e2e/inject/pods.ts";
+
+type Fields = Record<string, unknown>;
+
+const facts: ClusterFacts = {
+  lameduckVersion: "0.1.0",
+  exposedBy: undefined,
+  version: { major: 1, minor: 36 },
+  convergenceSeconds: undefined,
+  architectures: undefined,
+  coordinator: { address: "http://lameduck-coordinator.lameduck-system.svc:8070", mode: "consistency" },
+};
+
+const clusterPolicy = {
+  apiVersion: "lameduck.dev/v1alpha1",
+  kind: "DrainPolicy",
+  metadata: { name: "default" },
+  spec: { instrumentNode: true, carrierImage: "registry.example/lameduck:0.1.0" },
+};
+
+function injected(pod: Fields): unknown {
+  const { annotations } = pod["metadata"] as { annotations?: Fields };
+  const { settings } = settingsFor({ clusterPolicy, podAnnotations: annotations });
+  return applyPatch(pod, inject(pod, settings, facts).patch);
+}
+
+const deploymentOf = ({ metadata, spec }: Fields): Fields => {
+  const { name, ...rest } = metadata as Fields;
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name },
+    spec: { template: { metadata: rest, spec } },
+  };
+};
+
+/** As somebody writes them: with comments, in block and flow style, and as JSON. */
+const styles: Readonly<Record<string, (object: Fields) => string>> = {
+  "YAML in blocks": (object) => `# a comment\n${stringify(object)}# the end\n`,
+  "YAML with deeper lists": (object) => stringify(object, { indentSeq: false, indent: 4 }),
+  "YAML in flow": (object) => stringify(object, { collectionStyle: "flow" }),
+  JSON: (object) => JSON.stringify(object, undefined, 2),
+  "JSON on one line": (object) => JSON.stringify(object),
+};
+
+describe("manifests and pods are injected alike", () => {
+  for (const [style, write] of Object.entries(styles))
+    it(`200 generated pods as Deployments, ${style}`, () => {
+      for (const pod of generatedPods(200)) {
+        const deployment = deploymentOf(pod);
+        const text = write(deployment);
+        const { files, failures } = injectManifests([{ name: "d.yaml", text }], { facts, clusterPolicy });
+        const after = files[0]?.after.text ?? "";
+        // Annotations with a mistake are told; the pod counts on defaults then, as at admission.
+        assert.deepEqual(
+          failures.filter(({ code }) => code !== "LAMEDUCK_OPERATOR_BAD_ANNOTATION"),
+          [],
+          text,
+        );
+        const [document] = parseAllDocuments(after);
+        assert.ok(document);
+        const { spec } = document.toJS() as { spec: { template: Fields } };
+        const { metadata, spec: podSpec } = injected(pod) as { metadata: Fields; spec: Fields };
+        const { name: _, ...rest } = metadata;
+        assert.deepEqual(spec.template, { metadata: rest, spec: podSpec }, after);
+        const again = injectManifests([{ name: "d.yaml", text: after }], { facts, clusterPolicy });
+        assert.equal(again.files[0]?.after.text, after, "a second time changes nothing");
+        if (after !== text && style === "YAML in blocks")
+          assert.match(after, /^# a comment\n[^]*# the end\n$/);
+      }
+    });
+});
+
+describe("any pod", () => {
+  it("is injected once: a second time changes nothing", () => {
+    fc.assert(
+      fc.property(pods, (pod) => {
+        const once = injected(pod) as Fields;
+        assert.deepEqual(injected(once), once);
+      }),
+    );
+  });
+
+  it("keeps every hook, variable and mount that it has", () => {
+    fc.assert(
+      fc.property(pods, (pod) => {
+        const before = (pod["spec"] as { containers: Fields[] }).containers;
+        const after = (injected(pod) as { spec: { containers: Fields[] } }).spec.containers;
+        for (const [index, container] of before.entries()) {
+          const now = after[index] ?? {};
+          const hook = (container["lifecycle"] as Fields | undefined)?.["preStop"];
+          if (hook !== undefined) assert.deepEqual((now["lifecycle"] as Fields)["preStop"], hook);
+          for (const list of ["env", "volumeMounts"])
+            for (const one of (container[list] as Fields[] | undefined) ?? [])
+              assert.ok(
+                (now[list] as Fields[]).some((each) => isKept(one, each)),
+                JSON.stringify(one),
+              );
+        }
+      }),
+    );
+  });
+
+  it("has a grace period no shorter than before, in which its hold fits", () => {
+    fc.assert(
+      fc.property(pods, (pod) => {
+        const before =
+          (pod["spec"] as { terminationGracePeriodSeconds?: number }).terminationGracePeriodSeconds ?? 30;
+        const { spec } = injected(pod) as {
+          spec: { terminationGracePeriodSeconds?: number; containers: Fields[] };
+        };
+        const grace = spec.terminationGracePeriodSeconds ?? 30;
+        assert.ok(grace >= before);
+        for (const [, cap] of JSON.stringify(spec).matchAll(/"--cap","(\d+)s"/g))
+          assert.ok(Number(cap) < grace);
+      }),
+    );
+  });
+});
+
+const textIn = ({ value }: Fields): string => (typeof value === "string" ? value : "");
+
+/** NODE_OPTIONS alone are added to. */
+function isKept(before: Fields, after: Fields): boolean {
+  if (before["name"] !== "NODE_OPTIONS") return JSON.stringify(before) === JSON.stringify(after);
+  return after["name"] === "NODE_OPTIONS" && textIn(after).startsWith(textIn(before));
+}
+
+describe("strangers", () => {
+  const mark = "sTrAnGeR";
+  const hostile = fc
+    .tuple(
+      fc.constantFrom('"', "'", "`", "$(", "\n", "\\", "../", ";", "{{", "}", "\u0000", "]"),
+      fc.string(),
+    )
+    .map(([sign, rest]) => `${sign}${mark}${rest}`);
+
+  it("get nothing of theirs into what is injected: no name, image, path, annotation or policy", () => {
+    fc.assert(
+      fc.property(pods, fc.array(hostile, { minLength: 6, maxLength: 6 }), (pod, texts) => {
+        const [name, image, key, value, port, program] = texts as [
+          string,
+          string,
+          string,
+          string,
+          string,
+          string,
+        ];
+        const { containers, ...spec } = pod["spec"] as { containers: Fields[] } & Fields;
+        const strange = {
+          ...pod,
+          metadata: {
+            name,
+            annotations: { "lameduck.dev/cap": value, "lameduck.dev/carrier": value, [key]: value },
+            labels: { [key]: value },
+          },
+          spec: {
+            ...spec,
+            nodeSelector: { "kubernetes.io/arch": value },
+            containers: containers.map((one, index) => ({
+              ...one,
+              name: `${name}${index}`,
+              image,
+              ports: [{ name: port, containerPort: 80 }],
+              ...(index % 2 === 0 ? { command: [program] } : {}),
+            })),
+          },
+        };
+        const policy = {
+          ...clusterPolicy,
+          spec: { carrierName: value, carrierImage: image, carrier: value, capSeconds: value },
+        };
+        const { settings } = settingsFor({
+          clusterPolicy: policy,
+          podAnnotations: strange.metadata.annotations,
+        });
+        const { patch } = inject(strange, settings, facts);
+        assert.doesNotMatch(JSON.stringify(patch), new RegExp(mark));
+        assert.doesNotMatch(JSON.stringify(admissionPolicy(settings, facts)), new RegExp(mark));
+      }),
+    );
+  });
+
+  it("write texts into CEL that stay texts", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => assert.equal(JSON.parse(literal(text)), text)),
+    );
+    assert.equal(literal(`"] + ['`), `"\\"] + ['"`);
+  });
+
+  it("may send anything for a pod: it is left alone, or the patch fits", () => {
+    const json = fc.jsonValue({ maxDepth: 4 });
+    const keys = [
+      "containers",
+      "initContainers",
+      "volumes",
+      "nodeSelector",
+      "terminationGracePeriodSeconds",
+      "restartPolicy",
+      "os",
+    ];
+    const inner = [
+      "name",
+      "image",
+      "command",
+      "args",
+      "env",
+      "envFrom",
+      "ports",
+      "volumeMounts",
+      "lifecycle",
+      "readinessProbe",
+    ];
+    fc.assert(
+      fc.property(
+        pods,
+        fc.constantFrom(...keys),
+        fc.constantFrom(...inner),
+        json,
+        json,
+        (pod, key, field, one, two) => {
+          const { containers, ...spec } = pod["spec"] as { containers: Fields[] } & Fields;
+          for (const odd of [
+            one,
+            { spec: one },
+            { ...pod, metadata: one },
+            { ...pod, spec: { ...spec, containers, [key]: one } },
+            { ...pod, spec: { ...spec, containers: containers.map((each) => ({ ...each, [field]: two })) } },
+            {
+              ...pod,
+              spec: { ...spec, containers: containers.map((each) => ({ ...each, [field]: [one, two] })) },
+            },
+          ]) {
+            const { patch } = inject(odd, { ...defaultSettings, instrumentNode: true }, facts);
+            applyPatch(odd, patch);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

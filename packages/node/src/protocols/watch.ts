@@ -1,0 +1,86 @@
+import type { Socket } from "node:net";
+import { isOfUnixSocket, remoteEnd } from "../internals.ts";
+import type { IsProbe, IsStream } from "../options/requests.ts";
+
+/** Where the watches report what they see. */
+export interface Traffic {
+  /** A new connection that carries traffic: its sender still chooses this pod. `at`, on the watch's clock, where it is reported later. */
+  connection(sender: string, at?: number): void;
+  /** A request on a connection opened earlier; `asked` where its client has been asked to leave before. */
+  request(sender: string, asked: boolean): void;
+  /** The client of a connection that reported so many requests is asked to leave. */
+  asked(sender: string, requests: number): void;
+  /** Requests begun (positive) or finished (negative). */
+  inFlight(change: number): void;
+}
+
+/** What every watch needs to know. */
+export interface WatchContext {
+  readonly traffic: Traffic;
+  readonly isProbe: IsProbe;
+  readonly isStream: IsStream;
+  /** Whether the process waits for traffic to move away when it is terminated. */
+  readonly holds: boolean;
+  /** SIGTERM has come: every request is seen. */
+  readonly isHolding: boolean;
+  /** When the listeners closed, on the clock of `now`; Infinity before. */
+  readonly stoppedAt: number;
+  /** Milliseconds on a clock that never runs backwards. */
+  readonly now: () => number;
+  /** 0 to 1; spreads what must not happen all at once. */
+  readonly random: () => number;
+}
+
+/** How long streams are waited for that might end by themselves, once closing has begun. Milliseconds. */
+export interface Patience {
+  /** Those without an end are ended within this time, each at a random moment. */
+  readonly spread: number;
+  /** Before those are ended that may have an end. */
+  readonly doubtful: number;
+  /** How long a client has to answer that it has understood. */
+  readonly answer: number;
+  /** Those that have an end are ended, too, after such a silence; undefined: never. */
+  readonly silence: number | undefined;
+}
+
+/** What was still going on when it was cut. */
+export interface Cut {
+  readonly requests: number;
+  readonly connections: number;
+}
+
+/** Some of the connections of one server: those of a protocol, or those that still shake hands. */
+export interface ConnectionWatch {
+  /** Open connections, probes included. */
+  readonly open: number;
+  /** SIGTERM: from now on every request is seen. */
+  hold(): void;
+  /** Connections that may still get a request: not idle for `quiet` milliseconds, or with half a request received. */
+  restless(quiet: number): number;
+  /** Ends idle connections: end of stream, not reset. */
+  endIdle(): void;
+  /** Cuts what is left. */
+  cut(): Cut;
+  /** Stops watching and leaves the server as it was found. */
+  detach(): void;
+}
+
+/** The connections of one protocol: what they carry is known. */
+export interface ProtocolWatch extends ConnectionWatch {
+  /** From now on asks clients to leave; `share` is how much of the ramp is over, 0 to 1. Infinity: the listener closes. */
+  hint(share: number): void;
+  /** Called often during hold and closing, for what no event tells. */
+  tick(): void;
+  /** Ends streams that never fall silent (server-sent events, WebSockets). */
+  endStreams(patience: Patience): void;
+}
+
+/**
+ * Whose a connection is: peers are told apart by address, and IPv4 peers of an IPv6 listener are the same senders. Unix sockets have none,
+ * and one that its client has reset has none any more. A socket that is not Node's may have an address and no more.
+ */
+export function senderOf(socket: Socket): string {
+  const address = remoteEnd(socket)?.address ?? socket.remoteAddress;
+  if (address === undefined) return isOfUnixSocket(socket) ? "unix" : "unknown";
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
+}

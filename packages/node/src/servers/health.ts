@@ -1,0 +1,68 @@
+import type { EventEmitter } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Phase } from "../events.ts";
+import type { Health } from "../options/health.ts";
+import { pathOf } from "../options/requests.ts";
+
+/**
+ * Answers the path in the application's stead. Put in place only when the hold begins, so that it costs nothing before, and by
+ * emit(), because a listener cannot keep the request from the other listeners.
+ * @returns what puts the application back.
+ */
+export function failHealth(server: EventEmitter, health: Health): () => void {
+  if (health.path === undefined) return () => {};
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own `this`, and put back as it was
+  const { emit } = server;
+  const failing = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
+    const fail = failures.get(event);
+    return fail?.(health, args) ?? emit.call(this, event, ...args);
+  };
+  server.emit = failing;
+  return () => {
+    if (server.emit === failing) server.emit = emit;
+  };
+}
+
+const text = "terminating\n";
+const type = { "content-type": "text/plain" };
+
+/** By event: answers if the path is that of the health check, and says so. HTTP/2 has streams also where they become requests. */
+const failures: ReadonlyMap<string | symbol, (health: Health, args: unknown[]) => true | undefined> = new Map(
+  [
+    [
+      "request",
+      ({ path, status }, [request, response]: unknown[]) => {
+        if (pathOf((request as IncomingMessage).url) !== path) return undefined;
+        (response as ServerResponse).writeHead(status, type).end(text);
+        return true;
+      },
+    ],
+    [
+      "stream",
+      ({ path, status }, [stream, headers]: unknown[]) => {
+        if (pathOf((headers as IncomingHttpHeaders)[":path"]) !== path) return undefined;
+        (stream as ServerHttp2Stream).respond({ ":status": status, ...type });
+        (stream as ServerHttp2Stream).end(text);
+        return true;
+      },
+    ],
+  ],
+);
+
+/** What a health route of the application should answer. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** For the answer: 200, or 503. */
+  readonly status: 200 | 503;
+  readonly phase: Phase;
+}
+
+/**
+ * Ready through the hold, too: endpoints of a deleted pod move by its deletion, and where all of them terminate kube-proxy falls back to
+ * those that are ready. Not where somebody learns of a pod's end by its health alone.
+ */
+export function readinessIn(phase: Phase, learnsByHealth: boolean): Readiness {
+  const ready = phase === "serving" || (phase === "lame-duck" && !learnsByHealth);
+  return { ready, status: ready ? 200 : 503, phase };
+}

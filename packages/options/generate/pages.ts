@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { formatPage } from "../../../scripts/format-page.ts";
+import { fields, libraryNames, releaseFields, rows, type FieldRow, type LibraryName } from "../src/index.ts";
+import { defaultOf, textOf } from "./words.ts";
+
+/** Characters in a cell: what is longer belongs below the table. */
+const longestCell = 120;
+
+/** Options of @lameduck/node, for docs/node.md. */
+export function libraryTable(): string {
+  return table(
+    ["option", "variable", "default", ""],
+    libraryNames.filter((name) => !rows[name].library?.hidden).map(libraryRow),
+  );
+}
+
+function libraryRow(name: LibraryName): string[] {
+  const row = rows[name];
+  const { shape } = row.library ?? {};
+  const policy = (one: string): string => `for \`${one}\``;
+  const text = `${shape === undefined ? "" : `\`${shape}\`: `}${textOf(row, undefined, policy).replaceAll("\n", " ")}`;
+  const all = row.more === undefined ? text : `${text}. ${row.more.replace(/\.$/, "")}`;
+  const value = row.byDefault || code(defaultOf({ ...row, byDefault: undefined }));
+  return [code(name), code(row.variable), value, all.length <= longestCell ? all : text];
+}
+
+/** Fields of a DrainPolicy and annotations, for docs/inject.md. */
+export function fieldTable(): string {
+  return table(["field of a DrainPolicy", "annotation", "default", "what it is"], fields.map(fieldRow));
+}
+
+function fieldRow({ name, annotation, onlyAnnotation, text, default: value }: FieldRow): string[] {
+  return [
+    onlyAnnotation ? "" : code(name),
+    code(annotation && `lameduck.dev/${annotation}`),
+    code(value === undefined ? undefined : String(value)),
+    text,
+  ];
+}
+
+/** Fields of `spec.acknowledgements`, for docs/acknowledgements.md. */
+export function releaseTable(): string {
+  const lines = releaseFields.map(({ name, default: value, text, example, least, most, row }) => [
+    code(name),
+    code(value === undefined ? undefined : String(value)),
+    row.choices?.map(code).join(", ") ?? (most === undefined ? (example ?? "") : `${least} to ${most}`),
+    text,
+  ]);
+  return table(["field", "default", "values", "what it is"], lines);
+}
+
+const code = (text: string | undefined): string => (text === undefined || text === "" ? "" : `\`${text}\``);
+
+function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  const all = [head, head.map(() => "---"), ...lines];
+  return all.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+}
+
+/** A page of which one table follows from the options: the one with this first cell. */
+export async function pageWith(path: string, firstCell: string, written: string): Promise<string> {
+  const before = readFileSync(path, "utf8");
+  const found = new RegExp(`^\\| ${firstCell} .*\\n(?:\\|.*\\n)+`, "m");
+  if (!found.test(before)) throw new Error(`${path} has no table that begins with "${firstCell}"`);
+  return formatPage(before.replace(found, () => written));
+}

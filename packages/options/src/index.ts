@@ -1,0 +1,3 @@
+export * from "./option.ts";
+export * from "./readers.ts";
+export * from "./table.ts";

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { optionHelp } from "../generate/help.ts";
+import { generated, root } from "../generate/files.ts";
+import {
+  fields,
+  handedOn,
+  initFlags,
+  libraryVariables,
+  releaseFields,
+  rows,
+  type Option,
+} from "../src/index.ts";
+
+function assertOnce(what: string, names: readonly (string | undefined)[]): void {
+  const known = names.filter((name) => name !== undefined);
+  assert.deepEqual(
+    known.filter((name, index) => known.indexOf(name) < index),
+    [],
+    what,
+  );
+}
+
+test("no flag, letter, variable, field or annotation stands for two options", () => {
+  assertOnce(
+    "flags",
+    initFlags.map(({ flag }) => flag),
+  );
+  assertOnce(
+    "letters",
+    initFlags.map(({ letter }) => letter),
+  );
+  assertOnce(
+    "variables of the init",
+    initFlags.map(({ variable }) => variable),
+  );
+  assertOnce(
+    "variables of the library",
+    libraryVariables.map(({ variable }) => variable),
+  );
+  assertOnce(
+    "fields",
+    fields.map(({ name }) => name),
+  );
+  assertOnce(
+    "annotations",
+    fields.map(({ annotation }) => annotation),
+  );
+  assertOnce(
+    "fields of acknowledgements",
+    releaseFields.map(({ name }) => name),
+  );
+  // What both read is the same option to both.
+  const ofInit = new Map(initFlags.map(({ variable, name }) => [variable, name]));
+  for (const { variable, name } of libraryVariables)
+    assert.equal(ofInit.get(variable) ?? name, name, variable);
+});
+
+test("a default is a value that the row allows", () => {
+  const all: readonly (readonly [string, Option])[] = Object.entries(rows);
+  for (const [name, { kind, default: value, choices, least = 0, most = Infinity }] of all) {
+    if (kind === "choice")
+      assert.ok(choices && (value === undefined || choices.includes(String(value))), name);
+    else if (kind === "switch") assert.ok(value === undefined || typeof value === "boolean", name);
+    else if (typeof value === "number") assert.ok(value >= least && value <= most, name);
+  }
+});
+
+test("what an injection hands on is a duration with a flag and a variable", () => {
+  const wanted = fields.filter((field) => field.handedOn);
+  assert.ok(wanted.every(({ row }) => row.kind === "duration"));
+  assert.deepEqual(
+    handedOn.map(({ field }) => field),
+    wanted.map(({ name }) => name),
+  );
+});
+
+test("every field has the bounds, the choices or the form that its check needs", () => {
+  for (const { name, row, least, most, pattern, longest, example } of [...fields, ...releaseFields]) {
+    if (row.kind === "duration") assert.ok(least !== undefined && most !== undefined, name);
+    else if (row.kind === "choice") assert.ok(row.choices, name);
+    else if (row.kind === "text") assert.ok(pattern && longest && example, name);
+    else assert.equal(row.kind, "switch", name);
+  }
+});
+
+test("a flag of the init chooses between two, of which the first is the default", () => {
+  const chosen = initFlags
+    .map(({ name }) => rows[name])
+    .filter(({ kind, decides }) => kind === "choice" && !decides);
+  assert.ok(chosen.length > 0);
+  for (const { choices = [], default: value } of chosen)
+    assert.deepEqual([choices.length, choices[0]], [2, value]);
+});
+
+test("each line of the help fits a terminal of 120 columns", () => {
+  assert.deepEqual(
+    optionHelp()
+      .split("\n")
+      .filter((line) => line.length > 120),
+    [],
+  );
+});
+
+test("what is written from the table is what the table says", async () => {
+  for (const [path, text] of await generated()) assert.equal(readFileSync(root + path, "utf8"), text, path);
+});

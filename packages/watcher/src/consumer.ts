@@ -1,0 +1,41 @@
+import { OperatorError, type Basis } from "@lameduck/protocol";
+
+/** A sender to pods whose state can be read. */
+export interface Consumer {
+  readonly kind: string;
+  readonly basis: Basis;
+  /** Least milliseconds between two polls; default 250. */
+  readonly every?: number;
+  /** A poll costs processor time here, and asks nobody who could be busy. */
+  readonly runsPrograms?: boolean;
+  /**
+   * Returns those of the addresses that the consumer may still send new connections to.
+   * @throws where that is not known. No answer, or one that cannot be read, never means "unused".
+   */
+  stillUsed(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** A quick check where `stillUsed` takes long: returns addresses that are certainly still used. */
+  surelyUsed?(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Waits until the answer of a `stillUsed` that began at `since` may be out of date. It ends at once where nobody tells, and with the signal. */
+  changed?(since: number, signal: AbortSignal): Promise<void>;
+  /** Why it keeps addresses that it could have let go of, for people: printable ASCII, and no names in it, since any pod is told. */
+  reason?(): string | undefined;
+  /** Nobody waits any more. */
+  rest?(): void;
+}
+
+/** The error of a consumer that cannot be read. Nothing is reported as applied then. */
+export function unreadable(place: string, problem: string, options?: ErrorOptions): OperatorError {
+  return new OperatorError("LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER", place, problem, options);
+}
+
+/**
+ * Imports a package that only some users install. Its name is not a literal in the import, so that it is not bundled.
+ * @throws {OperatorError}
+ */
+export async function optionalPackage<T>(name: string): Promise<T> {
+  try {
+    return (await import(name)) as T;
+  } catch (error) {
+    throw unreadable(name, "the package is not installed beside the operator", { cause: error });
+  }
+}

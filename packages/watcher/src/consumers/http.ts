@@ -1,0 +1,35 @@
+import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { askHttp, fieldsOf, readJson } from "./ask.ts";
+import { unreadable, type Consumer } from "../consumer.ts";
+
+/**
+ * Any other proxy, by an HTTP endpoint of its own. The request is {"version":1,"addresses":[...]}. The answer is {"version":1,"used":[...]}: those of
+ * the addresses that it may still open connections to. docs/consumers.md has the contract.
+ */
+export function httpEndpoint(url: URL): Consumer {
+  return {
+    kind: "http",
+    basis: "state",
+    stillUsed: async (addresses, signal) => {
+      const body = JSON.stringify({ version: 1, addresses });
+      const headers = { "content-type": "application/json" };
+      return usedOf(
+        addresses,
+        usedIn((await askHttp(url, signal, { method: "POST", body, headers })).text, url.href),
+      );
+    },
+  };
+}
+
+/** @throws {OperatorError} where the answer is not as agreed. */
+export function usedIn(text: string, place: string): ReadonlySet<string> {
+  const { version, used } = fieldsOf(readJson(text, place), place);
+  if (version !== 1 || !Array.isArray(used)) throw unreadable(place, "version is not 1, or used is no list");
+  return new Set(
+    used.map((one: unknown) => {
+      const address = typeof one === "string" ? canonicalAddress(one) : undefined;
+      if (address === undefined) throw unreadable(place, "used holds something that is no address");
+      return address;
+    }),
+  );
+}

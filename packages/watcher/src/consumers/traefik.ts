@@ -1,0 +1,41 @@
+import { addressOf, usedOf } from "@lameduck/protocol";
+import { askHttp, fieldsOf, listOf, readJson } from "./ask.ts";
+import { unreadable, type Consumer } from "../consumer.ts";
+
+/** All three lists in one answer, so that no page of them is missed. */
+const lists = ["services", "tcpServices", "udpServices"] as const;
+
+/** Traefik, by its API. A server counts as used while a service lists it, whatever its health check says. */
+export function traefik(api: URL): Consumer {
+  const url = new URL("/api/rawdata", api);
+  return {
+    kind: "traefik",
+    basis: "state",
+    stillUsed: async (addresses, signal) =>
+      usedOf(addresses, serversOf((await askHttp(url, signal)).text, url.href)),
+  };
+}
+
+/** @throws {OperatorError} where the answer is none of Traefik's. */
+export function serversOf(text: string, place: string): ReadonlySet<string> {
+  const data = fieldsOf(readJson(text, place), place);
+  // Traefik's own services ("api@internal") are always there where the API is.
+  if (data["services"] === undefined || data["routers"] === undefined)
+    throw unreadable(place, "it has no services or no routers");
+  const used = new Set<string>();
+  for (const name of lists)
+    for (const service of Object.values(fieldsOf(data[name] === undefined ? {} : data[name], place)))
+      for (const server of serversIn(fieldsOf(service, place)["loadBalancer"], place)) used.add(server);
+  return used;
+}
+
+function serversIn(balancer: unknown, place: string): string[] {
+  if (balancer === undefined) return [];
+  return listOf(fieldsOf(balancer, place)["servers"], place).flatMap((entry) => {
+    const { url, address } = fieldsOf(entry, place);
+    const host = typeof url === "string" ? URL.parse(url)?.host : address;
+    if (typeof host !== "string") throw unreadable(place, "a server has no address");
+    // A host by name leads to a Service, not to a pod.
+    return addressOf(host) ?? [];
+  });
+}

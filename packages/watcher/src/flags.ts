@@ -1,0 +1,117 @@
+import { hostname } from "node:os";
+import { isNodeProxy } from "@lameduck/senders";
+import { operatorNames } from "@lameduck/protocol";
+import {
+  badFlag,
+  flagsIn,
+  help,
+  logLevel,
+  logLevels,
+  port,
+  text,
+  texts,
+  type LogLevel,
+} from "@lameduck/program";
+import { consumerKinds, consumerOf } from "./kinds.ts";
+import type { Consumer } from "./consumer.ts";
+
+export interface WatcherFlags {
+  readonly coordinators: readonly URL[];
+  readonly tokenFile: string;
+  readonly consumers: readonly Consumer[];
+  /** Name of this consumer, unique among those of its kind. */
+  readonly name: string;
+  readonly node: string | undefined;
+  /** What it serves, where its kind does not tell: "ingress-class/nginx". */
+  readonly serves: readonly string[];
+  /** On which it answers the kubelet's liveness probe; undefined where nobody asks. */
+  readonly livePort: number | undefined;
+  readonly logLevel: LogLevel;
+}
+
+const { coordinator: names, namespace } = operatorNames;
+const exampleUrl = `http://${names.consumersService}.${namespace}.svc:${names.ports.protocol}`;
+
+export const watcherHelp = `lameduck-operator watcher --coordinator URL --token-file FILE --consumer KIND[=WHERE] ... [flags]
+
+Reports to the coordinator which changes this node's kube-proxy, or the proxy beside it, has applied.
+It reads the proxy only while pods terminate. More: docs/consumers.md
+
+  lameduck-operator watcher --coordinator ${exampleUrl} \\
+    --token-file /token/token --consumer kube-proxy
+
+Defaults are in brackets. It runs until SIGTERM.
+
+  --coordinator URL     http://NAME:PORT; it reports to every address of NAME; may be repeated
+  --token-file FILE     token of the ServiceAccount, audience ${names.audience}; read again when it is renewed
+  --consumer KIND       the proxy to read; may be repeated:
+${Object.values(consumerKinds)
+  .map(({ usage, help }) => `      ${usage.padEnd(42)} ${help}`)
+  .join("\n")}
+  --name NAME           name of this consumer, unique among those of its kind (the node's name for kube-proxy
+                        and Cilium, else the host name, which is the pod's)
+  --node NAME           node that it reports for (the variable NODE_NAME)
+  --serves WHAT         what the proxy serves: ingress-class/NAME, gateway-class/NAME, or of a Service
+                        load-balancer/aws/NAMESPACE/NAME; consumer/KIND/NAME for what \`external\` of a DrainPolicy
+                        calls KIND/NAME; may be repeated (the class called like the kind)
+  --live-port PORT      port of 127.0.0.1 on which it answers GET /livez, for a liveness probe (none)
+  --log-level LEVEL     ${logLevels.join(", ")} (info)
+`;
+
+const options = {
+  coordinator: texts,
+  "token-file": text,
+  consumer: texts,
+  name: text,
+  node: text,
+  serves: texts,
+  "live-port": text,
+  "log-level": text,
+  help,
+} as const;
+
+/** The values that the coordinator looks for. It would take any other text, and wait for no consumer. */
+const served =
+  /^(?:node|consumer\/[a-z0-9-]+\/[\w.:-]{1,253}|(?:ingress-class|gateway-class)\/[\w.:-]{1,253}|load-balancer\/(?:aws|gcp)(?:\/[\w.-]{1,63}){0,2})$/;
+
+/** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
+export function parseWatcherFlags(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): WatcherFlags | undefined {
+  const values = flagsIn(args, options);
+  if (values.help) return undefined;
+  const coordinators = (values.coordinator ?? []).map((value) => coordinator(value));
+  if (coordinators.length === 0) throw badFlag("--coordinator", "is missing");
+  const tokenFile = values["token-file"];
+  if (tokenFile === undefined) throw badFlag("--token-file", "is missing");
+  const consumers = (values.consumer ?? []).map((value) => consumerOf(value));
+  if (consumers.length === 0) throw badFlag("--consumer", "is missing");
+  const kinds = consumers.map(({ kind }) => kind);
+  const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
+  if (twice !== undefined)
+    throw badFlag("--consumer", `${twice} is given twice: run one process for each, with a unique --name`);
+  const node = values.node ?? (env["NODE_NAME"] || undefined);
+  const serves = values.serves ?? [];
+  const wrong = serves.find((one) => !served.test(one));
+  if (wrong !== undefined) throw badFlag("--serves", `"${wrong}" is not of the form ingress-class/NAME`);
+  const isForNode = consumers.some(({ kind }) => isNodeProxy({ kind, serves }));
+  return {
+    coordinators,
+    tokenFile,
+    consumers,
+    // Two proxies of one node need two names: under one name the coordinator would wait for one of them only.
+    name: values.name ?? (isForNode ? node : undefined) ?? hostname(),
+    node,
+    serves,
+    livePort: values["live-port"] === undefined ? undefined : port("--live-port", values["live-port"], 0),
+    logLevel: logLevel(values["log-level"]),
+  };
+}
+
+function coordinator(value: string): URL {
+  const url = URL.parse(value);
+  if (url?.protocol !== "http:" || url.pathname !== "/")
+    throw badFlag("--coordinator", `"${value}" is no URL such as ${exampleUrl}`);
+  return url;
+}

@@ -1,0 +1,2 @@
+/** The program. */
+export { watcher } from "./watcher.ts";

@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { text } from "node:stream/consumers";
+import { backendsOf, cilium } from "../src/consumers/cilium.ts";
+import type { Consumer } from "../src/consumer.ts";
+import { envoy, hostsInUse } from "../src/consumers/envoy.ts";
+import { haproxy } from "../src/consumers/haproxy.ts";
+import { httpEndpoint } from "../src/consumers/http.ts";
+import { serversOf, traefik } from "../src/consumers/traefik.ts";
+import { eventually, freePort, programOf, running } from "./live.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "lameduck-proxies-"));
+after(() => rmSync(directory, { recursive: true }));
+const { signal } = new AbortController();
+const fixture = (name: string): string => readFileSync(join(import.meta.dirname, "fixtures", name), "utf8");
+const pods = ["127.0.0.5", "127.0.0.6", "127.0.0.7", "127.0.0.8", "::1"];
+
+const uses = (consumer: Consumer) => async () => [...(await consumer.stillUsed(pods, signal))].join(" ");
+const are =
+  (...addresses: string[]) =>
+  (used: string): boolean =>
+    used === addresses.join(" ");
+const skipWithout = (name: string): { skip?: string } =>
+  programOf(name) === undefined ? { skip: `no ${name} here` } : {};
+
+describe("HAProxy, the real one", skipWithout("haproxy"), () => {
+  it("lets go of servers in maintenance, and of no others", async () => {
+    const socket = join(directory, "haproxy.sock");
+    const file = join(directory, "haproxy.cfg");
+    const port = await freePort();
+    writeFileSync(
+      file,
+      `global
+  stats socket ${socket} mode 600 level admin
+  stats socket ipv4@127.0.0.1:${port} level user
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 1s
+  timeout server 1s
+backend pods
+  server-template free 2 0.0.0.0:80 disabled
+  server a 127.0.0.5:80
+  server b 127.0.0.6:80
+  server c 127.0.0.7:80
+  server d [::1]:80
+`,
+    );
+    await using _ = running(programOf("haproxy") ?? "", ["-db", "-f", file]);
+    const seen = haproxy({ path: socket });
+    await eventually(uses(seen), are("127.0.0.5", "127.0.0.6", "127.0.0.7", "::1"));
+    const tell = async (command: string): Promise<void> => {
+      await text(connect(socket).end(`${command}\n`));
+    };
+    await tell("set server pods/a state maint");
+    // Clients that are bound to a server that drains are still sent there.
+    await tell("set server pods/b state drain");
+    await tell("set server pods/free1 addr 127.0.0.8 port 80");
+    await tell("set server pods/free1 state ready");
+    await eventually(uses(seen), are("127.0.0.6", "127.0.0.7", "127.0.0.8", "::1"));
+    await eventually(
+      uses(haproxy({ host: "127.0.0.1", port })),
+      are("127.0.0.6", "127.0.0.7", "127.0.0.8", "::1"),
+    );
+  });
+
+  it("throws when it is gone", async () => {
+    await assert.rejects(
+      haproxy({ path: join(directory, "none.sock") }).stillUsed(pods, signal),
+      /none\.sock/,
+    );
+  });
+});
+
+describe("Envoy", () => {
+  it("lets go of hosts that drain or are gone, by an answer of Envoy 1.40", () => {
+    assert.deepEqual([...hostsInUse(fixture("envoy-clusters.json"), "x")], ["127.0.0.5", "127.0.0.7", "::1"]);
+  });
+
+  it("keeps hosts that drain while so few are healthy that it sends to all: panic mode", () => {
+    const host = (address: string, eds_health_status: string, more = {}): object => ({
+      address: { socket_address: { address, port_value: 80 } },
+      health_status: { eds_health_status, ...more },
+    });
+    const used = (...host_statuses: object[]): string[] => [
+      ...hostsInUse(JSON.stringify({ cluster_statuses: [{ name: "pods", host_statuses }] }), "x"),
+    ];
+    const drains = host("10.0.0.1", "DRAINING");
+    const healthy = host("10.0.0.2", "HEALTHY");
+    const failing = host("10.0.0.3", "HEALTHY", { failed_active_health_check: true });
+    assert.deepEqual(used(drains, healthy), ["10.0.0.2"]);
+    assert.deepEqual(used(drains), ["10.0.0.1"]);
+    assert.deepEqual(used(drains, healthy, failing), ["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
+  });
+
+  it("follows the endpoint discovery of a real one", skipWithout("envoy"), async () => {
+    const port = await freePort();
+    const endpoints = join(directory, "eds.json");
+    const discover = (hosts: Readonly<Record<string, string>>): void => {
+      const lb_endpoints = Object.entries(hosts).map(([address, health_status]) => ({
+        health_status,
+        endpoint: { address: { socket_address: { address, port_value: 80 } } },
+      }));
+      const type = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment";
+      const resources = [{ "@type": type, cluster_name: "pods", endpoints: [{ lb_endpoints }] }];
+      writeFileSync(`${endpoints}.new`, JSON.stringify({ resources }));
+      renameSync(`${endpoints}.new`, endpoints);
+    };
+    discover({
+      "127.0.0.5": "HEALTHY",
+      "127.0.0.6": "DRAINING",
+      "127.0.0.7": "UNHEALTHY",
+      "127.0.0.8": "HEALTHY",
+    });
+    const eds_config = { resource_api_version: "V3", path_config_source: { path: endpoints } };
+    const file = join(directory, "envoy.json");
+    writeFileSync(
+      file,
+      JSON.stringify({
+        node: { id: "test", cluster: "test" },
+        admin: { address: { socket_address: { address: "127.0.0.1", port_value: port } } },
+        static_resources: {
+          clusters: [
+            {
+              name: "pods",
+              type: "EDS",
+              connect_timeout: "1s",
+              eds_cluster_config: { service_name: "pods", eds_config },
+            },
+          ],
+        },
+      }),
+    );
+    await using _ = running(programOf("envoy") ?? "", [
+      "-c",
+      file,
+      "--concurrency",
+      "1",
+      "--use-dynamic-base-id",
+    ]);
+    const seen = envoy(new URL(`http://127.0.0.1:${port}`));
+    await eventually(uses(seen), are("127.0.0.5", "127.0.0.7", "127.0.0.8"));
+    discover({ "127.0.0.7": "DRAINING", "127.0.0.8": "HEALTHY" });
+    await eventually(uses(seen), are("127.0.0.8"));
+  });
+});
+
+describe("Traefik", () => {
+  it("lets go of servers that no service lists, healthy or not, by an answer of Traefik 3.7", () => {
+    assert.deepEqual(
+      [...serversOf(fixture("traefik-rawdata.json"), "x")],
+      ["127.0.0.5", "127.0.0.6", "::1", "127.0.0.9"],
+    );
+  });
+
+  it("follows the configuration of a real one", skipWithout("traefik"), async () => {
+    const [api, web] = [await freePort(), await freePort()];
+    const file = join(directory, "traefik.json");
+    const dynamic = join(directory, "dynamic");
+    mkdirSync(dynamic);
+    const serve = (addresses: readonly string[]): void => {
+      const servers = addresses.map((address) => ({ url: `http://${address}:80` }));
+      const http = {
+        routers: { pods: { rule: "PathPrefix(`/`)", service: "pods", entryPoints: ["web"] } },
+        services: { pods: { loadBalancer: { servers } } },
+      };
+      writeFileSync(join(directory, "new"), JSON.stringify({ http }));
+      renameSync(join(directory, "new"), join(dynamic, "pods.yml"));
+    };
+    serve(["127.0.0.5", "127.0.0.6"]);
+    writeFileSync(
+      file.replace("json", "yml"),
+      JSON.stringify({
+        entryPoints: { web: { address: `127.0.0.1:${web}` }, traefik: { address: `127.0.0.1:${api}` } },
+        api: { insecure: true, dashboard: false },
+        providers: { file: { directory: dynamic, watch: true } },
+      }),
+    );
+    await using _ = running(programOf("traefik") ?? "", [`--configFile=${file.replace("json", "yml")}`]);
+    const seen = traefik(new URL(`http://127.0.0.1:${api}`));
+    await eventually(uses(seen), are("127.0.0.5", "127.0.0.6"));
+    serve(["127.0.0.6"]);
+    await eventually(uses(seen), are("127.0.0.6"));
+  });
+});
+
+describe("Cilium, by its documented API", () => {
+  const services = (...backends: readonly object[]): string =>
+    JSON.stringify([{ spec: {}, status: { realized: { id: 1, "backend-addresses": backends } } }]);
+
+  it("lets go of backends that terminate while others are active", () => {
+    const [active, terminating] = [
+      { ip: "127.0.0.5", state: "active" },
+      { ip: "127.0.0.6", state: "terminating" },
+    ];
+    assert.deepEqual([...backendsOf(services(active, terminating), "x")], ["127.0.0.5"]);
+    assert.deepEqual([...backendsOf(services(terminating), "x")], ["127.0.0.6"], "nothing else is left");
+    assert.deepEqual([...backendsOf(services({ ip: "127.0.0.5" }), "x")], ["127.0.0.5"]);
+    assert.throws(() => backendsOf("[]", "x"), /no Service/);
+  });
+
+  it("is asked through its socket", async () => {
+    const socket = join(directory, "cilium.sock");
+    const server = createServer((request, response) =>
+      response.writeHead(request.url === "/v1/service" ? 200 : 404).end(services({ ip: "127.0.0.5" })),
+    ).listen(socket);
+    await once(server, "listening");
+    assert.equal(await uses(cilium(socket))(), "127.0.0.5");
+    server.close();
+  });
+});
+
+describe("an endpoint of the user's", () => {
+  it("is told the addresses, and says which are used", async () => {
+    const server = createServer((request, response) => {
+      void text(request).then((body) => {
+        assert.deepEqual(JSON.parse(body), { version: 1, addresses: pods });
+        response.end(JSON.stringify({ version: 1, used: ["127.0.0.6", "0:0:0::1"] }));
+      });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    assert.equal(await uses(httpEndpoint(new URL(`http://127.0.0.1:${port}/used`)))(), "127.0.0.6 ::1");
+    server.close();
+  });
+});

@@ -1,0 +1,107 @@
+import {
+  type PodsCoordinator,
+  inject,
+  type ClusterFacts,
+  type PatchOperation,
+  type Reason,
+  injectLabelValue,
+  reasonToSkip,
+  mapIn,
+  acknowledgementsFor,
+  type AcknowledgementSources,
+  settingsFor,
+} from "@lameduck/inject";
+import { injectLabel, probeAnnotation, isMap } from "@lameduck/protocol";
+import type { Exposure } from "@lameduck/cluster";
+import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
+
+/** What a review needs to know of the cluster. */
+export interface ClusterLookup {
+  exposure(namespace: string, labels: Readonly<Record<string, unknown>>): Exposure | undefined;
+  labelsOf(namespace: string): Readonly<Record<string, string>> | undefined;
+  policyOf(namespace: string): unknown;
+  readonly architectures: ClusterFacts["architectures"];
+}
+
+export interface MutationOptions {
+  readonly cluster: ClusterLookup;
+  /** The operator's own namespace: its DrainPolicy is the cluster's default. */
+  readonly namespace: string;
+  readonly lameduckVersion: string;
+  /** The API server's version, as far as it is known by now. */
+  readonly version: () => ClusterFacts["version"];
+  /** Where pods ask whether all senders have let go; undefined where acknowledgements are off. */
+  readonly coordinator?: string | undefined;
+  /** A pod was judged while Services and routes could not be read. */
+  readonly onUnknownExposure?: () => void;
+}
+
+/** Injects pods. It never denies a request. */
+export function injectingHandler(options: MutationOptions): (request: AdmissionRequest) => AdmissionResponse {
+  return ({ group, kind, operation, namespace, object }) => {
+    // Other objects than pods are returned unchanged.
+    if (group !== "" || kind !== "Pod" || operation !== "CREATE") return { allowed: true, patch: [] };
+    const { cluster } = options;
+    // The API server calls only for labelled namespaces; one may be so new that we have not seen it.
+    const labels = cluster.labelsOf(namespace) ?? { [injectLabel]: injectLabelValue };
+    const skipped = reasonToSkip(object, { name: namespace, labels, ownNamespace: options.namespace });
+    if (skipped)
+      return {
+        allowed: true,
+        patch: [],
+        warnings: skipped.code === "too-many-containers" ? [withPrefix(skipped.text)] : [],
+        audit: auditAnnotations([skipped]),
+      };
+    const metadata = isMap(object) ? mapIn(object["metadata"]) : {};
+    const exposure = cluster.exposure(namespace, mapIn(metadata["labels"]));
+    if (!exposure) options.onUnknownExposure?.();
+    const policies = {
+      namespacePolicy: cluster.policyOf(namespace),
+      clusterPolicy: cluster.policyOf(options.namespace),
+    };
+    const { settings, warnings: settingsWarnings } = settingsFor({
+      podAnnotations: metadata["annotations"],
+      ...policies,
+    });
+    const { coordinator: address } = options;
+    const { patch, reasons, warnings } = inject(object, settings, {
+      lameduckVersion: options.lameduckVersion,
+      exposedBy: exposure?.exposedBy,
+      version: options.version(),
+      convergenceSeconds: exposure?.convergence,
+      architectures: cluster.architectures,
+      coordinator: address === undefined ? undefined : coordinatorOf(address, policies),
+    });
+    return {
+      allowed: true,
+      patch: [...patch, ...probeAnswer(metadata, options.lameduckVersion)],
+      warnings: [...settingsWarnings, ...warnings].map(withPrefix),
+      audit: auditAnnotations(reasons),
+    };
+  };
+}
+
+/** A probe learns that the API server has asked a webhook, whether or not such a pod is injected. */
+function probeAnswer({ annotations }: Readonly<Record<string, unknown>>, version: string): PatchOperation[] {
+  if (mapIn(annotations)[probeAnnotation] !== "webhook") return [];
+  const path = `/metadata/annotations/${probeAnnotation.replace("/", "~1")}`;
+  return [{ op: "replace", path, value: version }];
+}
+
+/** Its mode is that of the namespace's DrainPolicy. */
+function coordinatorOf(address: string, policies: AcknowledgementSources): PodsCoordinator {
+  return { address, mode: acknowledgementsFor(policies).settings.mode };
+}
+
+/** kubectl prints it among those of others. */
+function withPrefix(warning: string): string {
+  return `lameduck: ${warning}`;
+}
+
+function auditAnnotations(reasons: readonly Reason[]): Readonly<Record<string, string>> {
+  if (reasons.length === 0) return {};
+  const codes = reasons.map(({ code, container }) =>
+    container === undefined ? code : `${container}: ${code}`,
+  );
+  return { reasons: codes.join(", ") };
+}

@@ -1,0 +1,107 @@
+import { hasStatus, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import { keepMetadata } from "@lameduck/cluster";
+import { operatorNames } from "@lameduck/protocol";
+
+interface WebhookConfiguration extends KubernetesObject {
+  readonly webhooks?: readonly { readonly clientConfig: { readonly caBundle?: string } | undefined }[];
+}
+
+const group = "/apis/admissionregistration.k8s.io/v1";
+const kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] as const;
+const always = kinds.map((kind) => ({ kind, name: operatorNames.configuration as string }));
+
+export interface CaBundlesOptions {
+  /** ValidatingWebhookConfigurations of ours besides the two that are always there. */
+  readonly extraConfigurations?: readonly string[] | undefined;
+  /** Something has changed: what is wrong must be put right. */
+  readonly onChange: () => void;
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** What the API server trusts, as our webhook configurations say. */
+export class CaBundles {
+  readonly #client: KubernetesClient;
+  readonly #sources: readonly { readonly path: string; readonly source: Source<WebhookConfiguration> }[];
+
+  constructor(client: KubernetesClient, { onChange, onProblem, extraConfigurations = [] }: CaBundlesOptions) {
+    this.#client = client;
+    const all = [...always, ...extraConfigurations.map((name) => ({ kind: kinds[1], name }))];
+    this.#sources = all.map(({ kind, name }) => ({
+      path: `${group}/${kind}`,
+      source: new Source<WebhookConfiguration>(client, {
+        name: kind,
+        path: `${group}/${kind}`,
+        query: { fieldSelector: `metadata.name=${name}` },
+        keep: ({ metadata, webhooks = [] }) => ({
+          metadata: keepMetadata(metadata),
+          webhooks: webhooks.map(({ clientConfig }) => ({ clientConfig })),
+        }),
+        onChange,
+        onProblem: (_name, error) => onProblem(error),
+      }),
+    }));
+  }
+
+  async start(): Promise<void> {
+    for (const { source } of this.#sources) source.start();
+    await Promise.all(this.#sources.map(({ source }) => source.settled));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#sources.map(({ source }) => source.stop()));
+  }
+
+  /** Whether every webhook of ours trusts it, as far as all are known. @param cert PEM. */
+  isInEvery(cert: string): boolean {
+    const isKnown = this.#sources.every(({ source }) => source.state === "synced");
+    return isKnown && this.#bundles().every((bundle) => bundle.includes(cert.trim()));
+  }
+
+  isInPlace(bundle: string): boolean {
+    return this.#bundles().every((one) => one === bundle);
+  }
+
+  /** @returns how many webhook configurations were put right. */
+  async write(bundle: string): Promise<number> {
+    const caBundle = Buffer.from(bundle).toString("base64");
+    let changed = 0;
+    for (const { path, source } of this.#sources)
+      for (const { metadata, webhooks = [] } of source.objects) {
+        const wrong = webhooks.flatMap(({ clientConfig }, index) =>
+          clientConfig !== undefined && clientConfig.caBundle !== caBundle ? [index] : [],
+        );
+        if (wrong.length === 0) continue;
+        const operations = [
+          // Another replica, or an upgrade, may have been faster: the list may have another order by now.
+          { op: "test", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
+          ...wrong.map((index) => ({
+            op: "add",
+            path: `/webhooks/${index}/clientConfig/caBundle`,
+            value: caBundle,
+          })),
+        ];
+        changed += await this.#patched(`${path}/${metadata.name}`, operations);
+      }
+    return changed;
+  }
+
+  #bundles(): string[] {
+    return this.#sources.flatMap(({ source }) =>
+      source.objects.flatMap(({ webhooks = [] }) =>
+        webhooks.map(({ clientConfig }) => Buffer.from(clientConfig?.caBundle ?? "", "base64").toString()),
+      ),
+    );
+  }
+
+  /** What has changed meanwhile is seen by the watch, and looked at again then. */
+  async #patched(path: string, operations: readonly object[]): Promise<number> {
+    const query = new URLSearchParams({ fieldManager: operatorNames.fieldManager }).toString();
+    try {
+      await this.#client.patch(`${path}?${query}`, operations, "json-patch");
+      return 1;
+    } catch (error) {
+      if (hasStatus(error, 404, 409, 422)) return 0;
+      throw error;
+    }
+  }
+}

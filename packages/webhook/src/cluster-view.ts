@@ -1,0 +1,201 @@
+import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
+import { injectLabelValue, type Architecture, architectures, policyName } from "@lameduck/inject";
+import { injectLabel } from "@lameduck/protocol";
+import {
+  SenderIndex,
+  type Exposure,
+  type SelectingService,
+  BoundedCache,
+  type IndexedRoute,
+  type IndexedService,
+  type OnLeftOut,
+  gatewayRoutes,
+  keepLabel,
+  keepPolicy,
+  type GrantObject,
+  type PolicyObject,
+  type RouteObject,
+  type ServiceObject,
+  sourcesOf,
+  type SourcesOptions,
+} from "@lameduck/cluster";
+
+export interface ClusterViewOptions extends SourcesOptions {
+  /** The namespaces with our label, DrainPolicies, or the processors of the nodes have changed. */
+  readonly onChange?: () => void;
+  /** Of an object, or of a part of it, nothing is known. */
+  readonly onLeftOut?: OnLeftOut;
+}
+
+const architectureLabel = "kubernetes.io/arch";
+
+/** What the operator knows of the cluster, by list and watch: little of each object, and nothing of pods. */
+export class ClusterView {
+  readonly #senders = new SenderIndex();
+  readonly #namespaces = new Map<string, Readonly<Record<string, string>>>();
+  readonly #policies = new Map<string, PolicyObject>();
+  readonly #nodes = new Map<string, string>();
+  readonly #services: Source<IndexedService>;
+  readonly #labelled: Source<KubernetesObject>;
+  readonly #essential: readonly Source<KubernetesObject>[];
+  readonly #sources: readonly Source<KubernetesObject>[];
+  /** Undefined where nodes have changed since. */
+  #architectures: { readonly known: readonly Architecture[] | undefined } | undefined;
+
+  constructor(client: KubernetesClient, options: ClusterViewOptions) {
+    const { onChange } = options;
+    const source = sourcesOf(client, options);
+    const keeping = new BoundedCache(options.onLeftOut ?? (() => undefined));
+    this.#services = source(
+      "services",
+      "/api/v1/services",
+      (object: ServiceObject) => keeping.service(object),
+      (change) => this.#senders.service(change),
+      { quota: keeping.quota("services") },
+    );
+    this.#labelled = source<KubernetesObject>(
+      "namespaces",
+      "/api/v1/namespaces",
+      keepLabel(injectLabel),
+      (change) => {
+        this.#namespace(change);
+        onChange?.();
+      },
+    );
+    const policies = source<PolicyObject>(
+      "drainpolicies",
+      "/apis/lameduck.dev/v1alpha1/drainpolicies",
+      keepPolicy,
+      (change) => {
+        this.#policy(change);
+        onChange?.();
+      },
+    );
+    const nodes = source<KubernetesObject>(
+      "nodes",
+      "/api/v1/nodes",
+      keepLabel(architectureLabel),
+      (change) => {
+        if (this.#node(change)) onChange?.();
+      },
+    );
+    const routes = (kind: string, name: string, path: string, version?: string): Source<IndexedRoute> => {
+      const keep: (object: RouteObject) => IndexedRoute = keeping.route(name, kind);
+      return source(name, path, keep, (change) => this.#senders.route(change, version), {
+        quota: keeping.quota(name),
+      });
+    };
+    const ingresses = routes("Ingress", "ingresses", "/apis/networking.k8s.io/v1/ingresses");
+    const gateways = gatewayRoutes.map(({ kind, name, path, version }) => routes(kind, name, path, version));
+    const grants = source(
+      "referencegrants",
+      "/apis/gateway.networking.k8s.io/v1beta1/referencegrants",
+      (object: GrantObject) => keeping.grant(object),
+      (change) => this.#senders.grant(change),
+      { quota: keeping.quota("referencegrants") },
+    );
+    this.#essential = [this.#services, this.#labelled, policies, nodes];
+    this.#sources = [
+      ...this.#essential,
+      ...([ingresses, ...gateways, grants] as unknown as Source<KubernetesObject>[]),
+    ];
+  }
+
+  start(): void {
+    for (const source of this.#sources) source.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#sources.map((source) => source.stop()));
+  }
+
+  /** What has not been read once; undefined when everything that matters has. Who may not read it will not wait for it. */
+  notReady(): string | undefined {
+    const waiting = this.#essential.filter(({ state }) => state === "waiting").map(({ name }) => name);
+    return waiting.length === 0 ? undefined : `not read yet: ${waiting.join(", ")}`;
+  }
+
+  /** Every kind has been read, or is not to be had. */
+  get isRead(): boolean {
+    return this.#sources.every(({ state }) => state !== "waiting");
+  }
+
+  /** Objects that are known, by kind. */
+  sizes(): ReadonlyMap<string, number> {
+    return new Map(this.#sources.map(({ name, size }) => [name, size]));
+  }
+
+  /** Undefined where nobody could look. */
+  exposure(namespace: string, labels: Readonly<Record<string, unknown>>): Exposure | undefined {
+    return this.#services.state === "synced" ? this.#senders.of(namespace, labels) : undefined;
+  }
+
+  /** The Services that select such a pod; undefined where nobody could look. */
+  selecting(
+    namespace: string,
+    labels: Readonly<Record<string, string>>,
+  ): readonly SelectingService[] | undefined {
+    return this.#services.state === "synced" ? this.#senders.selecting(namespace, labels) : undefined;
+  }
+
+  labelsOf(namespace: string): Readonly<Record<string, string>> | undefined {
+    return this.#namespaces.get(namespace);
+  }
+
+  /** Namespaces whose pods are injected; undefined where nobody could look. */
+  enabled(): ReadonlySet<string> | undefined {
+    if (this.#labelled.state !== "synced") return undefined;
+    const enabled = [...this.#namespaces].filter(([, labels]) => labels[injectLabel] === injectLabelValue);
+    return new Set(enabled.map(([name]) => name));
+  }
+
+  /** The one policy of a namespace that counts. */
+  policyOf(namespace: string): PolicyObject | undefined {
+    return this.#policies.get(`${namespace}/${policyName}`);
+  }
+
+  policies(): readonly PolicyObject[] {
+    return [...this.#policies.values()];
+  }
+
+  get architectures(): readonly Architecture[] | undefined {
+    this.#architectures ??= { known: architecturesOf(this.#nodes.values()) };
+    return this.#architectures.known;
+  }
+
+  #namespace({ type, object }: Change<KubernetesObject>): void {
+    const { name, labels = {} } = object.metadata;
+    if (type === "gone") this.#namespaces.delete(name);
+    else
+      this.#namespaces.set(name, injectLabel in labels ? { [injectLabel]: labels[injectLabel] ?? "" } : {});
+  }
+
+  #policy({ type, object }: Change<PolicyObject>): void {
+    const key = `${object.metadata.namespace}/${object.metadata.name}`;
+    if (type === "gone") this.#policies.delete(key);
+    else this.#policies.set(key, object);
+  }
+
+  /** @returns whether it may change which processors there are. */
+  #node({ type, object }: Change<KubernetesObject>): boolean {
+    const architecture = object.metadata.labels?.[architectureLabel];
+    const before = this.#nodes.get(object.metadata.uid);
+    if (type === "gone" || architecture === undefined) this.#nodes.delete(object.metadata.uid);
+    else this.#nodes.set(object.metadata.uid, architecture);
+    const isNews = before !== this.#nodes.get(object.metadata.uid);
+    if (isNews) this.#architectures = undefined;
+    return isNews;
+  }
+}
+
+/**
+ * Processors of the nodes, as injection has to know them.
+ * @param labels kubernetes.io/arch of each node.
+ * @returns two where a pod may land on a node that there is no binary for; none where nothing is known.
+ */
+export function architecturesOf(labels: Iterable<string>): readonly Architecture[] | undefined {
+  const found = new Set(labels);
+  if (found.size === 0) return undefined;
+  const known = architectures.filter((one) => found.has(one));
+  return known.length < found.size && known.length > 0 ? architectures : known;
+}

@@ -1,0 +1,26 @@
+import { clusterConnection, KubernetesClient } from "@lameduck/kube";
+import { lameduck } from "@lameduck/node";
+import { readCarrier } from "./carrier/files.ts";
+import { helpText, type WebhookFlags, parseFlags } from "./flags.ts";
+import { processLog, ownEnvironment, subcommand } from "@lameduck/program";
+import { Webhook } from "./webhook.ts";
+
+export const webhook = subcommand(helpText, parseFlags, serve);
+
+async function serve(flags: WebhookFlags): Promise<void> {
+  const log = processLog(flags);
+  const connection = clusterConnection(
+    flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig },
+  );
+  const files = flags.carrierDirectory === undefined ? undefined : await readCarrier(flags.carrierDirectory);
+  const client = new KubernetesClient(connection);
+  const running = new Webhook({ flags, client, connection, files, log });
+  // Its senders are a handful of API servers: none lags as a cloud's load balancer does.
+  lameduck(running.server, {
+    cap: Math.min(10_000, flags.gracePeriod / 3),
+    grace: flags.gracePeriod,
+    log,
+    environment: ownEnvironment(),
+  }).hook("closed", "operator", () => running.stop());
+  await running.start();
+}

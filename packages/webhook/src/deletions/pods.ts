@@ -1,0 +1,162 @@
+import {
+  hasStatus,
+  type KubernetesClient,
+  type Pod,
+  type PodDisruptionBudget,
+  selects,
+} from "@lameduck/kube";
+import type { Exposure, SelectingService } from "@lameduck/cluster";
+import { settingsFor } from "@lameduck/inject";
+import { budgetsOf, ownerOf, policyKeysFor } from "./facts.ts";
+import { markingPatch, restoringPatch, type Mark } from "./mark.ts";
+import { heldMark } from "@lameduck/protocol";
+import { ownerLabel, planRemoval, withoutLabels, type Labels, type Owner, type Plan } from "./plan.ts";
+import { usualConvergence } from "./settings.ts";
+
+/** What is known of the cluster without asking. */
+export interface KnownCluster {
+  selecting(namespace: string, labels: Labels): readonly SelectingService[] | undefined;
+  exposure(namespace: string, labels: Labels): Exposure | undefined;
+  policyOf(namespace: string): unknown;
+}
+
+/** What is known of a pod that is to be held. */
+export interface HoldFacts {
+  /** "NAMESPACE/SERVICE" of those that select it, or did before its labels were taken. */
+  readonly services: readonly string[];
+  readonly owner: Owner;
+  readonly plan: Plan;
+  readonly budgets: readonly PodDisruptionBudget[];
+  /** How long the slowest consumer may take, milliseconds. */
+  readonly convergence: number;
+  /** The ReplicaSet that would make another at once, if it lost this one while it serves on. */
+  readonly replaceableBy: string | undefined;
+}
+
+/** Reads and changes pods that are held. */
+export class HeldPods {
+  readonly #client: KubernetesClient;
+  readonly #cluster: KnownCluster;
+  readonly #ownNamespace: string;
+
+  constructor(client: KubernetesClient, cluster: KnownCluster, ownNamespace: string) {
+    this.#client = client;
+    this.#cluster = cluster;
+    this.#ownNamespace = ownNamespace;
+  }
+
+  /** undefined where it is gone. */
+  async get(namespace: string, name: string): Promise<Pod | undefined> {
+    try {
+      return await this.#client.get<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`);
+    } catch (error) {
+      if (hasStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  /** undefined where the Services have not been read yet. */
+  async factsFor(pod: Pod, mark: Mark | undefined): Promise<HoldFacts | undefined> {
+    const { namespace = "" } = pod.metadata;
+    const labels = { ...withoutLabels(pod.metadata.labels ?? {}, [heldMark]), ...mark?.labels };
+    const selecting = this.#cluster.selecting(namespace, labels);
+    if (!selecting) return undefined;
+    const services = selecting.map(({ name }) => `${namespace}/${name}`);
+    const convergence = this.#convergence(pod, labels);
+    if (mark?.step === "withdrawn" || selecting.length === 0)
+      return {
+        services,
+        convergence,
+        owner: { kind: "none" },
+        plan: { because: "nothing-leads-to-it" },
+        budgets: [],
+        replaceableBy: undefined,
+      };
+    const [owner, budgets, policyKeys] = await Promise.all([
+      ownerOf(this.#client, pod),
+      budgetsOf(this.#client, namespace, labels),
+      policyKeysFor(this.#client, namespace),
+    ]);
+    const selectors = budgets.flatMap(({ spec }) => spec.selector ?? []);
+    const plan = planRemoval({ labels, services: selecting, owner, budgets: selectors, policyKeys });
+    return {
+      services,
+      owner,
+      plan,
+      budgets,
+      convergence,
+      replaceableBy: replaceableBy(pod, owner, selecting, policyKeys),
+    };
+  }
+
+  /** The owner loses the pod, and makes another; the pod serves on. */
+  replace(pod: Pod, mark: Omit<Mark, "labels" | "step">): Promise<Pod> {
+    return this.#patch(pod, markingPatch(pod.metadata, [ownerLabel], { ...mark, step: "replacing" }));
+  }
+
+  /** No Service selects the pod from now on. */
+  withdraw(
+    pod: Pod,
+    remove: readonly string[],
+    mark: Omit<Mark, "labels" | "step">,
+    before?: Mark,
+  ): Promise<Pod> {
+    return this.#patch(
+      pod,
+      markingPatch(pod.metadata, remove, { ...mark, step: "withdrawn" }, before?.labels),
+    );
+  }
+
+  /** Where the deletion has not happened, the pod is as it was before. @returns whether anything was to be done. */
+  async restore(pod: Pod): Promise<boolean> {
+    const { labels = {}, annotations = {}, deletionTimestamp } = pod.metadata;
+    if (deletionTimestamp !== undefined || !(heldMark in labels || heldMark in annotations)) return false;
+    try {
+      await this.#patch(pod, restoringPatch(pod));
+      return true;
+    } catch (error) {
+      // It is gone, or another has its name.
+      if (hasStatus(error, 404, 409)) return false;
+      throw error;
+    }
+  }
+
+  #patch({ metadata: { namespace = "", name } }: Pod, patch: object): Promise<Pod> {
+    return this.#client.patch<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`, patch, "merge-patch");
+  }
+
+  #convergence({ metadata: { namespace = "", annotations } }: Pod, labels: Labels): number {
+    const { settings } = settingsFor({
+      podAnnotations: annotations,
+      namespacePolicy: this.#cluster.policyOf(namespace),
+      clusterPolicy: this.#cluster.policyOf(this.#ownNamespace),
+    });
+    const seconds =
+      settings.convergenceSeconds ?? this.#cluster.exposure(namespace, labels)?.convergence?.value;
+    return seconds === undefined ? usualConvergence : seconds * 1_000;
+  }
+}
+
+/** The budgets that would not know the pod without these labels. */
+export function budgetsLosing(
+  budgets: readonly PodDisruptionBudget[],
+  labels: Labels,
+  remove: readonly string[],
+): readonly PodDisruptionBudget[] {
+  return budgets.filter(
+    ({ spec }) => spec.selector && !selects(spec.selector, withoutLabels(labels, remove)),
+  );
+}
+
+function replaceableBy(
+  { metadata: { labels = {}, ownerReferences = [] } }: Pod,
+  owner: Owner,
+  services: readonly SelectingService[],
+  policyKeys: ReadonlySet<string>,
+): string | undefined {
+  if (owner.kind !== "ReplicaSet" || labels[ownerLabel] === undefined || policyKeys.has(ownerLabel))
+    return undefined;
+  const isServices = services.some(({ selector }) => selector.some(([key]) => key === ownerLabel));
+  const isOwners = !selects(owner.selector, withoutLabels(labels, [ownerLabel]));
+  return isOwners && !isServices ? ownerReferences.find(({ controller }) => controller)?.name : undefined;
+}

@@ -1,0 +1,74 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { KubernetesClient, Pod } from "@lameduck/kube";
+import { markOf, restoringPatch } from "./mark.ts";
+import { heldMark } from "@lameduck/protocol";
+import type { Dependencies } from "./deletions.ts";
+
+/** Milliseconds between two looks. */
+const pause = 10_000;
+
+/** Pods that are marked as held. */
+function listHeldPods(client: KubernetesClient, signal?: AbortSignal): Promise<readonly Pod[]> {
+  return client.list<Pod>(`/api/v1/pods?labelSelector=${encodeURIComponent(heldMark)}`, signal);
+}
+
+/** Whether the deletion for which a pod was held does not happen any more. */
+function isAbandoned(pod: Pod, now: number): boolean {
+  return pod.metadata.deletionTimestamp === undefined && now > (markOf(pod)?.until ?? 0);
+}
+
+/** Puts back what a replica that has died, or a caller that has given up, has left. */
+export class Restorer {
+  readonly #dependencies: Dependencies;
+  readonly #leads: () => boolean;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(dependencies: Dependencies, leads: () => boolean) {
+    this.#dependencies = dependencies;
+    this.#leads = leads;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      if (this.#leads())
+        await this.#restoreAbandoned().catch((error: unknown) => {
+          if (!signal.aborted) this.#dependencies.onProblem("restorer", error);
+        });
+      await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #restoreAbandoned(): Promise<void> {
+    const { client, pods, now, onRestored } = this.#dependencies;
+    for (const pod of await listHeldPods(client, this.#stopping.signal))
+      if (isAbandoned(pod, now()) && (await pods.restore(pod))) onRestored();
+  }
+}
+
+/** For an operator that is taken away: every pod is as it was before. @returns their names. */
+export async function restoreAll(client: KubernetesClient, signal: AbortSignal): Promise<string[]> {
+  const held = (await listHeldPods(client, signal)).filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  );
+  for (const pod of held) {
+    const { namespace = "", name } = pod.metadata;
+    await client.patch(
+      `/api/v1/namespaces/${namespace}/pods/${name}`,
+      restoringPatch(pod),
+      "merge-patch",
+      signal,
+    );
+  }
+  return held.map(({ metadata: { namespace = "", name } }) => `${namespace}/${name}`);
+}

@@ -1,0 +1,236 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { type KubernetesClient, type ClusterConnection } from "@lameduck/kube";
+import type { Logger } from "pino";
+import { admissionHandler, type HandlerOptions } from "./admission/handler.ts";
+import { metricsHandler, gauge, processMetrics, answerOneAtATime } from "@lameduck/program";
+import { injectingHandler } from "./admission/mutate.ts";
+import { AdmissionServer } from "./admission/server.ts";
+import { validate } from "./admission/validate.ts";
+import type { CarrierSource } from "./carrier/files.ts";
+import { CertificateKeeper } from "./certificates/keeper.ts";
+import { MountedCertificate } from "./certificates/mounted.ts";
+import { rotate } from "./certificates/rotate.ts";
+import { ClusterView } from "./cluster-view.ts";
+import { lameduckVersion, operatorNames } from "@lameduck/protocol";
+import { LeaderTasks } from "./leader-tasks.ts";
+import type { WebhookFlags } from "./flags.ts";
+import { leftOutLogger } from "./left-out.ts";
+import { setUpHolding, type Holding } from "./holding.ts";
+import { WebhookMetrics } from "./metrics.ts";
+import { followVersion, type ServerVersion } from "./server-version.ts";
+
+export interface WebhookOptions {
+  readonly flags: WebhookFlags;
+  readonly client: KubernetesClient;
+  readonly connection: Pick<ClusterConnection, "namespace">;
+  readonly files: CarrierSource | undefined;
+  readonly log: Logger;
+}
+
+/** Milliseconds until what failed at the start is tried again. */
+const retryMs = 1_000;
+
+/** Connections that read the metrics: Prometheus keeps one. */
+const mostReaders = 50;
+
+/** All that the process does, in the order in which it starts; it stops in the other. */
+export class Webhook {
+  readonly metrics = new WebhookMetrics();
+  readonly #options: WebhookOptions;
+  readonly #namespace: string;
+  readonly #view: ClusterView;
+  readonly #leaderTasks: LeaderTasks;
+  readonly #holding: Holding | undefined;
+  readonly #certificates: CertificateKeeper | MountedCertificate;
+  readonly #admission: AdmissionServer;
+  readonly #metricsServer: Server;
+  readonly #stopping = new AbortController();
+  #version: ServerVersion | undefined;
+  #hasCertificate = false;
+  #starting: Promise<unknown> = Promise.resolve();
+
+  constructor(options: WebhookOptions) {
+    this.#options = options;
+    const { flags, client, connection, files, log } = options;
+    this.#namespace = flags.namespace ?? connection.namespace;
+    const onProblem = (part: string, error: unknown): void => {
+      this.metrics.problems.inc({ part });
+      log.warn({ part, err: error }, "it is tried again");
+    };
+    this.#view = new ClusterView(client, {
+      onProblem,
+      onChange: () => this.#leaderTasks.reconcileSoon(),
+      onLeftOut: leftOutLogger(this.metrics, log),
+    });
+    this.#leaderTasks = new LeaderTasks({
+      client,
+      view: this.#view,
+      namespace: this.#namespace,
+      name: flags.name,
+      files,
+      onProblem,
+      flagsEvery: flags.flagsEvery,
+      kubernetes: () => this.#version?.minor,
+      onWrite: (action, namespace) => {
+        this.metrics.carried.inc({ action });
+        log.info({ action, namespace }, "carrier");
+      },
+    });
+    const { holding } = flags;
+    const { metrics } = this;
+    const [cluster, namespace] = [this.#view, this.#namespace];
+    const leads = (): boolean => this.#leaderTasks.leads;
+    this.#holding =
+      holding && setUpHolding({ flags: holding, client, cluster, namespace, metrics, log, leads, onProblem });
+    const notReady = (): string | undefined => this.notReady();
+    this.#admission = new AdmissionServer({
+      handler: admissionHandler({
+        mutate: injectingHandler({
+          cluster: this.#view,
+          namespace: this.#namespace,
+          lameduckVersion,
+          version: () => this.#version,
+          coordinator: flags.coordinator,
+          onUnknownExposure: () => this.metrics.blind.inc(),
+        }),
+        validate,
+        ...(this.#holding ? { hold: heldDeletionOptions(this.#holding) } : {}),
+        notReady,
+        onDrop: () => this.metrics.dropped.inc(),
+        onReview: (path, outcome, seconds) => this.metrics.reviewed(path, outcome, seconds),
+        onFault: (error, { uid, namespace, kind }) =>
+          log.error({ err: error, uid, namespace, kind }, "a review failed inside; it was admitted"),
+      }),
+      onDrop: () => this.metrics.dropped.inc(),
+      onTlsFailure: () => this.metrics.handshakes.inc(),
+    });
+    this.#metricsServer = createServer();
+    answerOneAtATime(this.#metricsServer, metricsHandler(this.metrics, { notReady }));
+    this.#metricsServer.maxConnections = mostReaders;
+    this.#certificates = this.#certificatesOf(onProblem);
+    this.#registerGauges();
+  }
+
+  /** For the library that stops it. */
+  get server(): AdmissionServer["server"] {
+    return this.#admission.server;
+  }
+
+  /** What is still waited for. */
+  notReady(): string | undefined {
+    return this.#hasCertificate ? this.#view.notReady() : "no certificate that the API server trusts yet";
+  }
+
+  /** Listens at once, so that the kubelet is answered; what needs the API server comes when it does. @returns both ports. */
+  async start(): Promise<{ readonly port: number; readonly metricsPort: number }> {
+    const { flags, client, log } = this.#options;
+    this.#metricsServer.listen(flags.metricsPort, flags.address);
+    await once(this.#metricsServer, "listening");
+    // One that nobody trusts, for the kubelet, which does not ask for more.
+    const provisional = await rotate(undefined, Date.now(), this.#rotation(), () => false);
+    this.#admission.useCertificate(provisional.leaf);
+    const port = await this.#admission.listen(flags.port, flags.address);
+    this.#view.start();
+    this.#leaderTasks.start();
+    this.#holding?.holder.start();
+    this.#holding?.caller.start();
+    this.#starting = Promise.all([
+      followVersion(client, (version) => (this.#version = version), this.#stopping.signal),
+      this.#startCertificates(),
+    ]);
+    const { port: metricsPort } = this.#metricsServer.address() as AddressInfo;
+    log.info({ port, metricsPort, namespace: this.#namespace, version: lameduckVersion }, "listening");
+    return { port, metricsPort };
+  }
+
+  /** Ends what is not needed for answering any more: reviews under way are answered by then. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([this.#holding?.holder.stop(), this.#holding?.caller.stop()]);
+    await this.#leaderTasks.stop();
+    await Promise.all([this.#certificates.stop(), this.#view.stop(), this.#starting]);
+    if (this.#admission.server.listening) await this.#admission.close();
+    this.#metricsServer.close();
+    this.#metricsServer.closeAllConnections();
+    this.#options.client.close();
+  }
+
+  async #startCertificates(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted)
+      try {
+        await this.#certificates.start();
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.metrics.problems.inc({ part: "certificates" });
+        this.#options.log.warn({ part: "certificates", err: error }, "it is tried again");
+        await delay(retryMs, undefined, { signal }).catch(() => undefined);
+      }
+  }
+
+  #certificatesOf(onProblem: (part: string, error: unknown) => void): CertificateKeeper | MountedCertificate {
+    const { flags, client, log } = this.#options;
+    const common = {
+      onCertificate: (leaf: { readonly cert: string; readonly key: string }): void => {
+        this.#admission.useCertificate(leaf);
+        this.#hasCertificate = true;
+        log.info({ expires: new Date(this.#certificates.expires ?? 0).toISOString() }, "certificate");
+      },
+      onProblem: (error: unknown) => onProblem("certificates", error),
+    };
+    if (flags.certificateDirectory !== undefined)
+      return new MountedCertificate({ ...common, directory: flags.certificateDirectory });
+    return new CertificateKeeper(client, {
+      ...common,
+      ...this.#rotation(),
+      namespace: this.#namespace,
+      secret: flags.secret,
+      ...(flags.holding ? { extraConfigurations: [operatorNames.heldDeletions] } : {}),
+      onAuthority: (key) => this.#holding?.caller.deriveFrom(key),
+      onRepair: (count) => {
+        this.metrics.repairs.inc(count);
+        log.info({ count }, "webhook configurations told of the authority");
+      },
+    });
+  }
+
+  #rotation(): Parameters<typeof rotate>[2] {
+    const { service, serveAs, certificateLifetime, authorityLifetime } = this.#options.flags;
+    const names = [`${service}.${this.#namespace}.svc`, ...serveAs];
+    return { names, certificateLifetime, authorityLifetime };
+  }
+
+  #registerGauges(): void {
+    const { metrics } = this;
+    processMetrics(metrics.registry, "webhook");
+    gauge(metrics.registry, "lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
+      this.notReady() === undefined ? 1 : 0,
+    );
+    gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies carriers.", () =>
+      this.#leaderTasks.leads ? 1 : 0,
+    );
+    gauge(
+      metrics.registry,
+      "lameduck_workloads_losing_requests",
+      "Workloads of injected namespaces for which the audit has an error; counted by the leader.",
+      () => this.#leaderTasks.flagged,
+    );
+    gauge(
+      metrics.registry,
+      "lameduck_certificate_expiry_timestamp_seconds",
+      "When the certificate that is shown ends; 0 without one.",
+      () => (this.#certificates.expires ?? 0) / 1_000,
+    );
+    gauge(metrics.registry, "lameduck_known_objects", "Objects of the cluster that are kept in memory.", () =>
+      [...this.#view.sizes().values()].reduce((sum, size) => sum + size, 0),
+    );
+  }
+}
+
+function heldDeletionOptions({ holder, caller }: Holding): HandlerOptions["hold"] {
+  return { reviewDeletion: holder.review, isTrustedPath: (path) => caller.matches(path) };
+}

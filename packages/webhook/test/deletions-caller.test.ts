@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { SecretPath } from "../src/deletions/secret-path.ts";
+import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
+
+const resource = "admissionregistration.k8s.io/validatingwebhookconfigurations";
+const name = "held-deletions.lameduck.dev";
+
+interface Configuration {
+  readonly webhooks: readonly {
+    readonly clientConfig: { readonly url?: string; readonly service?: { readonly path?: string } };
+  }[];
+}
+
+describe("the path that only the API server knows", () => {
+  const paths = (api: OperatorApi): string[] => {
+    const found = api.get(resource, name) as unknown as Configuration;
+    return found.webhooks.map(
+      ({ clientConfig }) => clientConfig.service?.path ?? new URL(clientConfig.url ?? "http://none").pathname,
+    );
+  };
+  const install = (api: OperatorApi): unknown =>
+    api.put(resource, name, {
+      webhooks: [
+        { clientConfig: { service: { path: "/hold" } } },
+        { clientConfig: { url: "https://198.18.0.1:18443/hold" } },
+      ],
+    });
+
+  it("is the same for all replicas, is told, and is told again after an upgrade", async () => {
+    await using api = await OperatorApi.start();
+    install(api);
+    const problems: unknown[] = [];
+    const client = api.client();
+    const replicas = [0, 1].map(() => new SecretPath(client, (_part, error) => problems.push(error)));
+    for (const one of replicas) {
+      one.start();
+      one.deriveFrom("key of the authority");
+    }
+    // The API server takes a Service's path only if each part of it is a name of DNS: lower case, without underscores.
+    const isTold = (): boolean => paths(api).every((path) => /^\/hold\/[0-9a-f]{64}$/.test(path));
+    await until(isTold, "told");
+    const [path = ""] = paths(api);
+    assert.ok(replicas.every((one) => one.matches(path)));
+    for (const wrong of ["", "/hold", "/hold/", `${path}x`, path.slice(0, -1), path.toUpperCase()])
+      assert.ok(!replicas.some((one) => one.matches(wrong)), wrong);
+    install(api);
+    await until(isTold, "told again");
+    for (const one of replicas) one.deriveFrom("another key");
+    await until(() => paths(api)[0] !== path && isTold(), "told of another");
+    assert.ok(!replicas.some((one) => one.matches(path)));
+    assert.deepEqual(problems, []);
+    await Promise.all(replicas.map((one) => one.stop()));
+    client.close();
+  });
+
+  it("lets nobody in as long as it is not known", async () => {
+    await using api = await OperatorApi.start();
+    const client = api.client();
+    const caller = new SecretPath(client, () => undefined);
+    assert.ok(!caller.matches("") && !caller.matches("/hold"));
+    client.close();
+  });
+});

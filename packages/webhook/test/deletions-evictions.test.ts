@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Item } from "../../kube/test/fake-api.ts";
+import { heldMark } from "@lameduck/protocol";
+import { eviction, replicaOf, type PodApi } from "./deletions-cluster.ts";
+import { isHeld, isListed, labelsOf, podOf, shop } from "./deletions-shop.ts";
+import { until } from "../../cluster/test/operator-api.ts";
+
+describe("an eviction", { concurrency: 3 }, () => {
+  const budgetFor = (api: PodApi, allowed: number): Item =>
+    api.put("policy/poddisruptionbudgets", "web", {
+      metadata: { namespace: "shop", generation: 1 },
+      spec: { selector: { matchLabels: { app: "web" } } },
+      status: { disruptionsAllowed: allowed, observedGeneration: 1 },
+    });
+
+  it("is put off until another pod is ready and senders have let go, by any replica", async () => {
+    const api = await shop(2);
+    await using _api = api;
+    budgetFor(api, 1);
+    await using one = await replicaOf(api);
+    await using two = await replicaOf(api);
+    const first = await one.call(eviction(podOf(api, "web-0")));
+    assert.deepEqual([first.allowed, first.code, first.retryAfter], [false, 429, 5]);
+    assert.match(first.message ?? "", /another pod is being started first/);
+    api.change("pods", "web-0", { metadata: { ownerReferences: [] } });
+    assert.match(
+      (await two.call(eviction(podOf(api, "web-0")))).message ?? "",
+      /another pod is not ready yet/,
+    );
+    api.pod("web-new");
+    assert.match((await two.call(eviction(podOf(api, "web-0")))).message ?? "", /senders are letting go/);
+    const { status } = api.get("policy/poddisruptionbudgets", "web") as unknown as {
+      status: { disruptionsAllowed: number; disruptedPods: Record<string, string> };
+    };
+    assert.equal(status.disruptionsAllowed, 0, "taken as the API server would");
+    assert.ok(status.disruptedPods["web-0"]);
+    await until(() => !isListed(api, "web-0"), "withdrawn");
+    let last = await one.call(eviction(podOf(api, "web-0")));
+    while (!last.allowed) {
+      assert.ok(last.took < 1_000, "no call waits");
+      last = await one.call(eviction(podOf(api, "web-0")));
+    }
+    assert.ok([...one.outcomes(), ...two.outcomes()].includes("waited"));
+    assert.deepEqual([...one.problems, ...two.problems], []);
+  });
+
+  it("is refused as long as the budget refuses it, with the pod in its Services", async () => {
+    const api = await shop(2);
+    await using _api = api;
+    budgetFor(api, 0);
+    await using replica = await replicaOf(api);
+    await replica.call(eviction(podOf(api, "web-0")));
+    api.change("pods", "web-0", { metadata: { ownerReferences: [] } });
+    api.pod("web-new");
+    for (let time = 0; time < 3; time++) {
+      const { allowed, message } = await replica.call(eviction(podOf(api, "web-0")));
+      assert.equal(allowed, false);
+      assert.match(message ?? "", /budget web allows no disruption/);
+    }
+    assert.equal(labelsOf(api, "web-0")["app"], "web");
+  });
+
+  it("that nobody asks for any more leaves the pod as it was", async () => {
+    const api = await shop(2);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    await replica.call(eviction(podOf(api, "web-0")));
+    assert.ok(isHeld(api, "web-0"));
+    const annotations = podOf(api, "web-0").metadata["annotations"] as Record<string, string>;
+    const text = annotations[heldMark] ?? "";
+    const mark = { ...(JSON.parse(text) as object), until: 1 };
+    api.change("pods", "web-0", { metadata: { annotations: { [heldMark]: JSON.stringify(mark) } } });
+    await until(() => !isHeld(api, "web-0"), "restored");
+    assert.deepEqual(labelsOf(api, "web-0"), { app: "web", "pod-template-hash": "1", team: "a" });
+  });
+
+  it("is let through where there is nothing to hold", async () => {
+    const api = await shop(2);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    api.change("pods", "web-0", { metadata: { annotations: { "lameduck.dev/injected": "0.1.0" } } });
+    assert.ok((await replica.call(eviction(podOf(api, "web-0")))).allowed);
+    const dry = { object: { deleteOptions: { dryRun: ["All"] } } };
+    assert.ok((await replica.call(eviction(podOf(api, "web-1"), dry))).allowed);
+    assert.ok((await replica.call(eviction({ metadata: { name: "none", uid: "x" } }))).allowed);
+    assert.deepEqual(replica.outcomes(), ["injected", "dry-run", "gone"]);
+    assert.ok(!isHeld(api, "web-1"));
+  });
+});

@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { heldMark } from "@lameduck/protocol";
+import { coordinatorSaying, deletion, replicaOf } from "./deletions-cluster.ts";
+import { isHeld, labelsOf, podOf, shop } from "./deletions-shop.ts";
+import { until } from "../../cluster/test/operator-api.ts";
+
+describe("a deletion that is held", { concurrency: 4 }, () => {
+  it("waits until senders have had their time, and its second call does not", async () => {
+    const api = await shop(2, 6);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    const first = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(first.allowed && first.took >= 6_000, String(first.took));
+    assert.deepEqual(
+      Object.keys(labelsOf(api, "web-0")).sort(),
+      [heldMark, "pod-template-hash", "team"].sort(),
+    );
+    const second = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(second.allowed && second.took < 6_000, String(second.took));
+    assert.deepEqual(replica.outcomes(), ["waited", "waited"]);
+    assert.deepEqual(replica.problems, []);
+  });
+
+  it("is recognised by another replica, which waits for the rest only", async () => {
+    const api = await shop(2, 6);
+    await using _api = api;
+    await using one = await replicaOf(api);
+    await using other = await replicaOf(api);
+    await one.call(deletion(podOf(api, "web-0")));
+    const second = await other.call(deletion(podOf(api, "web-0")));
+    assert.ok(second.allowed && second.took < 6_000, String(second.took));
+  });
+
+  it("is no longer for a mark of the future: of a replica whose clock is ahead, or of anybody", async () => {
+    const api = await shop(2, 1);
+    await using _api = api;
+    const began = Date.now() + 3_600_000;
+    const mark = {
+      step: "withdrawn",
+      by: "delete",
+      labels: { app: "web" },
+      began,
+      stepBegan: began,
+      until: began,
+    };
+    api.change("pods", "web-0", {
+      metadata: {
+        annotations: { [heldMark]: JSON.stringify(mark) },
+        labels: { app: "", [heldMark]: "withdrawn" },
+      },
+    });
+    api.reconcile();
+    await using replica = await replicaOf(api);
+    const { allowed, took } = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(allowed && took < 20_000, String(took));
+  });
+
+  it("ends when every consumer has reported, and not before", async () => {
+    const api = await shop(2, 3_000);
+    await using _api = api;
+    let state = "waiting";
+    await using coordinator = await coordinatorSaying(() => `lameduck 1\nstate: ${state}\nconsumers: 4/5\n`);
+    await using replica = await replicaOf(api, { coordinator: coordinator.url });
+    const calling = replica.call(deletion(podOf(api, "web-0")));
+    await until(() => coordinator.asked.length >= 3, "asked again and again");
+    assert.equal(replica.judged.length, 0);
+    state = "released";
+    assert.ok((await calling).allowed);
+    assert.deepEqual(replica.outcomes(), ["released"]);
+    assert.match(
+      coordinator.asked[0]?.href ?? "",
+      /\/v1\/holds\/shop\/web-0\?uid=uid-\d+&wait=10&seen=unknown$/,
+    );
+  });
+
+  for (const [what, say] of [
+    ["is silent", () => undefined],
+    ["is no coordinator", () => "<html>"],
+    ["misses a consumer", () => "lameduck 1\nstate: incomplete\n"],
+    ["does not know the pod", () => "lameduck 1\nstate: unknown\n"],
+  ] as const)
+    it(`waits for senders' time where the coordinator ${what}`, async () => {
+      const api = await shop();
+      await using _api = api;
+      await using coordinator = await coordinatorSaying(say);
+      await using replica = await replicaOf(api, { coordinator: coordinator.url });
+      const { allowed, took } = await replica.call(deletion(podOf(api, "web-0")));
+      assert.ok(allowed && took >= 1_000);
+      assert.deepEqual(replica.outcomes(), ["waited"]);
+    });
+
+  it("ends at its limit over all calls, whoever does not let go", async () => {
+    const api = await shop(2, 3_000);
+    await using _api = api;
+    await using coordinator = await coordinatorSaying(() => "lameduck 1\nstate: waiting\n");
+    await using replica = await replicaOf(api, { coordinator: coordinator.url, limit: 6_000 });
+    await using other = await replicaOf(api, { coordinator: coordinator.url, limit: 6_000 });
+    const first = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(first.allowed && first.took >= 5_900, String(first.took));
+    const second = await other.call(deletion(podOf(api, "web-0")));
+    assert.ok(second.allowed && second.took < 5_000, String(second.took));
+    assert.deepEqual([...replica.outcomes(), ...other.outcomes()], ["limit", "limit"]);
+  });
+
+  it("waits until no slice lists the pod, however late the controller is", async () => {
+    const api = await shop(2, 1);
+    await using _api = api;
+    api.controllerLag = 2_000;
+    await using replica = await replicaOf(api);
+    assert.ok((await replica.call(deletion(podOf(api, "web-0")))).took >= 2_000);
+  });
+
+  it("has a caller that leaves find the pod as it was", async () => {
+    const api = await shop(2, 3_000);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    const leave = new AbortController();
+    const calling = replica.call(deletion(podOf(api, "web-0")), leave.signal).catch(() => "left");
+    await until(() => isHeld(api, "web-0"), "held");
+    leave.abort();
+    assert.equal(await calling, "left");
+    await until(() => !isHeld(api, "web-0"), "restored");
+    assert.deepEqual(labelsOf(api, "web-0"), { app: "web", "pod-template-hash": "1", team: "a" });
+    await until(() => replica.restored() === 1, "counted");
+    assert.equal(replica.holder.size, 0);
+  });
+
+  it("is restored where it was allowed and does not happen, and left alone where it does", async () => {
+    const api = await shop(3);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    await Promise.all([
+      replica.call(deletion(podOf(api, "web-0"))),
+      replica.call(deletion(podOf(api, "web-1"))),
+    ]);
+    api.change("pods", "web-1", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
+    await until(() => !isHeld(api, "web-0"), "restored");
+    assert.ok(isHeld(api, "web-1"));
+  });
+
+  it("is restored when the process ends in its middle, or by the next process", async () => {
+    const api = await shop(3, 3_000);
+    await using _api = api;
+    {
+      await using replica = await replicaOf(api);
+      void replica.call(deletion(podOf(api, "web-0"))).catch(() => undefined);
+      await until(() => isHeld(api, "web-0"), "held");
+    }
+    assert.ok(!isHeld(api, "web-0"));
+    const mark = {
+      step: "withdrawn",
+      by: "delete",
+      labels: { app: "web" },
+      began: 0,
+      stepBegan: 0,
+      until: 1,
+    };
+    const metadata = {
+      labels: { app: null, [heldMark]: "withdrawn" },
+      annotations: { [heldMark]: JSON.stringify(mark) },
+    };
+    api.change("pods", "web-1", { metadata });
+    await using _next = await replicaOf(api);
+    await until(() => !isHeld(api, "web-1"), "restored");
+    assert.equal(labelsOf(api, "web-1")["app"], "web");
+  });
+
+  it("is let through at once beyond the greatest number at a time, blind, in need of a label, or of the last endpoint", async () => {
+    const api = await shop(3, 3_000);
+    await using _api = api;
+    await using replica = await replicaOf(api, { mostAtOnce: 1, limit: 8_000 });
+    const first = replica.call(deletion(podOf(api, "web-0")));
+    await until(() => isHeld(api, "web-0"), "held");
+    assert.ok((await replica.call(deletion(podOf(api, "web-1")))).took < 6_000);
+    await first;
+    api.put("networking.k8s.io/networkpolicies", "np", {
+      metadata: { namespace: "shop" },
+      spec: { podSelector: { matchLabels: { app: "web" } } },
+    });
+    await replica.call(deletion(podOf(api, "web-1")));
+    api.remove("networking.k8s.io/networkpolicies", "np");
+    // Its owner's own deletion wants no other pod.
+    api.remove("pods", "web-1");
+    api.reconcile();
+    const user = { userInfo: { username: "system:serviceaccount:kube-system:replicaset-controller" } };
+    await until(() => !isHeld(api, "web-0") || api.get("pods", "web-0") === undefined, "restored");
+    api.remove("pods", "web-0");
+    api.reconcile();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await replica.call(deletion(podOf(api, "web-2"), user));
+    assert.deepEqual(replica.outcomes().sort(), [
+      "last-endpoint",
+      "limit",
+      "network-policy-needs-label",
+      "too-many",
+    ]);
+    assert.ok(!isHeld(api, "web-2"));
+  });
+
+  it("has the owner of the last endpoint make another first", async () => {
+    const api = await shop(1);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    const calling = replica.call(deletion(podOf(api, "web-0")));
+    await until(() => labelsOf(api, "web-0")[heldMark] === "replacing", "let go by its owner");
+    assert.equal(labelsOf(api, "web-0")["app"], "web", "it serves on");
+    assert.equal(labelsOf(api, "web-0")["pod-template-hash"], undefined);
+    api.pod("web-new");
+    assert.ok((await calling).allowed);
+    assert.equal(labelsOf(api, "web-0")["app"], undefined);
+    assert.deepEqual(replica.outcomes(), ["waited"]);
+  });
+
+  it("is only for the API server: others do not know the path, and withdraw nothing", async () => {
+    const api = await shop();
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    for (const path of ["/hold", "/hold/", "/hold/guessed", "/hold/secret/x"]) {
+      const { allowed } = await replica.call(deletion(podOf(api, "web-0")), undefined, path);
+      assert.ok(allowed && !isHeld(api, "web-0"), path);
+    }
+    assert.deepEqual(replica.outcomes(), []);
+  });
+
+  it("goes on where the API server refuses what is needed: the deletion is allowed", async () => {
+    const api = await shop();
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    api.fault = ({ method }) =>
+      method === "PATCH" ? { status: 500, body: { message: "broken" } } : undefined;
+    const { allowed, took } = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(allowed && took < 20_000);
+    assert.deepEqual([replica.outcomes(), replica.problems.length], [["fault"], 1]);
+  });
+});

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { architecturesOf } from "../src/index.ts";
+import { ClusterView } from "../src/cluster-view.ts";
+import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
+
+interface Viewed extends AsyncDisposable {
+  readonly api: OperatorApi;
+  readonly view: ClusterView;
+  readonly problems: string[];
+}
+
+async function viewed(fill: (api: OperatorApi) => void = () => undefined): Promise<Viewed> {
+  const api = await OperatorApi.start();
+  fill(api);
+  const client = api.client();
+  const problems: string[] = [];
+  const view = new ClusterView(client, {
+    retryMs: 20,
+    onProblem: (part, error) => problems.push(`${part}: ${String(error)}`),
+  });
+  view.start();
+  return {
+    api,
+    view,
+    problems,
+    [Symbol.asyncDispose]: async () => {
+      await view.stop();
+      client.close();
+      await api.stop();
+    },
+  };
+}
+
+const service = (
+  namespace: string,
+  selector: object | undefined,
+  spec: object = {},
+): { metadata: object; spec: object } => ({
+  metadata: { namespace, managedFields: ["x".repeat(500)] },
+  spec: { ...(selector ? { selector } : {}), clusterIP: "10.0.0.1", ...spec },
+});
+/** Lets HTTPRoutes of a namespace lead to Services of `shop`. */
+function grant(api: OperatorApi, namespace: string, to: { readonly name?: string }): void {
+  api.remove("gateway.networking.k8s.io/referencegrants", "routes");
+  api.put("gateway.networking.k8s.io/referencegrants", "routes", {
+    metadata: { namespace: "shop" },
+    spec: {
+      from: [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace }],
+      to: [{ group: "", kind: "Service", ...to }],
+    },
+  });
+}
+const by = (view: ClusterView, labels: Record<string, string>): readonly string[] | undefined =>
+  view.exposure("shop", labels)?.exposedBy;
+
+test("Services of the pod's namespace, and what leads to them", async () => {
+  await using all = await viewed((api) => {
+    api.put("services", "web", service("shop", { app: "web" }));
+    api.put("services", "narrow", service("shop", { app: "web", tier: "front" }));
+    api.put("services", "elsewhere", service("other", { app: "web" }));
+    api.put("services", "no-selector", service("shop", undefined));
+    api.put("services", "external", service("shop", { app: "web" }, { type: "ExternalName" }));
+    api.put("networking.k8s.io/ingresses", "shop", {
+      metadata: { namespace: "shop" },
+      spec: { rules: [{ http: { paths: [{ backend: { service: { name: "web" } } }] } }] },
+    });
+    api.put("gateway.networking.k8s.io/httproutes", "outside", {
+      metadata: { namespace: "gateways" },
+      spec: { rules: [{ backendRefs: [{ name: "web", namespace: "shop" }] }] },
+    });
+    grant(api, "gateways", {});
+  });
+  const { view, api } = all;
+  await until(
+    () => view.notReady() === undefined && (by(view, { app: "web" })?.length ?? 0) === 3,
+    "everything read",
+  );
+  assert.deepEqual(by(view, { app: "web" }), ["Service web", "Ingress shop", "HTTPRoute outside"]);
+  assert.deepEqual(by(view, { app: "web", tier: "front" })?.toSorted(), [
+    "HTTPRoute outside",
+    "Ingress shop",
+    "Service narrow",
+    "Service web",
+  ]);
+  assert.deepEqual(by(view, { app: "db" }), []);
+  assert.ok((view.exposure("shop", { app: "web" })?.convergence?.value ?? 0) >= 10);
+  api.change("services", "web", { spec: { selector: { app: "other" } } });
+  await until(() => by(view, { app: "web" })?.length === 0, "the selector changed");
+  api.remove("networking.k8s.io/ingresses", "shop");
+  await until(
+    () => by(view, { app: "other" })?.join() === "Service web,HTTPRoute outside",
+    "the Ingress is gone",
+  );
+});
+
+test("a route of another namespace counts only where a ReferenceGrant lets it", async () => {
+  await using all = await viewed((api) => {
+    api.put("services", "web", service("shop", { app: "web" }));
+    api.put("gateway.networking.k8s.io/httproutes", "outside", {
+      metadata: { namespace: "gateways" },
+      spec: { rules: [{ backendRefs: [{ name: "web", namespace: "shop" }] }] },
+    });
+    api.put("gateway.networking.k8s.io/httproutes", "inside", {
+      metadata: { namespace: "shop" },
+      spec: { rules: [{ backendRefs: [{ name: "web" }] }] },
+    });
+  });
+  const { view, api } = all;
+  const shows = (...expected: string[]): Promise<void> =>
+    until(() => by(view, { app: "web" })?.join() === expected.join(), expected.join());
+  await shows("Service web", "HTTPRoute inside");
+  grant(api, "gateways", { name: "web" });
+  await shows("Service web", "HTTPRoute outside", "HTTPRoute inside");
+  grant(api, "gateways", { name: "other" });
+  await shows("Service web", "HTTPRoute inside");
+  grant(api, "elsewhere", {});
+  await shows("Service web", "HTTPRoute inside");
+  grant(api, "gateways", {});
+  await shows("Service web", "HTTPRoute outside", "HTTPRoute inside");
+  api.remove("gateway.networking.k8s.io/referencegrants", "routes");
+  await shows("Service web", "HTTPRoute inside");
+});
+
+test("the slowest sender decides the convergence", async () => {
+  await using all = await viewed((api) => {
+    api.put("services", "web", service("shop", { app: "web" }));
+    api.put("services", "balanced", {
+      metadata: {
+        namespace: "shop",
+        annotations: { "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type": "ip" },
+      },
+      spec: { selector: { app: "web" }, type: "LoadBalancer" },
+    });
+  });
+  await until(() => all.view.notReady() === undefined, "everything read");
+  assert.deepEqual(all.view.exposure("shop", { app: "web" })?.convergence, {
+    value: 120,
+    origin: "AWS NLB (IP targets)",
+  });
+});
+
+test("nobody could look until the Services were read; it is not ready until then", async () => {
+  await using api = await OperatorApi.start();
+  let failing = true;
+  api.fault = ({ resource }) => (failing && resource === "services" ? { status: 503, body: {} } : undefined);
+  const client = api.client();
+  const view = new ClusterView(client, { retryMs: 20, onProblem: () => undefined });
+  view.start();
+  await until(() => view.notReady() === "not read yet: services", "the others");
+  assert.equal(view.exposure("shop", {}), undefined);
+  failing = false;
+  await until(() => view.notReady() === undefined, "services");
+  assert.deepEqual(view.exposure("shop", {})?.exposedBy, []);
+  await view.stop();
+  client.close();
+});
+
+test("kinds that the cluster does not have keep nobody waiting; those that may not be read neither, and are told", async () => {
+  await using api = await OperatorApi.start();
+  api.fault = ({ resource }) => {
+    if (resource.startsWith("lameduck.dev/") || resource.startsWith("gateway."))
+      return { status: 404, body: { reason: "NotFound", message: "no such resource" } };
+    return resource === "nodes"
+      ? { status: 403, body: { reason: "Forbidden", message: "nodes is forbidden" } }
+      : undefined;
+  };
+  const client = api.client();
+  const problems: string[] = [];
+  const view = new ClusterView(client, { retryMs: 20, onProblem: (part) => problems.push(part) });
+  view.start();
+  await until(() => view.notReady() === undefined && problems.length > 0, "ready all the same");
+  assert.deepEqual([...new Set(problems)], ["nodes"]);
+  assert.equal(view.architectures, undefined);
+  await view.stop();
+  client.close();
+});
+
+test("labels of namespaces, policies and processors", async () => {
+  await using all = await viewed((api) => {
+    api.put("namespaces", "shop", { metadata: { labels: { "lameduck.dev/inject": "enabled", big: "x" } } });
+    api.put("namespaces", "plain");
+    api.put("nodes", "n1", { metadata: { labels: { "kubernetes.io/arch": "amd64" } } });
+    api.put("lameduck.dev/drainpolicies", "default", {
+      metadata: { namespace: "shop" },
+      spec: { capSeconds: 9 },
+    });
+  });
+  const { view, api } = all;
+  await until(() => view.notReady() === undefined, "everything read");
+  assert.deepEqual([...(view.enabled() ?? [])], ["shop"]);
+  assert.deepEqual(view.labelsOf("shop"), { "lameduck.dev/inject": "enabled" });
+  assert.deepEqual(view.labelsOf("plain"), {});
+  assert.equal(view.labelsOf("unknown"), undefined);
+  assert.deepEqual(view.policyOf("shop")?.spec, { capSeconds: 9 });
+  assert.deepEqual(view.architectures, ["amd64"]);
+  api.change("namespaces", "shop", { metadata: { labels: { "lameduck.dev/inject": null } } });
+  api.remove("lameduck.dev/drainpolicies", "default");
+  api.put("nodes", "n2", { metadata: { labels: { "kubernetes.io/arch": "arm64" } } });
+  await until(() => view.enabled()?.size === 0 && view.policyOf("shop") === undefined, "taken back");
+  await until(() => view.architectures?.length === 2, "two processors");
+});
+
+test("a processor without a binary is one more that a pod may meet", () => {
+  assert.equal(architecturesOf([]), undefined);
+  assert.deepEqual(architecturesOf(["arm64", "arm64"]), ["arm64"]);
+  assert.deepEqual(architecturesOf(["amd64", "s390x"]), ["amd64", "arm64"]);
+  assert.deepEqual(architecturesOf(["s390x"]), []);
+});
