@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { probesFor } from "../src/install/trial/api-servers.ts";
+import { probesFor } from "../src/install/trial.ts";
 import { Cluster, enabled, withoutInit } from "./install-cluster.ts";
 
 const cluster = new Cluster();

@@ -20,8 +20,8 @@ import { helmRelease } from "../place.ts";
 import { componentOf, podsOf, type ComponentStatus } from "./component.ts";
 import { readAcknowledgements, readTerminating, type AcknowledgementStatus } from "./coordinator.ts";
 import { terminatingNow, type TerminatingNow } from "./terminating.ts";
-import { injectorOfPolicy, injectorOfWebhook } from "../trial/injector.ts";
-import { tried, type Trial } from "../trial/trial.ts";
+import { injectorOfPolicy, injectorOfWebhook } from "../injector.ts";
+import { tried, type Trial } from "../trial.ts";
 import { judge, type JudgedPod, type Surroundings } from "./judge.ts";
 import { inBatches } from "../objects.ts";
 

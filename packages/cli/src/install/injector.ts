@@ -1,5 +1,5 @@
 import { revisionOf } from "@lameduck/inject";
-import type { Manifest } from "../manifest.ts";
+import type { Manifest } from "./manifest.ts";
 
 /** What injects new pods: a policy that the API server applies itself, or the webhook that it calls. */
 export interface Injector {
