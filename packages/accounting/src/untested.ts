@@ -50,7 +50,7 @@ function wasNeverReady({ events, ready }: PodLife): boolean {
   return ready === undefined && events.some(({ type }) => type === "created");
 }
 
-/** Those whose answers name their pods, all but a few: a proxy may answer some by itself. */
+/** Senders whose answers name their pods, all but a few: a proxy may answer some requests by itself. */
 function namingSenders(records: readonly RequestRecord[]): Set<string> {
   const answers = Map.groupBy(
     records.filter(({ outcome }) => outcome === "ok"),

@@ -97,7 +97,7 @@ export function allHeaders(
   return [...ours.filter(([name]) => headers.every(([other]) => other !== name.toLowerCase())), ...headers];
 }
 
-/** As Node's clients take them: several values of one name are a list. */
+/** Headers as Node's clients take them: several values of one name are a list. */
 export function headerFields({ headers }: RequestForm): Record<string, string | string[]> {
   const fields: Record<string, string | string[]> = {};
   for (const [name, value] of headers) {

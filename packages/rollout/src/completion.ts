@@ -54,7 +54,7 @@ export class Completion {
     return pods.live.length <= wanted && (this.progress()?.done ?? true);
   }
 
-  /** What the controller says of itself; undefined for pods without one. */
+  /** Status of the controller; undefined for pods without a controller. */
   progress(): ReturnType<typeof controllerProgress> | undefined {
     const { owner } = this.#target;
     const { workload } = this.#observation;

@@ -45,9 +45,9 @@ export interface RolloutOptions {
 
 /** A program that listens elsewhere may yet open the right port: some open that of their metrics first. */
 const timeoutForPortMs = 5_000;
-/** Where a program listens is no change that anybody tells of: it is looked at so often at least. */
+/** No event tells where a program listens: it is looked at so often at least. */
 const longestGlanceMs = 500;
-/** And one that listens on loopback may yet listen elsewhere. */
+/** A program that listens on loopback may yet listen elsewhere. */
 const timeoutForAddressMs = 2_000;
 
 /** Pods of one workload on this machine. */
@@ -191,7 +191,7 @@ export class Stage {
     }
   }
 
-  /** Progress, as the Deployment controller means it: pods made, ready or gone. Restarts are none. */
+  /** Progress, as the Deployment controller means it: pods made, ready or gone. Restarts are no progress. */
   #measure(): string {
     const ready = this.pods.filter(({ readySince }) => readySince !== undefined).map(({ name }) => name);
     return [this.#all.length, this.pods.length, ...ready].join(" ");

@@ -58,7 +58,7 @@ export function drainSetting(container: Container): Setting | undefined {
   return found ?? drainByDefault(container);
 }
 
-/** What programs do where nobody says anything; a file, or variables that were not read, may say something. */
+/** The defaults of programs. A file or variables that were not read may say something else. */
 function drainByDefault(container: Container): Setting | undefined {
   const { served, variables } = container;
   const argv = served?.argv ?? [];

@@ -10,7 +10,7 @@ interface Surge {
   readonly surgeField: Field;
 }
 
-/** As the controllers round: unavailable down, surge up; where both come to 0, one may be missing. A StatefulSet has no surge. */
+/** As the controllers round: unavailable down, surge up; where both come to 0, one pod may be unavailable. A StatefulSet has no surge. */
 export function surgeOf({ object, spec, replicas }: Workload): Surge {
   const isOrdered = object.kind === "StatefulSet";
   const rolling = isOrdered

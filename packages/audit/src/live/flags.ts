@@ -38,7 +38,7 @@ interface FlagOptions {
 const atOnce = { workloads: 20, characters: 500_000 };
 /** Milliseconds after which others get their turn. */
 const longestTurnMs = 10;
-/** Who may write one namespace must not keep the processor busy. */
+/** A tenant who may write one namespace must not keep the processor busy. */
 const mostOfNamespace = 20_000_000;
 
 /**

@@ -12,10 +12,10 @@ interface LiveNamespace {
   readonly notRead: readonly string[];
 }
 
-/** Who may write one namespace must not fill the memory: characters of workloads and pods, and of all other objects. */
+/** A tenant who may write one namespace must not fill the memory. */
 const mostCharsOfWorkloads = 8_000_000;
 const mostCharsOfOthers = 500_000;
-/** One object is looked at at once: some 100 ms for so many characters. */
+/** The audit of one object cannot be interrupted: some 100 ms for so many characters. */
 const mostCharsOfObject = 250_000;
 const pageSize = 100;
 
@@ -37,7 +37,7 @@ export async function readNamespace(
     const kind = isWorkload ? "workloads" : "others";
     const keep = (object: LiveObject): undefined => {
       const maker = isWorkload ? workloadNameOf(object) : undefined;
-      // What a controller made is described by the controller, where it is one that is read.
+      // An object that a controller made is left out where the controller itself is read.
       const owner = maker && (type === "/Pod" || makesPods(maker.kind)) ? maker : undefined;
       if (owner && type !== "/Pod") return;
       const key = owner && `${owner.kind}/${owner.name}`;

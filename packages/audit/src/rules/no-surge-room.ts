@@ -95,7 +95,7 @@ requests are lost.`,
 
 const surging = "use a RollingUpdate with maxUnavailable 0 and maxSurge 1 or more";
 
-/** What helps only where a second pod can run beside the first one. */
+/** Remedies that help only where a second pod can run beside the first one. */
 function ifPossible(remedy: string, obstacle: Obstacle | undefined): string {
   return obstacle === undefined ? remedy : `${remedy}, if ${obstacle.unless}`;
 }

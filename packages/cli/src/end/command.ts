@@ -79,7 +79,7 @@ function textOf(result: PodEnd, code: number): string {
   return `${lines.map(printable).join("\n")}\n`;
 }
 
-/** What is left where nobody in the pod can be told. The kubelet goes on with a termination as it has begun it: docs/kubelet.md. */
+/** What can still be done where no program in the pod can be told. The kubelet goes on with a termination as it has begun it: docs/kubelet.md. */
 function* otherwise({ namespace, pod, node, graceEnds, containers }: PodEnd): Generator<string> {
   yield `It ends at ${graceEnds ?? "the end of its grace period"} at the latest: no deletion shortens a termination that has begun.`;
   yield `kubectl delete pod ${pod} -n ${namespace} --grace-period=0 --force removes its object at once; its containers run on until then, unseen.`;

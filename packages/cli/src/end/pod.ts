@@ -63,7 +63,7 @@ export function mustBeTerminating({ metadata }: ReadPod): void {
   );
 }
 
-/** Those that run, and so may hold; sidecars among the init containers, too. */
+/** Containers that run, and so may hold; sidecars among the init containers, too. */
 export function runningContainers({ spec, status = {} }: ReadPod): readonly RunningContainer[] {
   const states = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
   const running = new Map(

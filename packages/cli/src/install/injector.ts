@@ -42,7 +42,7 @@ export function injectorOfWebhook(configuration: Configuration): Injector {
   };
 }
 
-/** Those among objects that are applied. */
+/** The injectors among objects that are applied. */
 export function injectorsOf(objects: readonly Manifest[]): Injector[] {
   return objects.flatMap((one) => {
     if (one.kind === "MutatingAdmissionPolicy") return injectorOfPolicy(one);

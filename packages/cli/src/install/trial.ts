@@ -30,7 +30,7 @@ export function verdictOf({ asked, seen }: Trial): Verdict {
 }
 
 export interface TrialOptions {
-  /** Those that ask for injection. */
+  /** Namespaces that ask for injection. */
   readonly labelled: readonly string[];
   /** Milliseconds in which it may come into force; 0 tells how it is now. */
   readonly within: number;

@@ -20,7 +20,7 @@ export class Child<In, Out> {
   constructor(options: {
     program: URL;
     received: (message: Out) => void;
-    /** It ended although nobody asked it to. */
+    /** The program ended without being asked to. */
     died: (how: string) => void;
   }) {
     const file = fileURLToPath(options.program);

@@ -12,7 +12,7 @@ import type { LoadSender, SenderContext } from "./sender.ts";
 
 /** How often the live counts are reported. */
 const progressPeriodMs = 200;
-/** And the records: of a generator that dies those of this time are lost, not all. */
+/** How often records are reported: a generator that dies loses only the records of this time. */
 const recordsPeriodMs = 2_000;
 
 /** The load generator as messages in and out: the senders that only decide, and the engine that fires requests through them. */

@@ -50,7 +50,7 @@ export class InClusterLoad implements LoadSource {
     this.#job = new LoadJob(options.kube, options.namespace, isSecret(options.routes));
     this.#pods = new LoadPods(options, this.#job);
     this.failed = this.#failed.promise;
-    // Nobody may be waiting when it happens.
+    // A rejection that nobody awaits yet must not end the process.
     this.failed.catch(() => undefined);
   }
 
@@ -195,7 +195,7 @@ export class InClusterLoad implements LoadSource {
   }
 
   async #stop(): Promise<LoadSeen> {
-    // Of those that have not begun there is nothing to be read.
+    // Pods that have not begun have no log.
     const pods = this.#pods.all.filter(({ hello }) => hello !== undefined);
     const notes: string[] = [];
     try {

@@ -29,7 +29,7 @@ export function whyNotBegun({ metadata, status }: Pod, waited: number): InCluste
   const error = (problem: string): InClusterError =>
     new InClusterError("LAMEDUCK_IN_CLUSTER_NOT_STARTED", `pod ${metadata.name}`, problem);
   const container = loadContainer(status);
-  // Of others only those that it waits for can keep it from beginning.
+  // A container of others can keep it from beginning only if it waits for that container.
   for (const { name, state } of [
     ...(status?.initContainerStatuses ?? []),
     ...(container ? [container] : []),

@@ -131,7 +131,7 @@ class GeneratorProcess {
   constructor(options: RouteLoadOptions, route: OpenRoute, index: number) {
     const { clock, seed } = options;
     const failure = Promise.withResolvers<never>();
-    // Nobody may be waiting when it happens.
+    // A rejection that nobody awaits yet must not end the process.
     failure.promise.catch(() => undefined);
     this.failed = failure.promise;
     this.#name = route.name;

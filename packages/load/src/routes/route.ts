@@ -107,7 +107,7 @@ async function askWithRetries(route: Route, place: Place, signal?: AbortSignal):
   const protocol = route.protocol ?? protocolOf(route.url);
   const speaksHttp1 = protocolTraits[protocol].http1 || protocol === "https";
   for (let attempt = 1; ; attempt++) {
-    // Of the whole answer: one that comes byte by byte is never idle.
+    // The limit holds for the whole answer: an answer that comes byte by byte is never idle.
     const limit = AbortSignal.timeout(firstAnswerMs);
     const over = signal ? AbortSignal.any([signal, limit]) : limit;
     try {

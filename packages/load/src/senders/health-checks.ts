@@ -76,7 +76,7 @@ export class HealthChecks {
   }
 
   async #check(target: Target): Promise<void> {
-    // One at a time: results would come out of order.
+    // One check at a time, or results would come out of order.
     if (target.asking) return;
     target.asking = true;
     const passed = await this.#ask(target);

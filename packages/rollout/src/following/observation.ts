@@ -237,7 +237,7 @@ export class Observation {
     }
   }
 
-  /** One that is held for its deletion is still the target's. */
+  /** A pod whose deletion is held is still the target's. */
   #giveUp(pod: Pod): void {
     if (isHeld(pod)) this.#noteHeld(pod);
     else this.#leave(pod);

@@ -9,7 +9,7 @@ export interface AcknowledgementsModel {
   readonly silentAfter: number;
   /** From the publication of a withdrawal until the coordinator has seen and numbered it. */
   readonly coordinator: Distribution;
-  /** One way, between coordinator and consumer, and between coordinator and pod. */
+  /** Latency of one direction, between coordinator and consumer, and between coordinator and pod. */
   readonly network: Distribution;
   /** How long the coordinator keeps a consumer waiting, since it wakes each at most twice a second. */
   readonly wake: Distribution;

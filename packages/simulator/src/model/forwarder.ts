@@ -78,7 +78,7 @@ class PeriodicState implements ForwarderState {
     return this.#end + (this.#rules.dataPlane === undefined ? 0 : draw(this.#rules.dataPlane, this.#random));
   }
 
-  /** From one start to the next under constant work. */
+  /** From one start of a sync to the next under constant work. */
   #period(): number {
     return (
       this.#rules.every + (this.#rules.counted === "from-end" ? Math.max(0, this.#end - this.#start || 0) : 0)

@@ -65,7 +65,7 @@ class Termination {
     contender: Contender,
     scenario: Scenario,
     trace: Trace,
-    /** One stream for each purpose: what one policy draws more of must not change what another one sees. */
+    /** One random stream for each purpose, so that a policy that draws more changes nothing for another policy. */
     random: (what: string) => Random,
     stalls: Stalls | undefined,
   ) {

@@ -138,7 +138,7 @@ export function scenarioSchema(numbers: Numbers) {
         maxSurge: share.optional(),
         maxUnavailable: share.optional(),
         ready: distribution.default({ uniform: [2_000, 5_000] }),
-        // None by default: with it fewer withdrawals come late than were counted on a real cluster (docs/simulate.md).
+        // 0 by default: with more, fewer withdrawals come late than were counted on a real cluster (docs/simulate.md).
         listedBefore: distribution.default(0),
       })
       .prefault({}),
@@ -198,7 +198,7 @@ export function scenarioSchema(numbers: Numbers) {
         reaction: distribution.default(usualReaction),
       })
       .prefault({}),
-    /** Where consumers report; without it nobody does. */
+    /** Consumers and how they report; without it no consumer reports. */
     acknowledgements: z
       .strictObject({
         mode: z.enum(["availability", "consistency"]).default(usual.mode),

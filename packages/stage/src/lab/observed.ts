@@ -43,7 +43,7 @@ export class Observed {
 
 /** Senders that never let go of a pod, or never take one up, are not waited for longer than this. */
 const longestSettlingMs = 60_000;
-/** Longer than any request takes, so that none is still under way. */
+/** Longer than any request takes, so that no request is still under way. */
 const longestRequestMs = 500;
 const lookPeriodMs = 50;
 

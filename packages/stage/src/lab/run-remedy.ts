@@ -90,7 +90,7 @@ export async function runRemedy(run: RemedyRun): Promise<RemedySeen> {
     const why: unknown = stopping.aborted ? stopping.reason : error;
     if (countedFrom === undefined || failure.signal.aborted) throw why;
     const ended = clock.now();
-    // Whoever has had enough does not wait for the time-outs of requests that nobody answers.
+    // A user who interrupts does not wait for the time-outs of requests without an answer.
     const { records } = await fleet.stop(true);
     return { recording: recorded(run, observed, { records, countedFrom, ended }), failure: why };
   } finally {

@@ -98,7 +98,7 @@ export class SenderFleet implements EndpointListener {
       emit: options.onEvent,
       failed: (error: LoadError) => this.#fail(error),
     });
-    // Nobody may be waiting when it happens.
+    // A rejection that nobody awaits yet must not end the process.
     this.#failed.promise.catch(() => undefined);
     options.signal?.addEventListener("abort", this.#aborted, { once: true });
   }

@@ -119,7 +119,7 @@ function tries(retries: number): string {
     : `      proxy_next_upstream_tries ${retries + 1};\n`;
 }
 
-/** Those that accept, by nginx' own log. */
+/** Workers that accept, by nginx' own log. */
 class Workers {
   readonly #accepting = new Set<string>();
   readonly #changes = new EventEmitter();
@@ -132,7 +132,7 @@ class Workers {
     this.#changes.emit("change");
   }
 
-  /** Resolves when others have taken the place of all that accept now. */
+  /** Resolves when new workers have replaced all that accept now. */
   async replaced(signal: AbortSignal): Promise<void> {
     const old = new Set(this.#accepting);
     while (this.#accepting.size === 0 || [...old].some((worker) => this.#accepting.has(worker)))

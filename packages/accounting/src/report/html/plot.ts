@@ -23,7 +23,7 @@ export interface PlotOptions {
 export const plotSize = { width: 640, height: 360 } as const;
 const { width, height } = plotSize;
 const frame = { left: 64, right: 16, top: 28, bottom: 40 };
-/** On a logarithmic axis less than this is none. */
+/** On a logarithmic axis a smaller value counts as zero. */
 const least = 1e-5;
 
 /** A figure with its legend, for a page of the reports. */

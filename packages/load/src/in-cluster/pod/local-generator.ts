@@ -75,7 +75,7 @@ class RecordStream extends RecordTable {
     this.#ended.push({ row, record });
   }
 
-  /** Those that ended since the last call. */
+  /** Requests that ended since the last call. */
   take(): Numbered[] {
     const taken = this.#ended;
     this.#ended = [];

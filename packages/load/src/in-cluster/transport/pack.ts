@@ -22,10 +22,10 @@ const flags = ["reused", "endedBySender", "late"] as const;
 type Column = (number | null)[];
 
 interface Columns {
-  /** From the one before. */
+  /** Difference from the record before. */
   readonly row: number[];
   readonly intended: number[];
-  /** From the intended time; null where there is none. */
+  /** Difference from the intended time; null where the time is not known. */
   readonly times: Column[];
   /** Places in `words`. */
   readonly texts: Column[];
