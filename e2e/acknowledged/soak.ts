@@ -40,7 +40,7 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const app = "web";
 const { namespace, watcher } = operatorNames;
 
-interface Report extends KubernetesObject {
+interface DrainReport extends KubernetesObject {
   readonly pod: { readonly name: string };
   readonly moments: { readonly withdrawn?: number; readonly released?: number };
 }
@@ -59,8 +59,8 @@ async function soak(
   await install(cluster, true);
   const clock = runClock();
   await using pods = await PodObserver.start(cluster, app, clock);
-  const reports = new Map<string, Report>();
-  const following = await follow<Report>(
+  const reports = new Map<string, DrainReport>();
+  const following = await follow<DrainReport>(
     cluster.api,
     "/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports",
     {},

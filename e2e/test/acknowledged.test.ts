@@ -20,7 +20,7 @@ const reason =
     () => "lameduck-init is not built",
   ));
 
-interface Report {
+interface DrainReport {
   readonly pod: { readonly name: string };
   readonly hold: { readonly reason?: string };
   readonly overruledBy?: string;
@@ -53,9 +53,9 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
     });
   };
 
-  const reports = (): Promise<readonly Report[]> =>
+  const reports = (): Promise<readonly DrainReport[]> =>
     cluster.api.list("/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports") as unknown as Promise<
-      readonly Report[]
+      readonly DrainReport[]
     >;
 
   /** For who reads the test's output. */
@@ -64,14 +64,14 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
     return `lost ${result.lost}, hold - oracle ${JSON.stringify(beyondOracle(result))}, ${reasons}`;
   };
 
-  it("does not wait for ever for a watcher that is stopped", async (test) => {
+  it("a pod does not wait for ever for a watcher that is stopped", async (test) => {
     const measured = await run("library", "watcher-stopped");
     test.diagnostic(figures(measured));
     const { result } = measured;
     assert.deepEqual([result.terminations, result.lostNew, result.killed], [replicas, 0, 0]);
   });
 
-  it("names a consumer that lies, once a connection has come after its word", async (test) => {
+  it("the coordinator names a consumer that lies, once a connection has come after its word", async (test) => {
     const measured = await run("library", "consumer-lies");
     test.diagnostic(figures(measured));
     assert.equal(measured.result.terminations, replicas);
@@ -83,7 +83,7 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
   });
 
   for (const way of ["library"])
-    it(`stops with ${way} when every node has let go, loses nothing, and is recorded`, async (test) => {
+    it(`a pod stops with ${way} when every node has let go, loses nothing, and is recorded`, async (test) => {
       const measured = await run(way, "rollout");
       const { result } = measured;
       test.diagnostic(figures(measured));
@@ -109,7 +109,7 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
 
   for (const way of ways.filter(({ isInjected }) => !isInjected))
     for (const url of [coordinatorUrl, undefined])
-      it(`ends a hold at once: ${way.name}, ${url === undefined ? "alone" : "acknowledged"}`, async () => {
+      it(`lameduck end ends a hold at once: ${way.name}, ${url === undefined ? "alone" : "acknowledged"}`, async () => {
         const app = `end-${way.name}`;
         const { pod } = remedyOf(way, url);
         const environment = { ...pod.environment, LAMEDUCK_FLOOR: "20s" };

@@ -10,13 +10,13 @@ import { addressAt, ClientAgent } from "../matrix/load/client-agent.ts";
 const clients = { range: "127.1.255.0/24", count: 300 };
 
 describe("load from many addresses", () => {
-  it("counts on over the end of a byte", () => {
+  it("a pool of client addresses counts on over the end of a byte", () => {
     assert.equal(addressAt(clients, 0), "127.1.255.0");
     assert.equal(addressAt(clients, 255), "127.1.255.255");
     assert.equal(addressAt(clients, 299), "127.2.0.43");
   });
 
-  it("gives each new connection an address of its own, and a kept one stays its client's", async () => {
+  it("a pool of client addresses gives each new connection an address of its own, and a kept one stays its client's", async () => {
     const seen: string[] = [];
     const server = createServer(({ socket }, response) => {
       seen.push(socket.remoteAddress ?? "");

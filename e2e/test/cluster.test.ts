@@ -37,7 +37,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     );
   }
 
-  it("spreads a Deployment of six pods and reaches all of them through the ClusterIP from every node and the API server", async () => {
+  it("the test cluster spreads a Deployment of six pods and reaches all of them through the ClusterIP from every node and the API server", async () => {
     const address = await cluster.kubectl(["get", "service", "web", "-o", "jsonpath={.spec.clusterIP}"]);
     const pods = new Set(await podNames(cluster, "web"));
     assert.equal(pods.size, 6);
@@ -45,7 +45,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     for (const machine of ["node1", "node2", "node3", "fabric"]) await converged(machine, address, pods);
   });
 
-  it("resolves Services by name inside pods, headless ones to the addresses of their pods", async () => {
+  it("the test cluster resolves Services by name inside pods, headless ones to the addresses of their pods", async () => {
     const [pod = ""] = await podNames(cluster, "web");
     const ask = `
       const { lookup } = require("node:dns/promises");
@@ -70,7 +70,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     assert.deepEqual(answer.addresses, addresses.split(" ").sort());
   });
 
-  it("has no way out: an address outside is unreachable from nodes and pods", async () => {
+  it("the test cluster has no way out: an address outside is unreachable from nodes and pods", async () => {
     const [pod = ""] = await podNames(cluster, "web");
     // TEST-NET-1 (RFC 5737) belongs to nobody; the fabric has no route, so the answer is immediate.
     const dial = `require("node:net").connect(80, "192.0.2.1").setTimeout(3000, function () { this.destroy(new Error("silence")); }).on("connect", () => console.log("connected")).on("error", (e) => console.log(e.code ?? e.message))`;
@@ -78,7 +78,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     assert.match(await cluster.kubectl(["exec", pod, "--", "node", "-e", dial]), /ENETUNREACH|EHOSTUNREACH/);
   });
 
-  it("rolls the Deployment to new pods", async () => {
+  it("the test cluster rolls the Deployment to new pods", async () => {
     const before = new Set(await podNames(cluster, "web"));
     await cluster.kubectl(["rollout", "restart", "deployment/web"]);
     await rolledOut(cluster, "web");
@@ -88,7 +88,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     assert.equal((await podNames(cluster, "web")).length, 6);
   });
 
-  it("gives each component its own identity and no more", async () => {
+  it("the test cluster gives each component its own identity and no more", async () => {
     const can = (kubeconfig: string, ...question: string[]): Promise<string> =>
       cluster
         .kubectl([
@@ -122,7 +122,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     await assert.rejects(stranger, /system:anonymous.*cannot list/);
   });
 
-  it("recovers after every component was killed with SIGKILL and started again by name", async () => {
+  it("the test cluster recovers after every component was killed with SIGKILL and started again by name", async () => {
     for (const name of cluster.componentNames) {
       await cluster.kill(name);
       assert.equal(await cluster.stateOf(name), "ended");
@@ -141,7 +141,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     assert.deepEqual(new Set(states), new Set(["running"]), "and none has ended since");
   });
 
-  it("stops and continues a component: a stopped kube-proxy does not learn of new endpoints", async () => {
+  it("the test cluster stops and continues a component: a stopped kube-proxy does not learn of new endpoints", async () => {
     const address = await cluster.kubectl(["get", "service", "web", "-o", "jsonpath={.spec.clusterIP}"]);
     await converged("node2", address, new Set(await podNames(cluster, "web")));
     await cluster.pause("kube-proxy-2");
@@ -156,7 +156,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     await converged("node2", address, pods);
   });
 
-  it("leaves no command behind in a node when who started it is killed", async () => {
+  it("the test cluster leaves no command behind in a node when who started it is killed", async () => {
     const { program, args } = cluster.commandInside("node1", ["sleep", "1234"]);
     const child = spawn(program, args, { stdio: "ignore" });
     const running = (): Promise<boolean> =>
@@ -166,12 +166,12 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     await until(async () => !(await running()), { what: "its end" });
   });
 
-  it("names what it does not know", async () => {
+  it("the test cluster names what it does not know", async () => {
     await assert.rejects(cluster.kill("kube-proxy-9"), { code: "LAMEDUCK_CLUSTER_UNKNOWN_COMPONENT" });
     await assert.rejects(Cluster.up({ say: () => undefined }), { code: "LAMEDUCK_CLUSTER_BUSY" });
   });
 
-  it("leaves nothing of its own in the host's namespaces", async () => {
+  it("the test cluster leaves nothing of its own in the host's namespaces", async () => {
     const mounts = await readFile("/proc/self/mounts", "utf8");
     assert.doesNotMatch(mounts, /lameduck/);
   });

@@ -138,7 +138,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
       assert.equal((await lost({ ...scenario, name: `${scenario.name}, held` })).lost, 0, operator.log());
     });
 
-  it("has no gentler way: what else would withdraw a pod is put back by others", async () => {
+  it("the hold of a deletion has no gentler way: what else would withdraw a pod is put back by others", async () => {
     await deployed(2);
     const { metadata } = await ready();
     const path = `/api/v1/namespaces/default/pods/${metadata.name}`;
@@ -165,7 +165,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     );
   });
 
-  it("withdraws the pod, keeps its other labels, and answers within the time", async () => {
+  it("the hold of a deletion withdraws the pod, keeps its other labels, and answers within the time", async () => {
     await deployed(2);
     const { metadata } = await ready();
     const deleting = remove(metadata.name);
@@ -189,7 +189,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     );
   });
 
-  it("lets through at once what must not wait", async () => {
+  it("the hold of a deletion lets through at once what must not wait", async () => {
     await deployed(2);
     for (const args of [["--force", "--grace-period=0"], ["--now"], ["--dry-run=server"]]) {
       const { took, status, stderr } = await remove((await ready()).metadata.name, ...args);
@@ -206,7 +206,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     assert.ok((await remove(opted.metadata.name)).took < 4_000);
   });
 
-  it("puts back what is not deleted: a caller that leaves", async () => {
+  it("the hold of a deletion puts back what is not deleted: a caller that leaves", async () => {
     await deployed(2);
     const { metadata } = await ready();
     const child = spawn(cluster.program("kubectl"), [
@@ -224,7 +224,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
       assert.deepEqual(after_.metadata.labels, metadata.labels);
   });
 
-  it("evicts a node's pods with their budget as the judge, others first", async () => {
+  it("the hold of a deletion evicts a node's pods with their budget as the judge, others first", async () => {
     await deployed(3);
     await apply(cluster, budget);
     // What earlier tests have deleted is none of this one's.
@@ -259,7 +259,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     await cluster.kubectl(["delete", "pdb", "held"]);
   });
 
-  it("answers an eviction that its budget forbids by 429, at once and every time", async () => {
+  it("the hold of a deletion answers an eviction that its budget forbids by 429, at once and every time", async () => {
     await deployed(1);
     await apply(cluster, budget);
     await until(async () => (await cluster.api.get<Budget>(budgetPath)).status?.expectedPods === 1, {
@@ -276,7 +276,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     await cluster.kubectl(["delete", "pdb", "held"]);
   });
 
-  it("blocks nobody when it is killed in the middle, and the next one puts back what was left", async () => {
+  it("the hold of a deletion blocks nobody when it is killed in the middle, and the next one puts back what was left", async () => {
     await deployed(2);
     const { metadata } = await ready();
     const deleting = remove(metadata.name);

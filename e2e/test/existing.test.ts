@@ -22,7 +22,7 @@ describe("the scenarios on a cluster that a kubeconfig names", { skip: reason ??
       environment: { E2E_KUBECONFIG: kubeconfig },
     });
 
-  it("needs an image of Node and the API only, and removes what it made", async () => {
+  it("a run on an existing cluster needs an image of Node and the API only, and removes what it made", async () => {
     const load = ["--replicas", "3", "--rps", "60", "--times", "1", "--clients", "2"];
     const { status, stdout, stderr } = await matrix([
       "--scenarios",
@@ -42,7 +42,7 @@ describe("the scenarios on a cluster that a kubeconfig names", { skip: reason ??
     });
   });
 
-  it("refuses by name what only the test cluster can do, before it makes anything", async () => {
+  it("a run on an existing cluster refuses by name what only the test cluster can do, before it makes anything", async () => {
     const namespaces = async (): Promise<string[]> =>
       (await cluster.kubectl(["get", "namespaces", "--output=name"])).split("\n");
     const before = await namespaces();
@@ -56,7 +56,7 @@ describe("the scenarios on a cluster that a kubeconfig names", { skip: reason ??
     );
   });
 
-  it("says in one line that a kubeconfig leads nowhere", async () => {
+  it("a run on an existing cluster says in one line that a kubeconfig leads nowhere", async () => {
     const { status, stderr } = await matrix(["--remedies", "adaptive"], "/nowhere/kubeconfig");
     assert.equal(status, 3);
     assert.match(stderr, /^LAMEDUCK_[A-Z_]+ .*\/nowhere\/kubeconfig/);

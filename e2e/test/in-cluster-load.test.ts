@@ -72,7 +72,7 @@ describe("load from inside the cluster", { skip: reason ?? false }, () => {
     );
   };
 
-  it("brings back every request of two pods through a rollout, while the API server restarts", async (t) => {
+  it("a load in the cluster brings back every request of two pods through a rollout, while the API server restarts", async (t) => {
     const clock = runClock();
     const load = await InClusterLoad.start(options({ clock }));
     t.after(() => load.close());
@@ -116,14 +116,14 @@ describe("load from inside the cluster", { skip: reason ?? false }, () => {
     await nothingLeft();
   });
 
-  it("names what keeps its pods from starting, and leaves nothing", async () => {
+  it("a load in the cluster names what keeps its pods from starting, and leaves nothing", async () => {
     const load = await InClusterLoad.start(options({ image: "lameduck.test/No:Such:Image" }));
     await assert.rejects(load.begin(), { code: "LAMEDUCK_IN_CLUSTER_NOT_STARTED", message: /Image/ });
     await load.close();
     await nothingLeft();
   });
 
-  it("names a URL that does not answer in there, and leaves nothing", async (t) => {
+  it("a load in the cluster names a URL that does not answer in there, and leaves nothing", async (t) => {
     const routes = parseRoutes(["http://no-such-service.default.svc.cluster.local/"]);
     const load = await InClusterLoad.start(options({ routes, parallel: 1 }));
     t.after(() => load.close());
@@ -132,7 +132,7 @@ describe("load from inside the cluster", { skip: reason ?? false }, () => {
     await nothingLeft();
   });
 
-  it("leaves nothing when it is interrupted on its way", async () => {
+  it("a load in the cluster leaves nothing when it is interrupted on its way", async () => {
     const load = await InClusterLoad.start(options({ parallel: 1, rate: 20 }));
     const begun = load.begin();
     await Promise.race([begun, sleep(1_000)]);

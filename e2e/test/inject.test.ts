@@ -84,7 +84,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
     return { spec, annotations: metadata.annotations };
   };
 
-  it("makes the same of 200 generated pods by its patch and by its policy", async () => {
+  it("the injection makes the same of 200 generated pods by its patch and by its policy", async () => {
     let injected = 0;
     for (const pod of generatedPods(200)) {
       const { annotations: podAnnotations } = pod["metadata"] as Made["metadata"];
@@ -104,7 +104,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
     assert.ok(injected > 80 && injected < 180, `${injected} of 200 were injected`);
   });
 
-  it("refuses each field of a DrainPolicy that is wrong, by its name, as validatePolicy does", async () => {
+  it("the injection refuses each field of a DrainPolicy that is wrong, by its name, as validatePolicy does", async () => {
     const path = `/apis/${policyVersion}/namespaces/plain/drainpolicies?dryRun=All`;
     await until(
       async () =>
@@ -135,7 +135,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
     );
   });
 
-  it("starts a pod whose carrier is missing, and ends it as without Lameduck", async () => {
+  it("the injection starts a pod whose carrier is missing, and ends it as without Lameduck", async () => {
     await apply(cluster, serving("without", "held"));
     await cluster.kubectl(["wait", "-n", "held", "--for=condition=Ready", "pod/without", "--timeout=90s"]);
     await cluster.kubectl(["delete", "-n", "held", "pod/without", "--timeout=90s"]);
@@ -150,7 +150,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
     assert.match(events, /FailedPreStopHook/);
   });
 
-  it("holds a pod whose image knows nothing of Lameduck, from a ConfigMap", async () => {
+  it("the injection holds a pod whose image knows nothing of Lameduck, from a ConfigMap", async () => {
     const binary = readFileSync(builtInit).toString("base64");
     const key = carrierKeys[process.arch === "arm64" ? "arm64" : "amd64"];
     await cluster.api.post("/api/v1/namespaces/held/configmaps", {
@@ -165,7 +165,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
     assert.match(await logs, /held for/);
   });
 
-  it("holds a pod that is a few seconds old no longer than to its next probe", async () => {
+  it("the injection holds a pod that is a few seconds old no longer than to its next probe", async () => {
     const probes = { readinessProbe: { httpGet: { path: "/readyz", port: 8080 }, periodSeconds: 10 } };
     const alone = { env: [{ name: "LAMEDUCK_COORDINATOR", value: "" }] };
     await apply(cluster, serving("young", "held", { ...probes, ...alone }));

@@ -43,7 +43,7 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
     await cluster.kubectl(["rollout", "restart", "deployment/web"]);
     await rolledOut(cluster, "web");
   };
-  it("installs the chart with Helm under Pod Security restricted, and injects what a Service leads to", async () => {
+  it("Lameduck installs the chart with Helm under Pod Security restricted, and injects what a Service leads to", async () => {
     await helm(cluster, "lint", "--strict", chart);
     const withCertManager = await helm(cluster, "template", chart, "--set", "certManager.enabled=true");
     assert.doesNotMatch(withCertManager, /^ +- secrets$/m, "its certificate is mounted");
@@ -67,14 +67,14 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
     assert.match(refused.err, /LAMEDUCK_OF_HELM/);
   });
 
-  it("goes on through an upgrade: the authority stays, and restarted pods are injected", async () => {
+  it("Lameduck goes on through an upgrade: the authority stays, and restarted pods are injected", async () => {
     await helm(cluster, "upgrade", ...release, "--set", "logLevel=debug", "--wait", "--timeout", "120s");
     await injects(cluster, "webhook");
     await restart();
     assert.deepEqual(await injected(), [true, true, true]);
   });
 
-  it("blocks nothing when every replica is down: pods start as they are written", async () => {
+  it("Lameduck blocks nothing when every replica is down: pods start as they are written", async () => {
     await cluster.kubectl(["scale", `deployment/${workload}`, "-n", namespace, "--replicas=0"]);
     const path = `/api/v1/namespaces/${namespace}/pods`;
     await until(async () => (await cluster.api.list(path)).length === 0, { what: "no replica left" });
@@ -85,7 +85,7 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
     assert.equal(said.code, 1);
   });
 
-  it("is uninstalled with nothing left, and harms no pod", async () => {
+  it("Lameduck is uninstalled with nothing left, and harms no pod", async () => {
     await cluster.kubectl(["scale", `deployment/${workload}`, "-n", namespace, "--replicas=2"]);
     await injects(cluster, "webhook");
     await restart();
@@ -108,7 +108,7 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
     assert.deepEqual(await leftovers(), []);
   });
 
-  it("loses no new connection of a server that nobody has changed, and loses some without", async () => {
+  it("Lameduck loses no new connection of a server that nobody has changed, and loses some without", async () => {
     const lost = async (): Promise<number> => {
       const { result } = await runScenario(cluster, {
         remedy: software["node"]!,

@@ -75,7 +75,7 @@ describe("NetworkPolicies that are enforced", { skip: reason ?? false }, () => {
     assert.deepEqual(seen, wanted);
   }
 
-  it("close what was answered before, and open it again when they are gone", async () => {
+  it("NetworkPolicies close what was answered before, and open it again when they are gone", async () => {
     const { address } = await probeOf(cluster, "shop");
     const caller = await callerOf(cluster, await probeOf(cluster, "monitoring"));
     const isAnswered = async (): Promise<boolean> =>
@@ -87,7 +87,7 @@ describe("NetworkPolicies that are enforced", { skip: reason ?? false }, () => {
     await until(isAnswered, { what: "the way open again" });
   });
 
-  it("are what closes: without one every way is answered, and none where all is denied", async () => {
+  it("NetworkPolicies are what closes: without one every way is answered, and none where all is denied", async () => {
     await install("--metrics-from", "monitoring");
     await apply(cluster, probe(namespace, 8080));
     await probeReady(namespace);
@@ -97,12 +97,12 @@ describe("NetworkPolicies that are enforced", { skip: reason ?? false }, () => {
     await becomes(() => false);
   });
 
-  it("of the chart open what they are to open, and nothing else", async () => {
+  it("NetworkPolicies of the chart open what they are to open, and nothing else", async () => {
     await install("--metrics-from", "monitoring");
     await becomes(({ isOpen }) => isOpen);
   });
 
-  it("let the operator's pods start, and do their work over connections of their own", async () => {
+  it("NetworkPolicies let the operator's pods start, and do their work over connections of their own", async () => {
     for (const target of [`deployment/${workload}`, `deployment/${coordinator.workload}`])
       await cluster.kubectl(["rollout", "restart", target, "-n", namespace]);
     await cluster.kubectl(["rollout", "restart", `daemonset/${watcher.workload}`, "-n", watcher.namespace]);
@@ -114,7 +114,7 @@ describe("NetworkPolicies that are enforced", { skip: reason ?? false }, () => {
     await becomes(({ isOpen }) => isOpen);
   });
 
-  it("let pods be injected, and released to a namespace that lets out no more than the docs ask for", async () => {
+  it("NetworkPolicies let pods be injected, and released to a namespace that lets out no more than the docs ask for", async () => {
     await apply(cluster, denyAll(store), askingAllowed(store), wordRequired(store));
     await apply(
       cluster,
@@ -136,7 +136,7 @@ describe("NetworkPolicies that are enforced", { skip: reason ?? false }, () => {
     );
   });
 
-  it("let `lameduck status` ask the coordinator only where --metrics-from names the API server's address", async () => {
+  it("NetworkPolicies let `lameduck status` ask the coordinator only where --metrics-from names the API server's address", async () => {
     const says = (words: RegExp): Promise<boolean> =>
       until(async () => words.test((await lameduck(cluster, "status")).out), { what: String(words) });
     await says(/lameduck-coordinator-\S+: unknown, it could not be asked/);

@@ -17,7 +17,7 @@ const refuses = (options: Parameters<typeof settle>[0], words: RegExp): void =>
     },
   );
 
-it("refuses numbers of nodes, modes and lags that make no sense, and says which", () => {
+it("the test cluster refuses numbers of nodes, modes and lags that make no sense, and says which", () => {
   refuses({ nodes: 0 }, /nodes: 0 is not between 1 and 9/);
   refuses({ nodes: 10 }, /between 1 and 9/);
   refuses({ nodes: Number.NaN }, /nodes/);
@@ -25,17 +25,17 @@ it("refuses numbers of nodes, modes and lags that make no sense, and says which"
   refuses({ proxyMode: "ipvs" as never }, /neither iptables nor nftables/);
 });
 
-it("gives the last lag to all nodes that follow", () => {
+it("the test cluster gives the last lag to all nodes that follow", () => {
   assert.deepEqual(settle({ nodes: 4, proxyLag: ["1s", "10s"] }).proxyLag, ["1s", "10s", "10s", "10s"]);
 });
 
-it("finds the cache where LAMEDUCK_CACHE, XDG_CACHE_HOME or the home directory says", () => {
+it("the test cluster finds the cache where LAMEDUCK_CACHE, XDG_CACHE_HOME or the home directory says", () => {
   assert.equal(cacheDirectory({ LAMEDUCK_CACHE: "/a", XDG_CACHE_HOME: "/b" }), "/a");
   assert.equal(cacheDirectory({ XDG_CACHE_HOME: "/b" }), "/b/lameduck");
   assert.match(cacheDirectory({}), /\.cache\/lameduck$/);
 });
 
-it("refuses a state directory that the nodes would hide", () => {
+it("the test cluster refuses a state directory that the nodes would hide", () => {
   assert.throws(() => stateDirectory({ LAMEDUCK_CLUSTER_STATE: "/run/x" }), {
     code: "LAMEDUCK_CLUSTER_BAD_OPTION",
   });
@@ -64,7 +64,7 @@ it("every program says in one line which of its options is wrong, before it star
   }
 });
 
-it("deploys into no cluster that is not named, whatever a kubeconfig stands at", async () => {
+it("the test cluster deploys into no cluster that is not named, whatever a kubeconfig stands at", async () => {
   const main = join(import.meta.dirname, "..", "matrix", "main.ts");
   for (const [args, environment] of [
     [["--existing"], {}],

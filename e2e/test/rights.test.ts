@@ -99,7 +99,7 @@ describe("the rights of the chart's accounts on a real API server", { skip: reas
   }
 
   for (const account of accounts)
-    it(`lets ${account.name} do what it needs, and nothing else`, async (t) => {
+    it(`the API server lets ${account.name} do what it needs, and nothing else`, async (t) => {
       const questions = questionsFor(account);
       const needed = questions.filter((one) => isGranted(one, account)).map(spelt);
       const own = (await allowed(account)).filter((one) => !anybodys.has(everywhere(one))).map(spelt);
@@ -108,7 +108,7 @@ describe("the rights of the chart's accounts on a real API server", { skip: reas
       assert.deepEqual(own.sort(), needed.sort());
     });
 
-  it("refuses what would harm others, also when it is tried", async () => {
+  it("the API server refuses what would harm others, also when it is tried", async () => {
     for (const account of accounts) {
       const client = await as(account);
       for (const path of forbiddenTo(account))
@@ -120,7 +120,7 @@ describe("the rights of the chart's accounts on a real API server", { skip: reas
     }
   });
 
-  it("refuses nothing to the processes that are installed, which use most of their rights", async (t) => {
+  it("the API server refuses nothing to the processes that are installed, which use most of their rights", async (t) => {
     const [library] = ways;
     assert.ok(library && software["nginx"]);
     await apply(

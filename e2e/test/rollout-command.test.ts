@@ -42,7 +42,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
   const address = (name: string): Promise<string> => lameduck.address(name);
   const load = ["--rps", "100", "--warm-up", "2s", "--settle", "1s", "--request-timeout", "3s", "--yes"];
 
-  it("restarts an app that keeps serving, loses nothing, and exits with 0", async () => {
+  it("lameduck rollout restarts an app that keeps serving, loses nothing, and exits with 0", async () => {
     const file = join(folder, "duck.json");
     const { code, out, err } = await run([
       "deployment/duck",
@@ -65,7 +65,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     assert.match(out, /lost none of [0-9]+ requests in 2 terminations/);
   });
 
-  it("says which requests an app lost that closes at SIGTERM, at which pod and why, and exits with 1", async () => {
+  it("lameduck rollout says which requests an app lost that closes at SIGTERM, at which pod and why, and exits with 1", async () => {
     const file = join(folder, "plain.json");
     const running = start([
       "deployment/plain",
@@ -102,7 +102,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     ["its watches have expired (410)", () => expireWatches(cluster), "expired"],
   ];
   for (const [title, fault, told] of faults)
-    it(`goes on when ${title} in the middle`, async () => {
+    it(`lameduck rollout goes on when ${title} in the middle`, async () => {
       const file = join(folder, `${told}.json`);
       const args = ["deployment/duck", "--delete", "--yes", "--url", await address("duck"), ...load];
       const running = start([...args, "--json", file]);
@@ -116,7 +116,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
       assert.equal(document.remedies[0]?.terminations, 1);
     });
 
-  it("asks at a terminal, and does nothing without a yes", async () => {
+  it("lameduck rollout asks at a terminal, and does nothing without a yes", async () => {
     const pods = ["get", "pods", "-l", "app=single", "-o", "jsonpath={.items[*].metadata.name}"];
     const before = await cluster.kubectl(pods);
     const command = `${process.execPath} ${program} rollout deployment/single --delete --kubeconfig ${lameduck.kubeconfig}`;
@@ -133,7 +133,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     assert.equal(await cluster.kubectl(pods), before);
   });
 
-  it("names the verb and the resource that are not allowed, and the Role it prints is enough", async () => {
+  it("lameduck rollout names the verb and the resource that are not allowed, and the Role it prints is enough", async () => {
     await cluster.kubectl(["create", "serviceaccount", "roller"]);
     const token = (await cluster.kubectl(["create", "token", "roller"])).trim();
     const config = JSON.parse(await readFile(lameduck.kubeconfig, "utf8")) as KubeConfig;
@@ -179,7 +179,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     assert.doesNotMatch(rolled.err, /not allowed|interrupted/);
   });
 
-  it("ends a rollout that cannot finish, and says why its pods wait", async () => {
+  it("lameduck rollout ends a rollout that cannot finish, and says why its pods wait", async () => {
     const running = start(["deployment/single", "--watch", "--timeout", "6s"]);
     await running.said(/^watching/m);
     const server = { name: "server", image: "no.such.registry/image:1", imagePullPolicy: "Never" };
@@ -192,7 +192,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     assert.match(err, /single-\S+ server: ErrImageNeverPull: /);
   });
 
-  it("takes back at Ctrl-C what it did to a node, and keeps what it saw", async () => {
+  it("lameduck rollout takes back at Ctrl-C what it did to a node, and keeps what it saw", async () => {
     const file = join(folder, "drain.json");
     const url = await address("duck");
     const running = start(["deployment/duck", "--drain", "node2", "--url", url, ...load, "--json", file]);

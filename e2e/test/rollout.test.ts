@@ -60,7 +60,7 @@ describe("remedies on a real cluster", { skip: reason ?? false }, async () => {
   const rollout = scenarios.find(({ name }) => name === "rollout");
   assert.ok(rollout);
 
-  it("loses requests of a sender that lags when the server closes at SIGTERM, and says that its route was stale", async () => {
+  it("a rollout loses requests of a sender that lags when the server closes at SIGTERM, and says that its route was stale", async () => {
     const { result } = await run("close", deletedBehindProxy);
     assert.equal(result.terminations, 1);
     assert.ok(result.lostNew > 0, "some of 6 s of new connections to a pod that has gone");
@@ -68,11 +68,11 @@ describe("remedies on a real cluster", { skip: reason ?? false }, async () => {
     assert.ok(stale > result.lost / 2, JSON.stringify(result.lostByCause));
   });
 
-  it("holds with the library as long as that sender sends, and loses nothing", async () => {
+  it("a pod holds with the library as long as that sender sends, and loses nothing", async () => {
     heldWithout(await run("adaptive", deletedBehindProxy), "lost", "killed");
   });
 
-  it("holds with lameduck-init in the same way: no new connection is lost", async () => {
+  it("a pod holds with lameduck-init in the same way: no new connection is lost", async () => {
     heldWithout(await run("init", deletedBehindProxy), "lostNew");
   });
 
@@ -83,7 +83,7 @@ describe("remedies on a real cluster", { skip: reason ?? false }, async () => {
     async () => heldWithout(await run("nginx-init", deletedBehindProxy), "lostNew", "killed"),
   );
 
-  it("accounts for a rollout behind a balancer that keeps 5,000 addresses and asks the nodes for their health", async () => {
+  it("every request is accounted for in a rollout behind a balancer that keeps 5,000 addresses and asks the nodes for their health", async () => {
     const { result, lags } = await run("adaptive", rollout, "local-balancer");
     assert.deepEqual(
       [result.terminations, result.lostNew],
@@ -96,17 +96,21 @@ describe("remedies on a real cluster", { skip: reason ?? false }, async () => {
 
   for (const route of ["haproxy", "nginx"] as const) {
     const skip = await noImageOf(route);
-    it(`accounts for a rollout behind ${route}, which learns of the pods by itself`, { skip }, async () => {
-      const { result, recording, lags } = await run("adaptive", rollout, route);
-      assert.equal(result.terminations, replicas);
-      assert.equal(recording.records.length > 200, true);
-      assert.equal(
-        lags.reduce((sum, { count }) => sum + count, 0),
-        replicas,
-        "the ingress dropped every old pod",
-      );
-      // nginx cuts its own clients' idle connections when it reloads; of the pods none is lost.
-      assert.equal(result.lostNew, 0, JSON.stringify(result.lostByCause));
-    });
+    it(
+      `every request is accounted for in a rollout behind ${route}, which learns of the pods by itself`,
+      { skip },
+      async () => {
+        const { result, recording, lags } = await run("adaptive", rollout, route);
+        assert.equal(result.terminations, replicas);
+        assert.equal(recording.records.length > 200, true);
+        assert.equal(
+          lags.reduce((sum, { count }) => sum + count, 0),
+          replicas,
+          "the ingress dropped every old pod",
+        );
+        // nginx cuts its own clients' idle connections when it reloads; of the pods none is lost.
+        assert.equal(result.lostNew, 0, JSON.stringify(result.lostByCause));
+      },
+    );
   }
 });

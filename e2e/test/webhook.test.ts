@@ -99,7 +99,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     assert.doesNotMatch(operator.log(), /forbidden/i);
   });
 
-  it("tells of a workload that will lose requests, with the rights that it says it needs", async () => {
+  it("the webhook tells of a workload that will lose requests, with the rights that it says it needs", async () => {
     const hook = { preStop: { exec: { command: ["sleep", "60"] } } };
     const { spec } = pod({ labels: { app: "web" } }) as { spec: { containers: [object] } };
     const containers = [{ ...spec.containers[0], ports: [{ containerPort: 8080 }], lifecycle: hook }];
@@ -133,7 +133,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     await cluster.kubectl(["delete", "deployment/losing", "drainpolicy/default", "-n", "shop"]);
   });
 
-  it("rejects policies and workloads by field, and never a pod", async () => {
+  it("the webhook rejects policies and workloads by field, and never a pod", async () => {
     const rejected = async (path: string, body: object): Promise<string> => {
       try {
         await cluster.api.post(`${path}?dryRun=All`, body);
@@ -168,7 +168,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     );
   });
 
-  it("rotates certificate and authority while pods are made, and injects every one of them", async () => {
+  it("the webhook rotates certificate and authority while pods are made, and injects every one of them", async () => {
     const authorities = new Set<string>();
     const certificates = new Set<string>();
     const look = async (): Promise<void> => {
@@ -213,7 +213,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     noneBlocked(await all);
   });
 
-  it("one that hangs, and answers after five seconds, blocks nobody", async () => {
+  it("a webhook that hangs, and answers after five seconds, blocks nobody", async () => {
     const wake = async (): Promise<void> => {
       await signalProcess(operator.process, "SIGCONT");
       // nsenter stops itself with what it waits for.
@@ -232,7 +232,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     await injects();
   });
 
-  it("one that is killed in the middle blocks nobody; the next one goes on with the same authority", async () => {
+  it("a webhook that is killed in the middle blocks nobody; the next one goes on with the same authority", async () => {
     let isBack = false;
     const all = createUntil(() => isBack);
     await signalProcess(operator.process, "SIGKILL");
@@ -246,7 +246,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     assert.doesNotMatch(operator.log(), /told of the authority.*told of the authority/s);
   });
 
-  it("keeps the carrier while a pod mounts it, and takes it away with the last", async () => {
+  it("the webhook keeps the carrier while a pod mounts it, and takes it away with the last", async () => {
     const carrier = (): Promise<string> =>
       cluster.kubectl([
         "get",
@@ -276,7 +276,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     );
   });
 
-  it("ends by its own library", async () => {
+  it("the webhook ends by its own library", async () => {
     await signalProcess(operator.process, "SIGTERM");
     await once(operator.child, "close");
     assert.match(operator.log(), /"phase":"closed"|lameduck: closed/);

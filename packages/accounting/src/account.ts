@@ -9,7 +9,7 @@ import { symptomOf } from "./evidence/symptom.ts";
 import { chargedTo, tally, terminated, termination } from "./terminations.ts";
 import { untestedReasons } from "./untested.ts";
 
-export interface AccountMeta {
+interface AccountMeta {
   /** One sentence: what was done. */
   readonly description: string;
   /** Seed of the bootstrap. */
@@ -19,7 +19,7 @@ export interface AccountMeta {
 }
 
 /** A caller with this time-out would have given up. */
-const callerTimeout = 1_000;
+const callerTimeoutMs = 1_000;
 
 /** Explains every lost request of a run and counts per termination. Pure: the same recording and seed give the same result. */
 export function account(recording: RunRecording, meta: AccountMeta): RemedyResult {
@@ -70,7 +70,7 @@ function slow(counted: readonly RequestRecord[]): number {
   for (const [kind, records] of Map.groupBy(answered, (record) => record.kind)) {
     const latencies = records.map((record) => failedAt(record) - record.intended).sort(ascending);
     const ordinary = kind === "quick" ? 0 : quantile(latencies, 0.5);
-    slow += latencies.filter((latency) => latency > ordinary + callerTimeout).length;
+    slow += latencies.filter((latency) => latency > ordinary + callerTimeoutMs).length;
   }
   return slow;
 }

@@ -2,7 +2,7 @@ import type { RemedyResult } from "./model/results.ts";
 import { summarise } from "./summary.ts";
 
 /** Time between two merged runs, so that what belongs to one cannot touch the other. */
-const gap = 1_000;
+const gapMs = 1_000;
 
 /**
  * One result of several runs of the same remedy. Later runs are moved behind the former ones in time and their requests renumbered, so
@@ -18,7 +18,7 @@ export function mergeRuns(runs: readonly RemedyResult[], seed: number): RemedyRe
 }
 
 function append(former: RemedyResult, later: RemedyResult): RemedyResult {
-  const by = endOf(former) + gap;
+  const by = endOf(former) + gapMs;
   const ids = former.lostRequests.reduce((most, lost) => Math.max(most, lost.id), -1) + 1;
   const terminations = former.each.length;
   const shift = <T extends { readonly at: number }>(event: T): T => ({ ...event, at: event.at + by });

@@ -38,7 +38,7 @@ export function chose(evidence: Evidence): string {
   const pod = life?.pod ?? record.pod ?? "a pod";
   const at = setOut(record);
   const deletion = life && deletionBefore(life, at);
-  // It was told to call this pod: no proxy chose it, and none was late.
+  // The sender was told to call this pod: no proxy chose it, and no proxy was late.
   if (record.podKnownBy === "address")
     return `${record.sender} goes to ${pod} by its own address, ${whenOf(evidence)}`;
   const letGo = letGoAt(evidence);

@@ -12,7 +12,7 @@ import { count } from "./words.ts";
 
 /** Fewer failures before the first deletion are no rate to compare with. */
 const enough = 3;
-/** An excess that chance gives less often than this is none of chance's. */
+/** An excess that chance gives less often than this is not taken for chance. */
 const significance = 0.01;
 
 /** When a request was under way: before anything was rolled, at a pod that neither started nor ended, or at another. */
@@ -80,7 +80,7 @@ function tooFew({ failed, of }: Share): string {
   return `; before the first deletion ${failed} of ${count(of, "request")} failed so, too few to tell whether it goes on all the time (a longer --warm-up would)`;
 }
 
-/** Whether the one share is greater than the other by more than chance: given all failures, how they fall on the two groups. */
+/** Whether the first share is greater than the second by more than chance: given all failures, how they fall on the two groups. */
 function exceeds(one: Share, measure: Share): boolean {
   const failures = one.failed + measure.failed;
   if (one.failed === 0 || failures === 0) return false;

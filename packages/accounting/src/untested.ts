@@ -8,8 +8,8 @@ import { ascending, countBelow } from "./statistics.ts";
 import { symptomOf } from "./evidence/symptom.ts";
 import { tolerance } from "./evidence/tolerance.ts";
 
-/** Load this long before the pod stopped, or after it was gone, still counts as load through its end. Milliseconds. */
-const around = 1_000;
+/** Load this long before the pod stopped, or after it was gone, still counts as load through its end. */
+const aroundMs = 1_000;
 
 /**
  * Why a termination without a loss proves nothing, or undefined where it was tested: some request went to its pod, and a sender that chose the
@@ -31,14 +31,14 @@ export function untestedReasons(
     if (wasNeverReady(life) && !recordsOf.has(life)) return "it was never ready, so never in service";
     const loading = [...moments].filter(
       ([sender, times]) =>
-        chose(senders.get(sender), life.pod, deletedAt) && hasWithin(times, stop - around, end + around),
+        chose(senders.get(sender), life.pod, deletedAt) && hasWithin(times, stop - aroundMs, end + aroundMs),
     );
     if (loading.length === 0)
       return own.length < records.length
         ? "the answers name pods that are not the target's"
         : "no request was sent while it ended";
     const isHis = (pod: string | undefined): boolean => pod === undefined || pod === life.pod;
-    if (stalled.some((one) => isHis(one.pod) && failedAt(one) >= deletedAt && setOut(one) <= end + around))
+    if (stalled.some((one) => isHis(one.pod) && failedAt(one) >= deletedAt && setOut(one) <= end + aroundMs))
       return "the load generator stalled while it ended";
     const named = loading.every(([sender]) => naming.has(sender));
     return named && !recordsOf.has(life) ? "no request went to it" : undefined;
@@ -50,7 +50,7 @@ function wasNeverReady({ events, ready }: PodLife): boolean {
   return ready === undefined && events.some(({ type }) => type === "created");
 }
 
-/** Those whose answers name their pods, all but a few: a proxy may answer some by itself. */
+/** Senders whose answers name their pods, all but a few: a proxy may answer some requests by itself. */
 function namingSenders(records: readonly RequestRecord[]): Set<string> {
   const answers = Map.groupBy(
     records.filter(({ outcome }) => outcome === "ok"),

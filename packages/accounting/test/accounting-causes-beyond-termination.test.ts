@@ -50,7 +50,7 @@ test("C7: listening and not ready, or ready and not able to answer yet", () => {
   assert.match(lost.sentence, /answered its first request only \d+ ms later/);
 });
 
-test("not C7: no request of the run tells its pod, so that a pod without answers is nothing special", () => {
+test("the cause is not C7: no request of the run tells its pod, so that a pod without answers is nothing special", () => {
   const unnamed = (record: RequestRecord): RequestRecord => {
     const { pod: _, podKnownBy: __, ...rest } = record;
     return rest;
@@ -61,7 +61,7 @@ test("not C7: no request of the run tells its pod, so that a pod without answers
   assert.notEqual(only(lost, { podEvents: exits, records }).cause, "C7");
 });
 
-test("not C7: a pod that answered before is overloaded (C8), one that was deleted has left (C1)", () => {
+test("the cause is not C7: a pod that answered before is overloaded (C8), one that was deleted has left (C1)", () => {
   const records = [
     ...traffic(9_600, 9_900, { pod: "web-2" }),
     request(9_950, { pod: "web-2", outcome: "bad-status", status: 503 }),
@@ -113,7 +113,7 @@ test("C9: a sender left without an endpoint", () => {
   assert.equal(causeOf(unsent, { senderEvents: empty.filter((event) => "pod" in event) }), "C9");
 });
 
-test("not C9: the sender has an endpoint again; then the time tells the pod, and says so", () => {
+test("the cause is not C9: the sender has an endpoint again; then the time tells the pod, and says so", () => {
   const { pod: _, podKnownBy: __, ...unsent } = refused(10_500, { sender: "ingress-1" });
   const lost = only(unsent, { senderEvents: senderEvents("ingress-1", { "web-1": [1_050, 13_000] }) });
   assert.equal(lost.cause, "C1");
@@ -169,7 +169,7 @@ test("proxy: what a sender cut itself is not the pod's doing", () => {
   );
 });
 
-test("not proxy: a pod that ended while its sender reloaded", () => {
+test("the cause is not proxy: a pod that ended while its sender reloaded", () => {
   const reloaded = [
     ...senderEvents("node-1", { "web-1": [1_050] }),
     { at: 12_010, sender: "node-1", type: "reloaded" } as const,

@@ -81,7 +81,7 @@ test("C2: no connection, or no answer, once the pod is gone", () => {
   assert.equal(causeOf(request(12_600, { ...black, finished: 17_600 })), "C2");
 });
 
-test("not C2: before the pod is gone a refusal is C1", () => {
+test("the cause is not C2: before the pod is gone a refusal is C1", () => {
   assert.equal(causeOf(refused(12_300)), "C1");
 });
 

@@ -19,7 +19,7 @@ const overrun = podLife(
   { signal: "SIGKILL" },
 );
 
-test("not C3: what had been in flight for long was cut (C4), what was on a new connection was never accepted (C6)", () => {
+test("the cause is not C3: what had been in flight for long was cut (C4), what was on a new connection was never accepted (C6)", () => {
   assert.equal(causeOf(reset(9_700, { ...pooled, kind: "slow", finished: 10_022 })), "C4");
   assert.equal(causeOf(reset(10_018, { finished: 10_022 })), "C6");
 });
@@ -77,7 +77,7 @@ test("C5: in flight when SIGKILL came at the end of the grace period", () => {
   );
 });
 
-test("not C5: cut by an exit of its own accord, though late (C4), or refused after the kill (C1)", () => {
+test("the cause is not C5: cut by an exit of its own accord, though late (C4), or refused after the kill (C1)", () => {
   const late = podLife("web-1", { ...ordinary, closed: 39_500, exited: 39_500, gone: 40_000 });
   const cut = request(39_000, { ...pooled, outcome: "truncated", finished: 39_502 });
   assert.equal(causeOf(cut, { podEvents: late, ended: 45_000 }), "C4");
@@ -90,7 +90,7 @@ test("C6: connected, never accepted, reset when the listener closed and the proc
   assert.match(lost.sentence, /had waited 31 ms to be accepted when web-1 closed its listener$/);
 });
 
-test("not C6: when the pod cut what it had accepted, too, or ended at that moment, it is C4", () => {
+test("the cause is not C6: when the pod cut what it had accepted, too, or ended at that moment, it is C4", () => {
   const witness = reset(9_700, { ...pooled, kind: "slow", finished: 10_021 });
   const records = [...traffic(2_000, 9_900), witness, reset(9_990, { finished: 10_021 })];
   assert.deepEqual(account(recording({ records }), meta).lostByCause, { C4: 2 });

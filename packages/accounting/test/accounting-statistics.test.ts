@@ -17,7 +17,7 @@ test("quantiles are ordered and lie within the sample", () => {
   );
 });
 
-test("quantiles of known samples", () => {
+test("quantiles of known samples are the known ones", () => {
   assert.deepEqual(quantiles([]), { count: 0, p50: 0, p90: 0, max: 0 });
   assert.equal(quantile([1, 2, 3, 4], 0.5), 2.5);
   assert.equal(quantile([0, 10], 0.9), 9);

@@ -87,7 +87,7 @@ test("an excess at the ending pod among steady failures: what is steady elsewher
   assert.equal(verdictOf(result), "loses");
 });
 
-test("too few to tell stay losses, and say so", () => {
+test("failures too few to tell apart stay losses, and the report says so", () => {
   const rare: Fails = (at, pod) => pod === "web-2" && at > 14_000 && at < 14_010;
   const result = run(1, rare);
   assert.equal(result.lostByCause.C12, undefined);

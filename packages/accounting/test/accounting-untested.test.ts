@@ -54,20 +54,20 @@ test("a termination after the load's end is untested, and no part of what nothin
   assert.equal(verdictOf(result), "untested");
 });
 
-test("one that is under way when the load ends is untested: the load must be there when the pod stops", () => {
+test("a termination that is under way when the load ends is untested: the load must be there when the pod stops", () => {
   const slow = { ...ordinary, signalled: 18_000, closed: 18_000, exited: 18_500, gone: 18_600 };
   const podEvents = [...podLife("web-1", slow), ...stays];
   assert.equal(resultOf({ podEvents, records: [...before, ...traffic(10_000, 14_000)] }).untested, 1);
   assert.equal(resultOf({ podEvents, records: [...before, ...after] }).untested, 0);
 });
 
-test("one whose senders were all silent is untested, whatever other senders sent", () => {
+test("a termination whose senders were all silent is untested, whatever other senders sent", () => {
   const others = traffic(10_000, 19_000, { pod: "web-2", sender: "node-2" });
   const result = resultOf({ records: [...traffic(2_000, 8_000), ...others] });
   assert.match(result.each[0]?.untested ?? "", /no request was sent while it ended/);
 });
 
-test("one to which no request ever went is untested where its senders' answers name their pods, and only there", () => {
+test("a termination to which no request ever went is untested where its senders' answers name their pods, and only there", () => {
   const elsewhere = traffic(2_000, 19_000, { pod: "web-2" });
   assert.match(resultOf({ records: elsewhere }).each[0]?.untested ?? "", /no request went to it/);
   const { pod: _, podKnownBy: __, ...unnamed } = request(3_000);
@@ -96,7 +96,7 @@ test("requests without a record may have been lost: no verdict", () => {
   assert.equal(verdictOf(resultOf({ records, scheduled: counted + 1 })), "untested");
 });
 
-test("one that had not ended with the run is untested: nobody saw it stop", () => {
+test("a termination that had not ended with the run is untested: nobody saw it stop", () => {
   const { created, opened, ready, deleted } = ordinary as Required<typeof ordinary>;
   const podEvents = [...podLife("web-1", { created, opened, ready, deleted }), ...stays];
   const result = resultOf({ podEvents, records: [...before, ...after] });

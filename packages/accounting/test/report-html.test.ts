@@ -7,7 +7,7 @@ import { madeUp, madeUpComparison, shapes } from "./report-fixture.ts";
 const results = madeUpComparison();
 const page = htmlReport(results);
 
-test("one file: no script, nothing fetched", () => {
+test("the report is one file: no script, nothing fetched", () => {
   assert.doesNotMatch(page, /<script|<link|<img|@import|url\(|https?:/i);
   assert.ok(page.length < 1_000_000, `${page.length} bytes`);
 });

@@ -27,7 +27,7 @@ test("a row per remedy with its figures and its verdict", () => {
   assert.match(text, /init was skipped: there is no lameduck-init for this machine/);
 });
 
-test("it ends with causes in words, and with the shortest hold that lost nothing", () => {
+test("the table ends with causes in words, and with the shortest hold that lost nothing", () => {
   assert.match(text, /C1 stale route, listener closed/);
   assert.match(text, /e\.g\. .*still chose web-\d/);
   assert.match(text, /Shortest hold without a loss: adaptive, 6\.\d s/);
@@ -49,7 +49,7 @@ test("a sender is named where most of what was lost by a cause came from it", ()
   assert.match(said("node-1", "node-2"), /2 {2}C3 keep-alive race$/m);
 });
 
-test("colours on a terminal only", () => {
+test("the table has colours on a terminal only", () => {
   assert.ok(!text.includes("\u001B"));
   const pipe = new PassThrough() as unknown as NodeJS.WriteStream;
   assert.ok(!comparisonText(results, { stream: pipe }).includes("\u001B"));

@@ -17,11 +17,11 @@ export interface AuditOptions {
   /** Minor version of the cluster, such as 34. */
   readonly kubernetes: number | undefined;
   readonly suppressions: Suppressions;
-  /** By rule, where a team has set another one. What is unknown stays unknown. */
+  /** Severities that a team has set for rules. A finding that is unknown stays unknown. */
   readonly severities?: ReadonlyMap<string, Severity> | undefined;
   /** Types that a cluster did not let us list. */
   readonly notRead?: ReadonlySet<string> | undefined;
-  /** All of them where none are named. */
+  /** Without it, all rules. */
   readonly rules?: readonly Rule[] | undefined;
   /** Files that were read before, and have not changed since. */
   readonly known?: WeakMap<InputFile, Stream>;
@@ -42,7 +42,7 @@ export function audit(files: readonly InputFile[], options: AuditOptions): Audit
   return inOneGo(auditInSteps(files, options));
 }
 
-/** The same, one file or one workload a step: between them the caller may let others have their turn. */
+/** The same audit in steps of one file or one workload, between which the caller can let other work run. */
 export function* auditInSteps(files: readonly InputFile[], options: AuditOptions): Generator<void, Audit> {
   const { inventory, failures: unreadable } = yield* readInSteps(files, options);
   yield;

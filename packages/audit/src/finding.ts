@@ -19,8 +19,8 @@ export interface Fix {
   readonly edits: readonly Edit[];
 }
 
-/** What a rule reports of one workload. */
-export interface Report {
+/** What a rule finds in one workload. */
+export interface RuleFinding {
   readonly severity: Severity;
   /** One sentence, without a full stop. */
   readonly message: string;
@@ -34,7 +34,7 @@ export interface Report {
   readonly fix?: Fix;
 }
 
-export interface Finding extends Report {
+export interface Finding extends RuleFinding {
   readonly rule: string;
   readonly object: KubeObject;
   /** The reason why it is not to be reported. */

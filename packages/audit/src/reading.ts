@@ -11,14 +11,14 @@ export interface InputFile {
   readonly isFound?: boolean;
 }
 
-export interface ReadFiles {
+interface ReadFiles {
   readonly inventory: Inventory;
   /** All that was looked into, in its order. */
   readonly objects: readonly Field[];
   readonly failures: readonly ManifestError[];
 }
 
-export interface ReadingOptions {
+interface ReadingOptions {
   readonly images: Images;
   /** A kind that is looked into besides those of the audit. */
   readonly also?: string;

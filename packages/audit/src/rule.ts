@@ -1,5 +1,6 @@
+import type { Cause } from "@lameduck/accounting";
 import type { Facts } from "./facts/facts.ts";
-import type { Report } from "./finding.ts";
+import type { RuleFinding } from "./finding.ts";
 import type { Inventory } from "./model/inventory.ts";
 import type { Workload } from "./model/workload.ts";
 
@@ -15,6 +16,16 @@ export interface Context {
   readonly textOf: (file: string) => string;
 }
 
+/** By what a rollout under load shows a fault. */
+export interface Symptom {
+  /** Requests are lost by one of these causes. */
+  readonly causes: readonly Cause[];
+  /** SIGKILL at the end of the grace period shows it, too. */
+  readonly killed?: true;
+  /** Only the program itself shows it: a stand-in needs no time to start. */
+  readonly ofProgram?: true;
+}
+
 /** One rule, in one file. */
 export interface Rule {
   /** Stable; part of the annotation that suppresses it. */
@@ -27,5 +38,7 @@ export interface Rule {
   readonly references: readonly string[];
   /** It knows signals, shells and programs of Linux only. */
   readonly isOfLinux?: true;
-  readonly check: (workload: Workload, context: Context) => Iterable<Report>;
+  /** Undefined where the lab does not have what the rule speaks of. */
+  readonly symptom?: Symptom;
+  readonly check: (workload: Workload, context: Context) => Iterable<RuleFinding>;
 }

@@ -97,7 +97,7 @@ function nothingNew(before: Audit, after: Audit, what: string): void {
 }
 
 test("fixes cause no finding, all together and each that is offered alone; a second run changes nothing", () => {
-  const paths = globSync(["*/{bad,good}*.yaml", "../constellations/*.yaml"], { cwd: folder });
+  const paths = globSync(["*/{bad,good}*.yaml", "../scenarios/*.yaml"], { cwd: folder });
   for (const path of paths.filter((one) => !one.endsWith(".fixed.yaml"))) {
     const file = { name: path, text: readFileSync(join(folder, path), "utf8") };
     const first = audit([file], options);

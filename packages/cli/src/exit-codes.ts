@@ -21,7 +21,7 @@ export const exitCodes = {
 export const exitCodesText =
   "0 clean, 1 losses or findings, 2 usage, 3 internal, 4 cluster or environment, 5 untested, 129, 130 or 143 interrupted";
 
-/** Those of `lab` and `rollout`. */
+/** Exit codes of `lab` and `rollout`. */
 export const exitCodesOfRuns =
   "0 no loss, 1 requests lost or pods killed at the end of their grace period (0 with --allow-loss), 2 usage, 3 internal, 4 cluster or environment, 5 untested: no load went through a termination, 129, 130 or 143 interrupted";
 

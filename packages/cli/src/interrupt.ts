@@ -3,7 +3,7 @@ import { exitCodeOfSignal } from "./exit-codes.ts";
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Until `release` the first of these signals aborts `signal`, and the second ends the process. */
-export interface Interrupt {
+interface Interrupt {
   readonly signal: AbortSignal;
   /** That of the first signal. */
   readonly exitCode: number;

@@ -1,6 +1,6 @@
 import { fileProblem, printable } from "@lameduck/drain/common";
-import { accessSync, constants, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { accessSync, constants, realpathSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { badOption, CliError } from "./errors.ts";
 import { report } from "./failure.ts";
 
@@ -21,40 +21,79 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
+/** An option and the file that it names; `-` is stdout. */
+export type OutputFile = readonly [option: string, file: string | undefined];
+
+/** What goes there. */
+export type Output = readonly [...OutputFile, text: () => string];
+
+/**
+ * Known before minutes of measuring, not after.
+ * @throws {CliError} LAMEDUCK_BAD_OPTION where two are stdout or the same file, LAMEDUCK_CANNOT_WRITE where one cannot be written
+ */
+export function checkOutputs(files: readonly OutputFile[]): void {
+  const [, second] = files.filter(([, file]) => file === "-");
+  if (second) throw badOption(second[0], "only one output goes to stdout");
+  const writers = new Map<string, string>();
+  for (const [option, file] of files) {
+    if (file === undefined || file === "-") continue;
+    const place = placeOf(file);
+    const other = writers.get(place);
+    if (other !== undefined) throw badOption(option, `${file} is written by ${other}, too`);
+    writers.set(place, option);
+  }
+  for (const [option, file] of files)
+    if (file !== undefined && file !== "-")
+      attempt(option, file, () => accessSync(dirname(resolve(file)), constants.W_OK));
+}
+
+/** Where a file is, or will be, whatever links lead there. */
+function placeOf(file: string): string {
+  const path = resolve(file);
+  for (const [known, rest] of [
+    [path, ""],
+    [dirname(path), basename(path)],
+  ] as const)
+    try {
+      return join(realpathSync(known), rest);
+    } catch {
+      // The file does not exist yet. A missing folder is reported when the file is written.
+    }
+  return path;
+}
+
+/** Whether no machine output goes to stdout. */
+export function isStdoutFree(files: readonly OutputFile[]): boolean {
+  return files.every(([, file]) => file !== "-");
+}
+
+/** Shows the text, unless an output goes to stdout, and writes the outputs. One full disk is no reason to lose the other files. */
+export function publish(text: () => string, outputs: readonly Output[]): void {
+  if (outputs.every(([, file]) => file !== "-")) process.stdout.write(text());
+  const failures: Error[] = [];
+  for (const output of outputs)
+    try {
+      writeOutput(...output);
+    } catch (error) {
+      failures.push(error as Error);
+    }
+  const [first, ...others] = failures;
+  for (const error of others) process.stderr.write(`error ${error.message}\n`);
+  if (first) throw first;
+}
+
 /** Writes what an option asked for; `-` is stdout. */
-export function writeOutput(option: string, file: string | undefined, text: () => string): void {
-  if (file === undefined) return;
-  if (file === "-") {
-    process.stdout.write(text());
-    return;
-  }
+export function writeOutput(...[option, file, text]: Output): void {
+  if (file === "-") process.stdout.write(text());
+  else if (file !== undefined) attempt(option, file, () => writeFileSync(file, text()));
+}
+
+function attempt(option: string, file: string, act: () => void): void {
   try {
-    writeFileSync(file, text());
+    act();
   } catch (error) {
     throw new CliError("LAMEDUCK_CANNOT_WRITE", `${option} ${file}`, fileProblem(error));
   }
-}
-
-/** Known before minutes of measuring, not after. */
-export function mustBeWritable(option: string, file: string | undefined): void {
-  if (file === undefined || file === "-") return;
-  try {
-    accessSync(dirname(resolve(file)), constants.W_OK);
-  } catch (error) {
-    throw new CliError("LAMEDUCK_CANNOT_WRITE", `${option} ${file}`, fileProblem(error));
-  }
-}
-
-/** The files of options by their names. @throws CliError where one cannot be written, or two are stdout. */
-export function checkFiles(files: Readonly<Record<string, string | undefined>>): void {
-  for (const [name, file] of Object.entries(files)) mustBeWritable(`--${name}`, file);
-  onlyOneToStdout(files);
-}
-
-/** @throws CliError where two of the options have `-`. */
-export function onlyOneToStdout(files: Readonly<Record<string, string | undefined>>): void {
-  const [, second] = Object.keys(files).filter((name) => files[name] === "-");
-  if (second) throw badOption(`--${second}`, "only one output goes to stdout");
 }
 
 let isLost = false;

@@ -53,7 +53,7 @@ describe("audit --cluster", () => {
 
   after(() => server.close());
 
-  test("reads in pages; what is not installed is not there, what is not permitted is said", async () => {
+  test("audit --cluster reads in pages; what is not installed is not there, what is not permitted is said", async () => {
     server = createServer(({ url = "" }, response) => {
       requests.push(url);
       const forbidden = /ingresses|poddisruptionbudgets|rollouts/.test(url);

@@ -356,7 +356,11 @@ describe("audit", () => {
       /^error --format json b\/c: no such file or directory \[/,
     ],
     ["a format", ["a", "--format", "pdf"], /write one of/],
-    ["two formats to stdout", ["a", "--format", "json", "--format", "text"], /only one format/],
+    [
+      "two formats to stdout",
+      ["a", "--format", "json", "--format", "text"],
+      /only one output goes to stdout/,
+    ],
     ["--write alone", ["a", "--write"], /goes with --fix/],
     ["--cluster with files", ["a", "--cluster"], /instead of files/],
     ["--namespace without --cluster", ["a", "-n", "x"], /goes with --cluster/],

@@ -51,7 +51,6 @@ test("bash completes commands, options and values", { skip: missing("bash") }, a
     "--requests-max",
     "--request-timeout",
     "--requests",
-    "--requests-zone",
   ]);
   assert.deepEqual(typed("rollout", "--mode", "p"), ["pooled"]);
   assert.deepEqual(typed("rollout", "--kubeconfig", "p"), [], "files are the shell's own");
@@ -75,7 +74,7 @@ test("fish takes the script, and completes", { skip: missing("fish") }, async ()
     complete("fish", `${own}\ncomplete -C '${line}' | string replace -r '\\t.*' ''`);
   assert.deepEqual(typed("lameduck ro"), ["rollout"]);
   assert.deepEqual(typed("lameduck rollout --mode p"), ["pooled"]);
-  assert.deepEqual(typed("lameduck rollout --requests-z"), ["--requests-zone"]);
+  assert.deepEqual(typed("lameduck rollout --requests-m"), ["--requests-max"]);
 });
 
 test("a shell that is not known is told of", async () => {

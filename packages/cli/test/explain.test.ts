@@ -114,7 +114,7 @@ test("the page is one file without script, with every sender's name made harmles
   assert.match(html, /&lt;b&gt;&amp;198/);
 });
 
-test("as data it has each moment and its senders", async () => {
+test("the explanation as data has each moment and its senders", async () => {
   const { code, out, err } = await run(["explain", file, "--json", "-"]);
   assert.equal(code, 0, err);
   const data = JSON.parse(out) as {

@@ -102,7 +102,6 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     parallel: "whole",
     image: "text",
     requests: "text",
-    "requests-zone": "text",
     "warm-up": "duration",
     settle: "duration",
     timeout: "duration",

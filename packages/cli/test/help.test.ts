@@ -12,6 +12,14 @@ import { meanings } from "../src/help/meanings.ts";
 import { run } from "./running.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
+/** What a command's help prints. Each is asked for once. */
+const helps = new Map<string, Promise<string>>();
+function helpOf(name: string): Promise<string> {
+  const known = helps.get(name) ?? run(["help", name]).then(({ out }) => out);
+  helps.set(name, known);
+  return known;
+}
+
 const page = readFileSync(join(root, "docs/errors.md"), "utf8");
 
 test("every code of docs/errors.md is explained, and no other", () => {
@@ -63,13 +71,13 @@ test("every word of a table, every verdict and every remedy is explained", async
 
 test("a command's help is the same in either way to ask for it", async () => {
   for (const name of ["rollout", "report"])
-    assert.equal((await run(["help", name])).out, (await run([name, "--help"])).out);
+    assert.equal(await helpOf(name), (await run([name, "--help"])).out);
 });
 
 test("the help of every command has an example, exit codes and an address, and fits a terminal", async () => {
   const names = (await commandsFor(undefined, (code) => code)).map((one) => one.name());
   for (const name of names.filter((one) => !["init", "help"].includes(one))) {
-    const { out } = await run(["help", name]);
+    const out = await helpOf(name);
     assert.match(out, new RegExp(`\\nExamples:\\n {2}.*lameduck ${name}`), name);
     assert.match(out, /\nExit codes: 0 [^]+ More: https:\S+\n$/, name);
     assert.deepEqual(
@@ -98,7 +106,7 @@ test("lameduck-init says the remedies of the catalogue", () => {
 test("help and remedies name nothing that only a clone of the repository has", async () => {
   const texts = errorCodes().map(explain);
   for (const command of ["lab", "rollout", "simulate", "advise", "init-binary", "completion"])
-    texts.push((await run(["help", command])).out);
+    texts.push(await helpOf(command));
   for (const text of texts) assert.doesNotMatch(text, /npm run .*-w |packages\//);
   for (const text of texts.filter((one) => one.startsWith("Usage")))
     assert.doesNotMatch(text, /(?<!\/)docs\//, "pages have addresses");

@@ -39,7 +39,7 @@ spec: { selector: { app: web }, ports: [{ port: 80 }] }
 `;
 
 describe("lameduck inject", () => {
-  it("prints the manifests with the drain in them, and why on stderr", async () => {
+  it("lameduck inject prints the manifests with the drain in them, and why on stderr", async () => {
     const path = file("plain.yaml", `${deployment()}---\n${service}`);
     const { code, out, err } = await run(["inject", "-f", path]);
     assert.equal(code, 0, err);
@@ -65,7 +65,7 @@ describe("lameduck inject", () => {
     assert.doesNotMatch(again.err, /ConfigMap|warning/);
   });
 
-  it("reads stdin, and what stands in several files", async () => {
+  it("lameduck inject reads stdin, and what stands in several files", async () => {
     const lone = file("lone.yaml", deployment());
     const piped = await runProgram("sh", [
       "-c",
@@ -80,7 +80,7 @@ describe("lameduck inject", () => {
     assert.equal(out.match(/^---$/gm)?.length, 1);
   });
 
-  it("takes out with --remove what it has put in, byte for byte", async () => {
+  it("lameduck inject takes out with --remove what it has put in, byte for byte", async () => {
     const path = file("undone.yaml", deployment());
     await run(["inject", path, "--write"]);
     const { code, err, out } = await run(["inject", path, "--remove", "--write"]);
@@ -89,7 +89,7 @@ describe("lameduck inject", () => {
     assert.equal((await run(["inject", path, "--remove"])).err, "Deployment web: not injected\n");
   });
 
-  it("ends with 5 where there was nothing to inject, and says how to render it", async () => {
+  it("lameduck inject ends with 5 where there was nothing to inject, and says how to render it", async () => {
     const patch = deployment().replace("          image: registry.example/web:1\n", "");
     const { code, err, out } = await run(["inject", file("patch.yaml", patch)]);
     assert.deepEqual([code, out], [5, patch]);
@@ -99,7 +99,7 @@ describe("lameduck inject", () => {
     );
   });
 
-  it("shows a diff, and writes it where it is told to", async () => {
+  it("lameduck inject shows a diff, and writes it where it is told to", async () => {
     const path = file("written.yaml", deployment());
     const { out } = await run(["inject", path, "--diff"]);
     assert.match(out, /^\+ +lifecycle:/m);
@@ -110,7 +110,7 @@ describe("lameduck inject", () => {
     assert.equal((await run(["inject", path, "--diff"])).out, "");
   });
 
-  it("says in JSON what was done and why", async () => {
+  it("lameduck inject says in JSON what was done and why", async () => {
     const { out, err } = await run([
       "inject",
       file("json.yaml", deployment()),
@@ -132,7 +132,7 @@ describe("lameduck inject", () => {
     );
   });
 
-  it("follows policies: of the namespace in the stream, and of the file for the cluster", async () => {
+  it("lameduck inject follows policies: of the namespace in the stream, and of the file for the cluster", async () => {
     const policy = (spec: string): string =>
       `apiVersion: lameduck.dev/v1alpha1\nkind: DrainPolicy\nmetadata: { name: default }\nspec: ${spec}\n`;
     const own = file("own.yaml", `${policy("{ capSeconds: 40 }")}---\n${deployment()}`);
@@ -142,7 +142,7 @@ describe("lameduck inject", () => {
     assert.match(out, /terminationGracePeriodSeconds: 49 /);
   });
 
-  it("mends what the audit finds in holds, grace periods, signals and sidecars", async () => {
+  it("lameduck inject mends what the audit finds in holds, grace periods, signals and sidecars", async () => {
     const haproxy = deployment().replace("registry.example/web:1", "registry.example/haproxy:3");
     const before = file(
       "before.yaml",
@@ -159,14 +159,14 @@ describe("lameduck inject", () => {
     assert.deepEqual(await found(file("mended.yaml", out)), ["no-readiness-probe"]);
   });
 
-  it("uses the kubelet's sleep on nodes of two kinds", async () => {
+  it("lameduck inject uses the kubelet's sleep on nodes of two kinds", async () => {
     const path = file("arch.yaml", deployment());
     const { out, err } = await run(["inject", path, "--architecture", "amd64", "arm64"]);
     assert.match(out, /sleep:\n +seconds: 15/);
     assert.match(err, /sleep-instead +the nodes have several processors/);
   });
 
-  it("warns of an annotation that no pod will have", async () => {
+  it("lameduck inject warns of an annotation that no pod will have", async () => {
     const text = deployment().replace(
       "{ name: web }",
       '{ name: web, annotations: { lameduck.dev/inject: "false" } }',
@@ -234,7 +234,7 @@ describe("lameduck inject", () => {
     ["two outputs", [file("two.yaml", deployment()), "--json", "--diff"], /--json.*LAMEDUCK_BAD_OPTION/],
   ];
   for (const [what, args, words] of wrong)
-    it(`ends with 2, one line and no output for a mistake: ${what}`, async () => {
+    it(`lameduck inject ends with 2, one line and no output for a mistake: ${what}`, async () => {
       const { code, out, err } = await run(["inject", ...args]);
       assert.equal(code, 2, err);
       assert.equal(out, "");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { probesFor } from "../src/install/trial/api-servers.ts";
+import { probesFor } from "../src/install/trial.ts";
 import { Cluster, enabled, withoutInit } from "./install-cluster.ts";
 
 const cluster = new Cluster();
@@ -62,7 +62,7 @@ describe("lameduck install waits until new pods are injected", { skip: withoutIn
     assert.equal(cluster.dryRunsBy.size, 4);
   });
 
-  test("and leaves the webhook alone while the policy that replaces it is not in force", async () => {
+  test("lameduck install leaves the webhook alone while the policy that replaces it is not in force", async () => {
     apiServers(0);
     await cluster.lameduck("install", "--yes");
     apiServers(0, Infinity);
@@ -96,7 +96,7 @@ describe("lameduck install waits until new pods are injected", { skip: withoutIn
     ["pods are refused", () => (cluster.refusal = "exceeded quota"), byPolicy, /not tried: .*exceeded quota/],
     ["only kube-system is labelled", labelKubeSystem, byPolicy.slice(0, 3), /not tried: no names/],
   ] as const)
-    test(`and says that it does not know, where ${name}`, async () => {
+    test(`lameduck install says that it does not know, where ${name}`, async () => {
       prepare();
       const { code, err } = await cluster.lameduck(...args);
       assert.equal(code, 0, err);
@@ -110,7 +110,7 @@ function labelKubeSystem(): void {
 }
 
 describe("lameduck status tells whether new pods are injected", { skip: withoutInit }, () => {
-  test("and ends with 1 where an API server does not apply the policy", async () => {
+  test("lameduck status ends with 1 where an API server does not apply the policy", async () => {
     await cluster.lameduck(...byPolicy);
     assert.equal((await cluster.lameduck("status")).code, 0);
     apiServers(0, Infinity);

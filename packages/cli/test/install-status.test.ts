@@ -28,7 +28,7 @@ describe("lameduck status", () => {
     assert.doesNotMatch(out, /bank/);
   });
 
-  test("says which pods run with it, which without and why, and what a raised grace period costs", async () => {
+  test("lameduck status says which pods run with Lameduck, which without and why, and what a raised grace period costs", async () => {
     await cluster.lameduck("install", "--yes");
     cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
     cluster.put("/api/v1/namespaces/shop/services/web", {
@@ -175,7 +175,7 @@ describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
       else assert.doesNotMatch(out, /ConfigMap/);
     });
 
-  test("tells what the operator says of it, as long as it is so", async () => {
+  test("lameduck status tells what the operator says of the ConfigMap, as long as it is so", async () => {
     const message = "ConfigMap lameduck-init cannot be written: exceeded quota: small";
     cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
     cluster.put("/api/v1/namespaces/shop/events/one", {
@@ -190,7 +190,7 @@ describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
     assert.doesNotMatch((await cluster.lameduck("status")).out, /quota/);
   });
 
-  test("tells as JSON that a pod needs what is not there", async () => {
+  test("lameduck status tells as JSON that a pod needs what is not there", async () => {
     await cluster.lameduck("install", "--yes");
     put({}, { other: binary });
     cluster.addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" }, mounts: name });
@@ -256,28 +256,36 @@ test("lameduck status --flags shows the workloads that the audit says will lose 
 });
 
 describe("lameduck uninstall", () => {
-  test("keeps what running pods use, and a second time leaves nothing", { skip: withoutInit }, async () => {
-    await cluster.lameduck("install", "--yes", "--policy-only", "--enable", "shop");
-    await cluster.lameduck("install", "--yes", "--disable", "policy-only");
-    cluster.addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" } });
-    cluster.changes = [];
-    const first = await cluster.lameduck("uninstall", "--yes");
-    assert.equal(first.code, 0, first.err);
-    assert.match(first.err, /ConfigMap shop\/lameduck-init: kept for 1 running pods/);
-    assert.match(cluster.changes.find((one) => one.startsWith("DELETE")) ?? "", /webhookconfigurations/);
-    assert.deepEqual([...cluster.objects.keys()].sort(), [
-      "/api/v1/namespaces/shop",
-      carrier,
-      "/api/v1/namespaces/shop/pods/new",
-    ]);
-    assert.deepEqual(cluster.objects.get("/api/v1/namespaces/shop")?.metadata["labels"], {});
-    cluster.objects.delete("/api/v1/namespaces/shop/pods/new");
-    const labels = { "lameduck.dev/held-deletions": "enabled", "lameduck.dev/inject": "disabled", team: "a" };
-    cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels } });
-    await cluster.lameduck("uninstall", "--yes");
-    assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/shop"]);
-    assert.deepEqual(cluster.objects.get("/api/v1/namespaces/shop")?.metadata["labels"], { team: "a" });
-  });
+  test(
+    "lameduck uninstall keeps what running pods use, and a second time leaves nothing",
+    { skip: withoutInit },
+    async () => {
+      await cluster.lameduck("install", "--yes", "--policy-only", "--enable", "shop");
+      await cluster.lameduck("install", "--yes", "--disable", "policy-only");
+      cluster.addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" } });
+      cluster.changes = [];
+      const first = await cluster.lameduck("uninstall", "--yes");
+      assert.equal(first.code, 0, first.err);
+      assert.match(first.err, /ConfigMap shop\/lameduck-init: kept for 1 running pods/);
+      assert.match(cluster.changes.find((one) => one.startsWith("DELETE")) ?? "", /webhookconfigurations/);
+      assert.deepEqual([...cluster.objects.keys()].sort(), [
+        "/api/v1/namespaces/shop",
+        carrier,
+        "/api/v1/namespaces/shop/pods/new",
+      ]);
+      assert.deepEqual(cluster.objects.get("/api/v1/namespaces/shop")?.metadata["labels"], {});
+      cluster.objects.delete("/api/v1/namespaces/shop/pods/new");
+      const labels = {
+        "lameduck.dev/held-deletions": "enabled",
+        "lameduck.dev/inject": "disabled",
+        team: "a",
+      };
+      cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels } });
+      await cluster.lameduck("uninstall", "--yes");
+      assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/shop"]);
+      assert.deepEqual(cluster.objects.get("/api/v1/namespaces/shop")?.metadata["labels"], { team: "a" });
+    },
+  );
 
   test("a dry run changes nothing", async () => {
     await cluster.lameduck("install", "--yes");

@@ -140,6 +140,11 @@ const mistakes: Mistake[] = [
     /--html: only one .*\[LAMEDUCK_BAD_OPTION\]/,
   ],
   [
+    "two outputs of simulate in one file",
+    ["simulate", "--json", "same.out", "--html", "./same.out"],
+    /--html: .*same\.out is written by --json, too.*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  [
     "two outputs of an advice to stdout",
     ["advise", "--json", "-", "--patch", "-"],
     /--patch: only one .*\[LAMEDUCK_BAD_OPTION\]/,

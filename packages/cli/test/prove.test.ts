@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { isHere } from "../src/audit/prove/here.ts";
-import { pictureOf } from "../src/audit/prove/picture.ts";
+import { pictureOf } from "../src/audit/prove/report.ts";
 import { program, run, runProgram, start } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-prove-"));

@@ -140,7 +140,7 @@ test("a page is one file without a script, with both chains of each termination 
   assert.match(page, /Without a picture/);
 });
 
-test("as data it has the figures and the reports", async () => {
+test("the report as data has the figures and the reports", async () => {
   found(report("web-1"));
   const { out } = await lameduck("--json", "-");
   const { figures, reports } = JSON.parse(out) as { figures: { hold: { p50: number } }; reports: object[] };

@@ -44,11 +44,6 @@ const mistakes: Mistake[] = [
     4,
   ],
   ["no target", ["rollout", "web", "--restart"], /"web": is not KIND\/NAME \[LAMEDUCK_BAD_TARGET\]/],
-  [
-    "a time zone that there is not, before anything happens",
-    ["rollout", "deployment/web", "--watch", "--requests", "x.json", "--requests-zone", "Mars/Base"],
-    /--requests-zone: "Mars\/Base" is not a time zone.*\[LAMEDUCK_REQUESTS_BAD_ZONE\]/,
-  ],
   ["nothing to do", ["rollout", "deployment/web"], /say what is to happen.*\[LAMEDUCK_BAD_OPTION\]/],
   [
     "two things at once",

@@ -10,7 +10,7 @@ after(() => cluster.stop());
 const shop = "/api/v1/namespaces/shop";
 
 describe("a namespace that was there before Lameduck", () => {
-  test("keeps its labels at the installation, and is not deleted at the end", async () => {
+  test("a namespace that was there before Lameduck keeps its labels at the installation, and is not deleted at the end", async () => {
     const installed = await cluster.lameduck("install", "--yes", "-n", "shop");
     assert.equal(installed.code, 0, installed.err);
     assert.equal(cluster.objects.get(shop)?.metadata["labels"], undefined);
@@ -27,7 +27,7 @@ describe("a namespace that was there before Lameduck", () => {
     assert.deepEqual([...cluster.objects.keys()], [shop]);
   });
 
-  test("is not deleted by somebody who takes --namespace for the one to be left alone", async () => {
+  test("a namespace that was there before Lameduck is not deleted by somebody who takes --namespace for the one to be left alone", async () => {
     await cluster.lameduck("install", "--yes", "--enable", "shop", "--timeout", "1s");
     for (const command of ["install", "uninstall"]) {
       cluster.changes = [];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { injectManifests, removeFromManifests } from "../src/index.ts";
 
-const manifests = globSync(["golden/*/*.yaml", "constellations/*.yaml"], {
+const manifests = globSync(["golden/*/*.yaml", "scenarios/*.yaml"], {
   cwd: join(import.meta.dirname, "../../audit/test"),
 }).map((path) => readFileSync(join(import.meta.dirname, "../../audit/test", path), "utf8"));
 

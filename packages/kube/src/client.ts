@@ -17,7 +17,7 @@ export interface ClientOptions {
   readonly timeout?: number;
 }
 
-export interface Page<T> {
+interface Page<T> {
   readonly items: readonly T[];
   readonly metadata: { readonly resourceVersion?: string; readonly continue?: string };
 }

@@ -1,5 +1,5 @@
 export { ApiFailure } from "./answer.ts";
-export { KubernetesClient, type ServerTime } from "./client.ts";
+export { KubernetesClient } from "./client.ts";
 export type { ClusterConnection } from "./connection/connection.ts";
 export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
 export { type Change, type FollowCounts, Follower } from "./following/follower.ts";

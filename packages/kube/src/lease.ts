@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient } from "./client.ts";
 import { hasStatus, orUndefined } from "./retry.ts";
 
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly namespace: string;
   readonly name: string;
   /** The candidate: the name of a pod. */

@@ -15,7 +15,7 @@ export interface Rule {
 }
 
 /** One verb that is not allowed. */
-export interface Missing {
+interface Missing {
   readonly rule: Rule;
   readonly verb: string;
 }

@@ -9,7 +9,7 @@ import { KubernetesError } from "./errors.ts";
 export const startupRefusals = 15_000;
 
 /** Whether to try again. `refused`: for how long the API server has answered with refusals, milliseconds. */
-export type Retryable = (error: KubernetesError, refused: number) => boolean;
+type Retryable = (error: KubernetesError, refused: number) => boolean;
 
 export function hasStatus(error: unknown, ...statuses: readonly number[]): error is ApiFailure {
   return error instanceof ApiFailure && statuses.includes(error.status);
@@ -40,7 +40,7 @@ export const transientOrStarting: Retryable = (error, refused) =>
     ? (isTransient(error) || hasStatus(error, 401, 403)) && refused < startupRefusals
     : isTransient(error);
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
   /** No attempt begins later, milliseconds. Without it the signal alone ends it. */
   readonly timeout?: number;

@@ -6,7 +6,7 @@ export const loadProtocols = ["http", "https", "h2", "h2c", "ws", "grpc", "sse"]
 export type LoadProtocol = (typeof loadProtocols)[number];
 
 /** What follows from a protocol, whatever the server behind it. */
-export interface ProtocolTraits {
+interface ProtocolTraits {
   readonly name: string;
   /** TLS belongs to it. */
   readonly secure: boolean;

@@ -53,7 +53,7 @@ const own = new Set<string>([
 ]);
 
 /** So large that a ConfigMap or Secret still holds it beside the program of the load's pods. */
-const mostBody = 500_000;
+const mostBodyBytes = 500_000;
 
 /** @throws {LoadError} LAMEDUCK_BAD_LOAD. */
 export function parseRequest(
@@ -72,8 +72,8 @@ export function parseRequest(
     throw badLoad(body === undefined ? "--method" : "--body", `${name} has a method and messages of its own`);
   if (body !== undefined && (known === "GET" || known === "HEAD"))
     throw badLoad("--body", `a ${known} has none: name another method`);
-  if (body !== undefined && body.length > (mostBody * 4) / 3)
-    throw badLoad("--body", `more than ${mostBody / 1_000} kB`);
+  if (body !== undefined && body.length > (mostBodyBytes * 4) / 3)
+    throw badLoad("--body", `more than ${mostBodyBytes / 1_000} kB`);
   const form = { method: known, headers: headers.map((text) => parseHeader(text)), body };
   return { ...form, message: message ?? tokenPlace, answer };
 }
@@ -97,7 +97,7 @@ export function allHeaders(
   return [...ours.filter(([name]) => headers.every(([other]) => other !== name.toLowerCase())), ...headers];
 }
 
-/** As Node's clients take them: several values of one name are a list. */
+/** Headers as Node's clients take them: several values of one name are a list. */
 export function headerFields({ headers }: RequestForm): Record<string, string | string[]> {
   const fields: Record<string, string | string[]> = {};
   for (const [name, value] of headers) {

@@ -32,7 +32,7 @@ describe("a pod of the load that has ended before it is first seen", () => {
 describe("a pod of the load that does not begin", () => {
   const waiting = { name: "load", state: { waiting: { reason: "ContainerCreating" } } };
 
-  it("is named with what it waits for and the last warning about it", async () => {
+  it("a pod of the load that does not begin is named with what it waits for and the last warning about it", async () => {
     const pods = podsIn(waiting, [], 'configmap "load" not found');
     assert.equal(
       await pods.standing(AbortSignal.timeout(5_000)),
@@ -40,7 +40,7 @@ describe("a pod of the load that does not begin", () => {
     );
   });
 
-  it("is told apart from one that runs in silence", async () => {
+  it("a pod of the load that does not begin is told apart from one that runs in silence", async () => {
     const pods = podsIn({ name: "load", state: { running: {} } });
     assert.equal(
       await pods.standing(AbortSignal.timeout(5_000)),
@@ -52,7 +52,7 @@ describe("a pod of the load that does not begin", () => {
 describe("the log of a pod", () => {
   const unknown = new ApiFailure("GET log", 404, "", 'pod "load-0" does not exist');
 
-  it("is asked for again while its kubelet has not heard of the pod yet", async () => {
+  it("the log of a pod is asked for again while its kubelet has not heard of the pod yet", async () => {
     const said: string[] = [];
     let asked = 0;
     const kube: Kube = {
@@ -67,7 +67,7 @@ describe("the log of a pod", () => {
     assert.deepEqual(said, ["end"]);
   });
 
-  it("has ended where the pod is gone", async () => {
+  it("the log of a pod has ended where the pod is gone", async () => {
     const kube: Kube = {
       ...nothing,
       get: <T>() => Promise.resolve({ items: [] } as T),

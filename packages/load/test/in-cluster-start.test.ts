@@ -40,7 +40,7 @@ describe("starting", () => {
     assert.match(whyNotBegun(full, 60_000)?.message ?? "", /0\/3 nodes/);
   });
 
-  it("looks at its own container, wherever a mesh has put one of its own", () => {
+  it("a load that starts looks at its own container, wherever a mesh has put one of its own", () => {
     const proxied = (load: object, proxy: object) =>
       pod({
         containerStatuses: [
@@ -61,7 +61,7 @@ describe("starting", () => {
     );
   });
 
-  it("does not wait for what is refused for good", () => {
+  it("a load that starts does not wait for what is refused for good", () => {
     for (const warning of [
       'Error creating: pods "load-0" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3',
       'Error creating: pods "load-0" is forbidden: violates PodSecurity "restricted:latest": x',
@@ -72,7 +72,7 @@ describe("starting", () => {
       assert.ok(!isRefusal(warning), warning);
   });
 
-  it("runs where the target may, on Linux, and pulls with its secrets", () => {
+  it("the Job of a load runs where the target may, on Linux, and pulls with its secrets", () => {
     const like = {
       nodeSelector: { "kubernetes.io/arch": "arm64", pool: "web" },
       tolerations: [{ key: "spot", operator: "Exists" }],
@@ -96,7 +96,7 @@ describe("starting", () => {
     assert.deepEqual(volumes, [{ name: "program", configMap: { name: "a" } }]);
   });
 
-  it("is a Secret where headers or a body are in it", () => {
+  it("the program of a load is a Secret where headers or a body are in it", () => {
     const route = { name: "a", url: "http://a/", protocol: "http" } as const;
     const plan = (request: object): PodPlan => ({
       routes: [{ ...route, request }],
@@ -113,7 +113,7 @@ describe("starting", () => {
     }
   });
 
-  it("refuses numbers of pods that are none", () => {
+  it("the Job of a load refuses numbers of pods that are none", () => {
     for (const parallel of [0, 1.5, 101, Number.NaN])
       assert.throws(
         () => checkInClusterOptions({ parallel, routes: [{ name: "a", url: new URL("http://a/") }] }),

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 
 import { random, type Random } from "@lameduck/accounting";
 import { BadLine } from "../src/requests-file/errors.ts";
@@ -8,12 +7,8 @@ import { classify } from "../src/requests-file/failure.ts";
 import { golden } from "./requests-file-helpers.ts";
 
 const seeds = [
-  ...["vegeta.jsonl", "vegeta.csv", "k6.jsonl", "k6-seconds.csv"].map((name) =>
-    readFileSync(golden(name), "utf8"),
-  ),
-  gunzipSync(readFileSync(golden("k6-milliseconds.csv.gz"))).toString(),
-  'time,status,error,latency,pod,url,connection\n2026-01-31T12:00:00.5Z,200,,12ms,web-1,http://a/,new\n1795273978,0,"dial ""x"", EOF",1.5s,,,\n',
-  '{"time":"2026-01-31T12:00:00.123456789+02:00","status":503,"latency":12.5}\n{"time":1795273978123,"error":"ECONNRESET"}\n',
+  ...["vegeta.jsonl", "k6.jsonl"].map((name) => readFileSync(golden(name), "utf8")),
+  '{"time":"2026-01-31T12:00:00.123456789+02:00","status":503,"latency":12.5}\n{"time":"2026-01-31T12:00:00Z","error":"ECONNRESET","connection":"new"}\n',
 ];
 const dictionary = [
   '"',
@@ -55,9 +50,8 @@ export function fuzz(seed: number, until: (runs: number) => boolean): { read: nu
 function parse(text: string): void {
   const lines = text.split("\n");
   const format = detect(lines.find((line) => line.trim() !== "") ?? "");
-  if (typeof format !== "string") return;
+  if (!format) return;
   const parser = formats[format]({
-    zone: undefined,
     coarse: (milliseconds) => check(milliseconds > 0, "grain"),
     emit: (request) => {
       check(Number.isFinite(request.begun) && Number.isFinite(request.finished), "times");

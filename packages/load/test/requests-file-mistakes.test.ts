@@ -7,13 +7,11 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { describe, it } from "node:test";
 import { createGzip, gzipSync } from "node:zlib";
-import * as fc from "fast-check";
-import { split } from "../src/requests-file/csv.ts";
 import { classify } from "../src/requests-file/failure.ts";
 import { fuzz } from "./requests-file-fuzz.ts";
 import { golden, read, readText } from "./requests-file-helpers.ts";
 
-it("understands what other tools call a failure", () => {
+it("--requests understands what other tools call a failure", () => {
   const cases: [string, string][] = [
     ['Get "http://a/": dial tcp 198.18.0.9:80: i/o timeout', "unreachable ETIMEDOUT"],
     ['Get "http://a/": dial tcp 198.18.0.9:80: connect: no route to host', "unreachable EHOSTUNREACH"],
@@ -47,63 +45,74 @@ it("understands what other tools call a failure", () => {
   }
 });
 
-it("splits what a CSV writer has quoted", () => {
-  fc.assert(
-    fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 6 }), (fields) => {
-      const line = fields.map((field) => `"${field.replaceAll('"', '""')}"`).join(",");
-      assert.deepEqual(split(line), fields);
-    }),
-  );
-});
-
 describe("mistakes", () => {
-  const header = "time,status\n";
+  const good = '{"time":"2026-01-31T12:00:00.5Z","status":200}\n';
+  const withTime = (time: unknown): string => `${JSON.stringify({ time, status: 200 })}\n`;
+  const withMore = (more: object): string =>
+    good + JSON.stringify({ time: "2026-01-31T12:00:00.5Z", ...more });
+  const none = /file:1: is no line of k6, of vegeta, or of Lameduck's own form$/;
   const cases: [what: string, content: string | Uint8Array, code: string, message: RegExp][] = [
     ["nothing in it", "", "EMPTY", /file: holds no request/],
-    ["only a header", header, "EMPTY", /holds no request/],
+    ["a line that is no JSON", `${good}hello\n{}\n`, "BAD_LINE", /file:2: is not JSON/],
+    ["a line that is an array", `${good}[]\n{}\n`, "BAD_LINE", /file:2: is not a JSON object/],
     [
-      "a line that is no JSON",
-      '{"time":1769860801,"status":200}\nhello\n{}\n',
+      "a status that is a text",
+      withMore({ status: "200" }) + "\n",
       "BAD_LINE",
-      /file:2: is not JSON/,
+      /file:2: ""200"" is not a status/,
     ],
+    ["a status that is none", withMore({ status: 20 }) + "\n", "BAD_LINE", /file:2: "20" is not a status/],
     [
-      "a row too short",
-      `${header}1769860801,200\n1769860802\n`,
+      "a key that is misspelt",
+      withMore({ status: 200, latencyms: 3 }) + "\n",
       "BAD_LINE",
-      /file:3: has 1 fields and not 2/,
+      /file:2: "latencyms" is not one of time, /,
     ],
-    ["a status that is none", `${header}1769860801,OK\n`, "BAD_LINE", /file:2: "OK" is not a status/],
-    ["a time that is none", `${header}yesterday,200\n`, "BAD_TIME", /file:2: "yesterday" is not a time/],
-    ["a day that is none", `${header}2026-02-31T25:00:00Z,200\n`, "BAD_TIME", /is not a time/],
-    ["no zone", `${header}2026-01-31 12:00:00,200\n`, "NO_ZONE", /file:2: .* names no time zone/],
-    ["neither status nor error", `${header}1769860801,\n`, "BAD_LINE", /neither a status nor an error/],
     [
-      "a quote that stays open",
-      `${header}1769860801,"200\n${"1769860801,200\n".repeat(2_000)}`,
+      "a latency with a unit",
+      withMore({ status: 200, latency: "3ms" }) + "\n",
       "BAD_LINE",
-      /file:2: a quote is opened/,
+      /file:2: latency is not a number/,
     ],
-    ["k6's summary", '{"root_group":{},"metrics":{}}', "UNKNOWN_FORMAT", /--out json/],
-    ["vegeta's report", '{"latencies":{},"status_codes":{}}', "UNKNOWN_FORMAT", /vegeta encode/],
-    ["a JSON array", '[{"time":1}]', "UNKNOWN_FORMAT", /jq -c/],
-    ["JSON over several lines", '{\n "time": 1\n}\n', "UNKNOWN_FORMAT", /jq -c/],
     [
-      "a picture",
-      Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"),
-      "UNKNOWN_FORMAT",
-      /not a text file/,
+      "another connection",
+      withMore({ status: 200, connection: "old" }) + "\n",
+      "BAD_LINE",
+      /file:2: "old" is neither/,
     ],
-    ["a zip file", Buffer.from("504b030414000000", "hex"), "UNREADABLE", /unpack it first/],
+    [
+      "neither status nor error",
+      withMore({ status: 0 }) + "\n",
+      "BAD_LINE",
+      /file:2: has neither a status nor an error/,
+    ],
+    ["a time that is none", withTime("yesterday"), "BAD_TIME", /file:1: "yesterday" is not a time/],
+    [
+      "a time that is a number",
+      withTime(1_769_860_801),
+      "BAD_TIME",
+      /"1769860801" is not a time with its zone/,
+    ],
+    ["a day that is none", withTime("2026-02-31T25:00:00Z"), "BAD_TIME", /is not a time/],
+    ["no zone", withTime("2026-01-31T12:00:00.5"), "BAD_TIME", /file:1: .* is not a time with its zone/],
+    ["CSV of k6", "metric_name,timestamp,metric_value\n", "UNKNOWN_FORMAT", none],
+    ["CSV of vegeta", "1795274501193855300,0,585366,0,0,,,golden,0,GET,http://a/,\n", "UNKNOWN_FORMAT", none],
+    ["CSV of another tool", "time,status\n1769860801,200\n", "UNKNOWN_FORMAT", none],
+    ["k6's summary", '{"root_group":{},"metrics":{}}', "UNKNOWN_FORMAT", none],
+    ["vegeta's report", '{"latencies":{},"status_codes":{}}', "UNKNOWN_FORMAT", none],
+    ["a JSON array", '[{"time":1}]', "UNKNOWN_FORMAT", none],
+    ["JSON over several lines", '{\n "time": 1\n}\n', "UNKNOWN_FORMAT", none],
+    ["UTF-16", Buffer.from(good, "utf16le"), "UNKNOWN_FORMAT", /file: is not a text file in UTF-8/],
+    ["a zip file", Buffer.from("504b030414000000", "hex"), "UNKNOWN_FORMAT", /not a text file/],
     [
       "gzip that is damaged",
-      Buffer.concat([gzipSync(header).subarray(0, 12), Buffer.from("damaged damaged")]),
+      Buffer.concat([gzipSync(good).subarray(0, 12), Buffer.from("damaged damaged")]),
       "UNREADABLE",
       /damaged gzip/,
     ],
   ];
   for (const [what, content, code, message] of cases)
-    it(`names the line: ${what}`, async (t) => {
+    it(`--requests refuses, with its place: ${what}`, async (t) => {
       await assert.rejects(readText(t, content), { code: `LAMEDUCK_REQUESTS_${code}`, message });
     });
 
@@ -118,7 +127,7 @@ describe("mistakes", () => {
     });
   });
 
-  it("leaves out a last line that was cut, of packed files, too", async (t) => {
+  it("--requests leaves out a last line that was cut, of packed files, too", async (t) => {
     const text = await readFile(golden("vegeta.jsonl"), "utf8");
     const plain = await readText(t, text.slice(0, -40));
     assert.deepEqual([plain.records.length, plain.files[0]?.cut], [19, true]);
@@ -127,7 +136,7 @@ describe("mistakes", () => {
     assert.ok(half.records.length > 0 && half.records.length < 20);
   });
 
-  it("says by how much the file misses the time watched", async () => {
+  it("--requests says by how much the file misses the time watched", async () => {
     const { records } = await read(golden("vegeta.jsonl"));
     const first = records[0]?.intended ?? 0;
     const hours = 3_600_000;
@@ -147,28 +156,19 @@ describe("mistakes", () => {
     assert.match(around.notes.join(), /first request came 8.0 s after.*last request came 19.\d s before/);
   });
 
-  it("says when there are more requests than it can hold", async () => {
-    await assert.rejects(read(golden("vegeta.csv"), { limit: 5 }), {
+  it("--requests says when there are more requests than it can hold", async () => {
+    await assert.rejects(read(golden("vegeta.jsonl"), { limit: 5 }), {
       code: "LAMEDUCK_REQUESTS_TOO_MANY",
-      message: /csv:6/,
+      message: /jsonl:6/,
     });
   });
 });
 
-it("reads UTF-16 with a byte order mark, as PowerShell writes it", async (t) => {
-  const text = await readFile(golden("vegeta.csv"), "utf8");
-  const { records } = await readText(
-    t,
-    Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, "utf16le")]),
-  );
-  assert.equal(records.length, 20);
-});
-
-it("merges several files in the order of time, and renumbers", async () => {
+it("--requests merges several files in the order of time, and renumbers", async () => {
   const { records, files } = await read([golden("k6.jsonl"), golden("vegeta.jsonl")]);
   assert.deepEqual(
     files.map(({ format }) => format),
-    ["k6-json", "vegeta-json"],
+    ["k6", "vegeta"],
   );
   assert.deepEqual(
     records.map(({ id }) => id),
@@ -176,7 +176,7 @@ it("merges several files in the order of time, and renumbers", async () => {
   );
 });
 
-it("reads a file of 200 MB in bounded memory", { timeout: 240_000 }, async (t) => {
+it("--requests reads a file of 200 MB in bounded memory", { timeout: 240_000 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "lameduck-requests-"));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, "k6.json.gz");
@@ -199,7 +199,7 @@ function* repeat(text: string, times: number): Generator<string> {
   for (let time = 0; time < times; time++) yield text;
 }
 
-it("never fails otherwise than by naming a line, whatever is in the file", () => {
+it("--requests never fails otherwise than by naming a line, whatever is in the file", () => {
   const { read: fine, refused } = fuzz(1, (runs) => runs === 4_000);
   assert.ok(fine > 500 && refused > 500, `${fine} read, ${refused} refused`);
 });

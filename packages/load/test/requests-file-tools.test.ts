@@ -19,38 +19,34 @@ const lost = [
 ];
 
 describe("files that vegeta wrote", () => {
-  for (const [name, format] of [
-    ["vegeta.jsonl", "vegeta-json"],
-    ["vegeta.csv", "vegeta-csv"],
-  ] as const)
-    it(`reads ${name}: all requests, what became of them, and the pods of the header`, async () => {
-      const { records, files } = await read(golden(name));
-      assert.equal(files[0]?.format, format);
-      assert.equal(records.length, 20);
-      assert.deepEqual(fates(records), [...served, ...lost].sort());
-      assert.deepEqual(
-        records.map(({ intended }) => intended),
-        records.map(({ intended }) => intended).toSorted((a, b) => a - b),
-      );
-      for (const { outcome, intended, finished = 0 } of records)
-        assert.equal(finished - intended > 300, outcome === "timeout", outcome);
-      const named = records
-        .filter(({ podKnownBy }) => podKnownBy === "header")
-        .map(({ pod, status }) => `${pod} ${status}`);
-      assert.deepEqual(named.sort(), ["web-1 200", "web-1 200", "web-2 503", "web-2 503"]);
-      assert.ok(records.every(({ outcome, received }) => outcome !== "truncated" || received === 9));
-    });
+  it("--requests reads vegeta.jsonl: all requests, what became of them, and the pods of the header", async () => {
+    const { records, files } = await read(golden("vegeta.jsonl"));
+    assert.equal(files[0]?.format, "vegeta");
+    assert.equal(records.length, 20);
+    assert.deepEqual(fates(records), [...served, ...lost].sort());
+    assert.deepEqual(
+      records.map(({ intended }) => intended),
+      records.map(({ intended }) => intended).toSorted((a, b) => a - b),
+    );
+    for (const { outcome, intended, finished = 0 } of records)
+      assert.equal(finished - intended > 300, outcome === "timeout", outcome);
+    const named = records
+      .filter(({ podKnownBy }) => podKnownBy === "header")
+      .map(({ pod, status }) => `${pod} ${status}`);
+    assert.deepEqual(named.sort(), ["web-1 200", "web-1 200", "web-2 503", "web-2 503"]);
+    assert.ok(records.every(({ outcome, received }) => outcome !== "truncated" || received === 9));
+  });
 
-  it("finds the pod behind the address that a proxy named", async () => {
+  it("--requests finds the pod behind the address that a proxy named", async () => {
     const podAt = (address: string): string | undefined => (address === "198.18.1.7" ? "web-7" : undefined);
-    const { records } = await read(golden("vegeta.csv"), { podAt });
+    const { records } = await read(golden("vegeta.jsonl"), { podAt });
     assert.equal(
       records.filter(({ pod, podKnownBy }) => pod === "web-7" && podKnownBy === "proxy").length,
       2,
     );
   });
 
-  it("believes a header such as x-pod-name, after the surer ones", async (t) => {
+  it("--requests believes a header such as x-pod-name, after the surer ones", async (t) => {
     const text = await readFile(golden("vegeta.jsonl"), "utf8");
     const { records } = await readText(
       t,
@@ -60,41 +56,32 @@ describe("files that vegeta wrote", () => {
     assert.deepEqual([pods["web-1"]?.length, pods["web-2"]?.length, pods["web-9"]?.length], [2, 2, 2]);
   });
 
-  it("names the command for its binary form", async () => {
+  it("--requests names the command for its binary form", async () => {
     await assert.rejects(read(golden("vegeta.bin")), {
       code: "LAMEDUCK_REQUESTS_UNKNOWN_FORMAT",
-      message: /vegeta encode/,
+      message: /is not a text file/,
+      remedy: /vegeta encode/,
     });
   });
 });
 
 describe("files that k6 wrote", () => {
-  for (const [name, format, grain] of [
-    ["k6.jsonl", "k6-json", 0],
-    ["k6-milliseconds.csv.gz", "k6-csv", 1],
-    ["k6-seconds.csv", "k6-csv", 1_000],
-  ] as const)
-    it(`reads ${name}: all requests, what became of them, those never sent, and the pods of the tag`, async () => {
-      const { records, files, notes } = await read(golden(name));
-      assert.equal(files[0]?.format, format);
-      const sent = records.filter(({ outcome }) => outcome !== "not-sent");
-      assert.deepEqual(fates(sent), [...served, ...lost].sort());
-      assert.equal(files[0]?.dropped, records.length - sent.length);
-      assert.ok(files[0].dropped > 0, "the golden run had too few virtual users");
-      for (const { outcome, intended, finished = 0, sent: written = intended } of sent) {
-        assert.ok(written >= intended && finished >= written, "in order");
-        assert.equal(finished - intended > 300, outcome === "timeout", outcome);
-      }
-      assert.ok(sent.some(({ pod, podKnownBy }) => pod === "web-1" && podKnownBy === "header"));
-      assert.ok(sent.some(({ reused }) => reused) && sent.some(({ mode }) => mode === "new"));
-      assert.equal(files[0].resolution > 1, grain > 1);
-      assert.equal(
-        notes.some((note) => note.includes("K6_CSV_TIME_FORMAT")),
-        grain === 1_000,
-      );
-    });
+  it("--requests reads k6.jsonl: all requests, what became of them, those never sent, and the pods of the tag", async () => {
+    const { records, files } = await read(golden("k6.jsonl"));
+    assert.equal(files[0]?.format, "k6");
+    const sent = records.filter(({ outcome }) => outcome !== "not-sent");
+    assert.deepEqual(fates(sent), [...served, ...lost].sort());
+    assert.equal(files[0]?.dropped, records.length - sent.length);
+    assert.ok(files[0].dropped > 0, "the golden run had too few virtual users");
+    for (const { outcome, intended, finished = 0, sent: written = intended } of sent) {
+      assert.ok(written >= intended && finished >= written, "in order");
+      assert.equal(finished - intended > 300, outcome === "timeout", outcome);
+    }
+    assert.ok(sent.some(({ pod, podKnownBy }) => pod === "web-1" && podKnownBy === "header"));
+    assert.ok(sent.some(({ reused }) => reused) && sent.some(({ mode }) => mode === "new"));
+  });
 
-  it("counts back from the end: answered, sent, and begun while there was no connection yet", async (t) => {
+  it("--requests counts back from the end: answered, sent, and begun while there was no connection yet", async (t) => {
     const point = (metric: string, value: number): string =>
       `{"metric":"${metric}","type":"Point","data":{"time":"2026-01-31T12:00:01.5+00:00","value":${value},"tags":{"status":"200","url":"http://a/"}}}\n`;
     const text =
@@ -114,7 +101,7 @@ describe("files that k6 wrote", () => {
     );
   });
 
-  it("takes a 503 that the script expects for an answer", async (t) => {
+  it("--requests takes a 503 that the script expects for an answer", async (t) => {
     const text = await readFile(golden("k6.jsonl"), "utf8");
     const { records } = await readText(
       t,

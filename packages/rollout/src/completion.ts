@@ -5,8 +5,8 @@ import { nameOf } from "./target-reference.ts";
 import type { Workload } from "@lameduck/kube";
 import type { Target } from "./target.ts";
 
-/** Milliseconds between two checks of a condition, beside every change. */
-export const look = 250;
+/** Time between two checks of a condition, beside every change. */
+export const lookPeriodMs = 250;
 
 /** The controller says itself that the rollout will not come to its end. */
 export class RolloutStuck extends Error {}
@@ -54,7 +54,7 @@ export class Completion {
     return pods.live.length <= wanted && (this.progress()?.done ?? true);
   }
 
-  /** What the controller says of itself; undefined for pods without one. */
+  /** Status of the controller; undefined for pods without a controller. */
   progress(): ReturnType<typeof controllerProgress> | undefined {
     const { owner } = this.#target;
     const { workload } = this.#observation;
@@ -91,7 +91,7 @@ export class Completion {
     const changed = new AbortController();
     const end = this.#observation.pods.onChange(() => changed.abort());
     const either = AbortSignal.any([signal, changed.signal]);
-    await delay(look, undefined, { signal: either }).catch(() => undefined);
+    await delay(lookPeriodMs, undefined, { signal: either }).catch(() => undefined);
     end();
     signal.throwIfAborted();
   }

@@ -11,8 +11,8 @@ export {
   type RolloutProgress,
   type RolloutRun,
   type RolloutSettings,
-  baseline,
-  longestSettling,
+  baselineMs,
+  longestSettlingMs,
   runRollout,
 } from "./run.ts";
 export { type TargetReference, nameOf, isName, parseTarget } from "./target-reference.ts";

@@ -9,7 +9,7 @@ export interface JoinCounts {
   readonly unknown: number;
 }
 
-export interface Joined {
+interface Joined {
   readonly records: readonly RequestRecord[];
   readonly counts: JoinCounts;
   /** Routes whose connections keep one pod, as behind kube-proxy; the others choose a pod for each request, or did not say. */

@@ -5,7 +5,7 @@ import { podTimeline, type Hints } from "./following/pod-timeline.ts";
 import { joinPods, type JoinCounts } from "./join.ts";
 import type { Target } from "./target.ts";
 
-export interface RecordingParts {
+interface RecordingParts {
   readonly clock: RunClock;
   readonly target: Target;
   readonly why: string;

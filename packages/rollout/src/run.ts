@@ -5,7 +5,7 @@ import type { KubernetesClient, FollowCounts } from "@lameduck/kube";
 import { Observation, type Allowed } from "./following/observation.ts";
 import type { JoinCounts } from "./join.ts";
 import type { LoadSeen, LoadSource } from "@lameduck/load";
-import { Completion, look, RolloutStuck } from "./completion.ts";
+import { Completion, lookPeriodMs, RolloutStuck } from "./completion.ts";
 import { replicaFailures, waitingReasons } from "./progress.ts";
 import { record } from "./recording.ts";
 import { takeBack, type Undone } from "./undo.ts";
@@ -38,7 +38,7 @@ export interface RolloutProgress {
   readonly terminating: number;
 }
 
-export interface RolloutHooks {
+interface RolloutHooks {
   readonly onProgress: (progress: RolloutProgress) => void;
   readonly say: (line: string) => void;
   /** The user has had enough: what was created is removed, and what has been seen is accounted for. */
@@ -66,11 +66,11 @@ export interface RolloutRun extends Undone {
   readonly notes: readonly string[];
 }
 
-export const baseline = 2_000;
+export const baselineMs = 2_000;
 /** Senders may still send to pods that have gone while requests are lost; not for longer than this. */
-export const longestSettling = 60_000;
-/** Milliseconds without a loss that count as settled. */
-const calm = 5_000;
+export const longestSettlingMs = 60_000;
+/** So long without a loss counts as settled. */
+const calmMs = 5_000;
 
 const noLoad: LoadSeen = { records: [], missing: 0, notes: [] };
 
@@ -105,7 +105,7 @@ class Run {
       signal: this.#signal,
     });
     const completion = new Completion(target, observation);
-    const reporting = setInterval(() => this.#reportProgress(observation, completion), look);
+    const reporting = setInterval(() => this.#reportProgress(observation, completion), lookPeriodMs);
     const began = this.#clock.now();
     let countedFrom = Infinity;
     let begun = false;
@@ -116,7 +116,7 @@ class Run {
       await this.#pause(this.#load ? this.#settings.warmUp : 0);
       countedFrom = this.#clock.now();
       // Counted time before the first deletion gives the rate through a pod, and what is lost without any termination.
-      await this.#pause(this.#load ? baseline : 0);
+      await this.#pause(this.#load ? baselineMs : 0);
       await this.#untilWorking();
       begun = true;
       outcome = await this.#roll(observation, completion);
@@ -178,7 +178,7 @@ class Run {
   /** The warm-up is the measure: where no request works, nothing is rolled. @throws {LoadError} LAMEDUCK_NEVER_WORKED. */
   async #untilWorking(): Promise<void> {
     const end = Date.now() + (this.#settings.requestTimeout ?? 10_000);
-    while (this.#load?.judge().undecided && Date.now() < end) await this.#pause(look);
+    while (this.#load?.judge().undecided && Date.now() < end) await this.#pause(lookPeriodMs);
     const { failure, notes = [] } = this.#load?.judge() ?? {};
     if (failure) throw failure;
     for (const note of notes) this.#hooks.say(`note: ${note}`);
@@ -240,14 +240,14 @@ class Run {
     let lastLoss = -Infinity;
     let failed = this.#load.counts().failed;
     for (;;) {
-      await this.#pause(look);
+      await this.#pause(lookPeriodMs);
       const now = Date.now();
       if (this.#load.counts().failed > failed) lastLoss = now;
       failed = this.#load.counts().failed;
       const long = now - began;
       if (
-        long >= Math.max(longestSettling, this.#settings.settle) ||
-        (long >= this.#settings.settle && now - lastLoss >= calm)
+        long >= Math.max(longestSettlingMs, this.#settings.settle) ||
+        (long >= this.#settings.settle && now - lastLoss >= calmMs)
       )
         return;
     }

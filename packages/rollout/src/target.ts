@@ -126,7 +126,7 @@ async function ownerOf(client: KubernetesClient, pod: Pod, namespace: string): P
     const object = await getWorkload(client, reference);
     return object.metadata.uid === made.uid ? { reference, object } : undefined;
   } catch (error) {
-    // With the right to read pods only, the end of this one can still be seen. Its owner may be gone.
+    // Its owner may be gone. With the right to read pods only, the end of this pod can still be seen.
     if (hasStatus(error, 403, 404)) return undefined;
     if (error instanceof KubernetesError && error.code === "LAMEDUCK_NO_SUCH_TARGET") return undefined;
     throw error;

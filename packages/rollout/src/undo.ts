@@ -9,14 +9,14 @@ export interface Undone {
   readonly left: KubernetesError | undefined;
 }
 
-/** An API server that restarts is back by then. Milliseconds. */
-const longest = 60_000;
+/** An API server that restarts is back by then. */
+const longestMs = 60_000;
 
 /** Also after an interrupt, and while the cluster may be hard to reach: as persistently as it was made. */
 export async function takeBack({
   action,
   client,
-  undoing = longest,
+  undoing = longestMs,
 }: {
   readonly action: Action;
   readonly client: KubernetesClient;

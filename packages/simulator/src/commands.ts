@@ -14,7 +14,7 @@ import { simulationPage } from "./simulate/html.ts";
 import { simulate, type Simulation } from "./simulate/simulate.ts";
 import { renderSimulation } from "./simulate/text.ts";
 
-export interface SimulateCommandOptions extends ScenarioFlags {
+interface SimulateCommandOptions extends ScenarioFlags {
   /** A scenario file, or the name of a published experiment; without it the flags describe the scenario. */
   readonly scenario?: string | undefined;
   readonly seed?: number | undefined;
@@ -22,7 +22,7 @@ export interface SimulateCommandOptions extends ScenarioFlags {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface SimulateOutput {
+interface SimulateOutput {
   readonly text: string;
   readonly json: Simulation;
   readonly html: string;
@@ -35,7 +35,7 @@ export async function simulateCommand(options: SimulateCommandOptions): Promise<
   return { text: renderSimulation(result), json: result, html: simulationPage(result) };
 }
 
-export interface AdviseCommandOptions extends ScenarioFlags {
+interface AdviseCommandOptions extends ScenarioFlags {
   readonly scenario?: string | undefined;
   /** A manifest: replicas, strategy, grace period and preStop hook are taken from its workload. */
   readonly manifest?: Manifest | undefined;
@@ -46,7 +46,7 @@ export interface AdviseCommandOptions extends ScenarioFlags {
   readonly seed?: number | undefined;
 }
 
-export interface AdviseOutput {
+interface AdviseOutput {
   readonly text: string;
   readonly json: Advice;
   /** A strategic merge patch, YAML. */

@@ -53,7 +53,7 @@ export interface Part {
   readonly arrivals: number;
 }
 
-export interface PartOptions {
+interface PartOptions {
   readonly seed: number;
   readonly from: number;
   readonly to: number;

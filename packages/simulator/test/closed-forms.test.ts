@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Random } from "../src/kernel/random.ts";
 import { drained } from "../src/policies/drained.ts";
-import { wStar } from "../src/policies/peers.ts";
+import { wStar } from "../src/policies/competitors.ts";
 import { run } from "../src/run.ts";
 import { assertMean, equalSenders, exponential, meanOfAll, outcomesOf } from "./samples.ts";
 

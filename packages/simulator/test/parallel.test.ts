@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { runInParallel } from "../src/parallel/run.ts";
 import { drained } from "../src/policies/drained.ts";
 import { learning } from "../src/policies/learning.ts";
-import { istio, oracle, wStar } from "../src/policies/peers.ts";
+import { istio, oracle, wStar } from "../src/policies/competitors.ts";
 import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";
 

@@ -5,7 +5,7 @@ import type { Network } from "./network/network.ts";
 import { findCommand } from "./runtime/find-command.ts";
 
 /** Where commands are looked for. */
-export interface Machine {
+interface Machine {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly directory?: string;
 }

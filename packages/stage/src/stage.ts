@@ -44,11 +44,11 @@ export interface RolloutOptions {
 }
 
 /** A program that listens elsewhere may yet open the right port: some open that of their metrics first. */
-const timeoutForPort = 5_000;
-/** Where a program listens is no change that anybody tells of: it is looked at so often at least. Milliseconds. */
-const longestGlance = 500;
-/** And one that listens on loopback may yet listen elsewhere. Milliseconds. */
-const timeoutForAddress = 2_000;
+const timeoutForPortMs = 5_000;
+/** No event tells where a program listens: it is looked at so often at least. */
+const longestGlanceMs = 500;
+/** A program that listens on loopback may yet listen elsewhere. */
+const timeoutForAddressMs = 2_000;
 
 /** Pods of one workload on this machine. */
 export class Stage {
@@ -183,7 +183,7 @@ export class Stage {
       const left = since + deadline - this.#clock.now();
       if (left <= 0 && !ending) throw this.#neverReady();
       const over = new AbortController();
-      const wait = Math.min(Math.max(left, 1_000), longestGlance);
+      const wait = Math.min(Math.max(left, 1_000), longestGlanceMs);
       await Promise.race([this.#controller.change(), this.#clock.sleep(wait, over.signal)]);
       over.abort();
       const now = this.#measure();
@@ -191,7 +191,7 @@ export class Stage {
     }
   }
 
-  /** Progress, as the Deployment controller means it: pods made, ready or gone. Restarts are none. */
+  /** Progress, as the Deployment controller means it: pods made, ready or gone. Restarts are no progress. */
   #measure(): string {
     const ready = this.pods.filter(({ readySince }) => readySince !== undefined).map(({ name }) => name);
     return [this.#all.length, this.pods.length, ...ready].join(" ");
@@ -206,13 +206,13 @@ export class Stage {
     for (const pod of this.pods) {
       if (pod.failure) throw pod.failure;
       if (pod.terminating) continue;
-      const inside = this.#clock.now() > pod.createdAt + timeoutForAddress ? pod.loopbackOnly : undefined;
+      const inside = this.#clock.now() > pod.createdAt + timeoutForAddressMs ? pod.loopbackOnly : undefined;
       // Beside another container, which may pass requests on to it, a port that nobody is sent to may be meant so.
       if (inside && (inside.port === this.#template.port || !this.#hasCompany))
         throw loopbackOnly(pod, inside);
       if (pod.readySince !== undefined) continue;
       if (pod.crashes >= 2) throw this.#crashed(pod);
-      const ports = this.#clock.now() > pod.createdAt + timeoutForPort ? pod.otherPorts : [];
+      const ports = this.#clock.now() > pod.createdAt + timeoutForPortMs ? pod.otherPorts : [];
       if (ports.length > 0) throw new OtherPortError(pod.name, this.#template.port, ports);
     }
   }

@@ -213,9 +213,9 @@ describe("requests", { concurrency: 2 }, () => {
   test("the requests of another tool are held to what each URL answered before the rollout", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "lameduck-learned-"));
     t.after(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, "requests.csv");
+    const file = join(folder, "requests.jsonl");
     const line = (at: number, status: number, url: string): string =>
-      `${1_769_860_800_000 + at},${status},1ms,${url}`;
+      JSON.stringify({ time: new Date(1_769_860_800_000 + at).toISOString(), status, latency: 1, url });
     const [known, late] = ["http://known.example/", "http://late.example/"];
     const lines = [
       line(1_000, 200, known),
@@ -225,7 +225,7 @@ describe("requests", { concurrency: 2 }, () => {
       line(12_500, 200, known),
       line(13_000, 404, late),
     ];
-    writeFileSync(file, `time,status,latency,url\n${lines.join("\n")}\n`);
+    writeFileSync(file, `${lines.join("\n")}\n`);
     const clock = { origin: "0", now: () => 0, fromEpoch: (at: number) => at };
     const load = requestsLoad({ clock, files: [file], learn: 10_000 });
     const from = 1_769_860_800_000;

@@ -18,7 +18,7 @@ export interface Evidence {
 
 /** What is known from the other requests of the run. */
 export interface RunFacts {
-  /** Some request of the run is known to have gone to some pod: where none is, that a pod has no answers means nothing. */
+  /** Whether any request of the run names its pod. If not, a pod without answers means nothing. */
   readonly namesPods: boolean;
   /** When the pod first answered a request well. */
   firstAnswer(life: PodLife): number | undefined;

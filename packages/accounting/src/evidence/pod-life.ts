@@ -26,7 +26,7 @@ export interface PodLife {
   readonly listener: readonly ListenerChange[];
 }
 
-export interface ListenerChange {
+interface ListenerChange {
   readonly at: number;
   readonly open: boolean;
   /** Words for why it is closed. */

@@ -25,7 +25,7 @@ export function runFacts(
   };
   const inFlight = (life: PodLife, at: number): number => {
     const { begun, over } = traffic(life);
-    // Both up to and without the moment itself: those that were there already when another came.
+    // Both up to and without the moment itself: requests that were there already when another one came.
     return countBelow(begun, at) - countBelow(over, at);
   };
   return {

@@ -85,7 +85,7 @@ export function emptyAt(history: SenderHistory, at: number, slack: number) {
   return history.empty.find((span) => isWithin(span, at, slack));
 }
 
-/** The last of its reloads that one of the times belongs to. */
+/** The last reload of the sender to which one of the times belongs. */
 export function reloadAt(history: SenderHistory, times: readonly number[], slack: number) {
   return history.reloads.findLast((span) => times.some((at) => isWithin(span, at, slack)));
 }

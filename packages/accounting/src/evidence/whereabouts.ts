@@ -18,7 +18,7 @@ export function lifeFor(
   const begun = lives.filter((life) => life.began <= at + tolerance.observation);
   const latest = begun.at(-1) ?? lives[0];
   const former = begun.at(-2);
-  // A sender that has not let go of the former life still sends to that one's address.
+  // A sender that has not let go of the pod's former life still sends to its former address.
   const stale =
     former?.deleted !== undefined && sender !== undefined && (convergedFrom(sender, former) ?? Infinity) > at;
   return stale ? former : latest;

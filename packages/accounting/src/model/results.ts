@@ -22,7 +22,7 @@ const cause = z.enum(Object.keys(causes) as [Cause, ...Cause[]]);
 const byCause = z.partialRecord(cause, count);
 
 const quantiles = z.object({
-  /** How many values there were; where it is 0 the others are 0 and mean nothing. */
+  /** Number of values. Where it is 0 the other fields are 0 and mean nothing. */
   count,
   p50: duration,
   p90: duration,

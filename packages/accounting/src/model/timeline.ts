@@ -71,7 +71,7 @@ export const senderEvent = z.intersection(
     z.object({ type: z.literal("converged"), pod: z.string() }),
     /** It cut established connections to the pod. */
     z.object({ type: z.literal("severed"), pod: z.string(), connections: count }),
-    /** It was left without a single endpoint, or has one again. */
+    /** The sender was left without a single endpoint, or has one again. */
     z.object({ type: z.literal("empty") }),
     z.object({ type: z.literal("filled") }),
     /** It reloaded itself; connections may have been cut by that, where known until when. */

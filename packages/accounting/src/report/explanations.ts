@@ -43,7 +43,7 @@ export function betterBounds({ tool, remedies, settings }: Results): string[] {
 /** Causes shown per remedy; the rest is in the results document. */
 const most = 3;
 
-export interface ShownCause {
+interface ShownCause {
   readonly lost: number;
   readonly words: string;
   readonly example: string;

@@ -6,7 +6,7 @@ import { element, escape } from "./html/markup.ts";
 import { overran, untestedBecause } from "./reservations.ts";
 import { heldAgainstPods, verdictOf } from "./verdict.ts";
 
-export interface JunitOptions {
+interface JunitOptions {
   /** Losses were allowed: they are listed and fail no test case. */
   readonly allowLoss?: boolean | undefined;
   /** Why the run did not come to its end, if it did not. */

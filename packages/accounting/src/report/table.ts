@@ -7,8 +7,8 @@ import { grid, wrap, type Cell } from "./grid.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
 import { advice } from "./advice.ts";
 
-export interface TextOptions {
-  /** Where it goes: colours are used if that is a terminal that shows them. Without it there are none. */
+interface TextOptions {
+  /** Stream of the output. Colours are used only if it is a terminal that shows them. */
   readonly stream?: NodeJS.WriteStream;
   /** Longest line. Default: 110. */
   readonly width?: number;

@@ -35,7 +35,7 @@ function byCommand(container: Container): string | undefined {
   return software !== undefined || servers.test(program) ? `${program} is a server` : undefined;
 }
 
-/** Those of a script, too. */
+/** The ports of a script count, too. */
 function wordsOf({ argv, field }: Container): readonly string[] {
   const words = argv ?? field.at("args").texts();
   return [...words, ...(scriptOf(words) ?? "").split(/\s+/)];

@@ -6,7 +6,7 @@ import type { Workload } from "../model/workload.ts";
 import { secondsOf } from "./variables.ts";
 
 /** How long the proxy of a mesh goes on after SIGTERM. */
-export interface ProxyHold {
+interface ProxyHold {
   readonly amount: Amount;
   /** It goes on until its last connection has ended, for the amount at least. */
   readonly untilIdle: boolean;

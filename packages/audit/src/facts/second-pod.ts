@@ -49,7 +49,7 @@ const ofTheNode =
 
 function* ofVolumes({ object, pod, claim, replicas }: Workload): Iterable<Obstacle> {
   if (object.kind === "StatefulSet") return;
-  // Several that write one volume are all on the node that has it.
+  // All pods that write one volume are on the node that has it.
   const kind = replicas.value > 1 ? "place" : "alone";
   for (const volume of pod.at("volumes").items()) {
     const claimed = volume.at("persistentVolumeClaim").at("claimName");
@@ -109,7 +109,7 @@ const stores =
 /** "postgresql-16", "redis-cache" */
 const variant = /-(?:v?\d[\w.]*|cache|store|alpine|community|single|standalone)$/;
 
-/** By its program or its image; only where there is one, for many are no store. */
+/** A store is known by its program or image, and only where the workload has one pod: many pods are no store. */
 function* ofSoftware({ object, replicas, containers }: Workload): Iterable<Obstacle> {
   if (object.kind === "DaemonSet" || replicas.value !== 1) return;
   for (const { served, image, field } of containers) {

@@ -4,7 +4,7 @@ import { annotationOf, type KubeObject } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 import { factOf, type Facts } from "./facts.ts";
 
-/** Somebody who sends requests to the pods, and how long it may go on choosing one that is deleted. */
+/** A sender of requests, and how long it may go on choosing a pod that is deleted. */
 export interface Sender {
   readonly name: string;
   /** What made it known. */

@@ -8,9 +8,9 @@ import { annotation } from "./facts.ts";
 export type Exposure =
   /** A Service of the input selects them. */
   | "service"
-  /** None does, but they declare ports: the Service may be elsewhere. */
+  /** No Service of the input leads to them, but they declare ports: the Service may be elsewhere. */
   | "ports"
-  /** Nothing says that anybody sends them anything. */
+  /** Nothing in the input says that they get requests. */
   | "none";
 
 export function exposureOf(workload: Workload): Exposure {

@@ -3,7 +3,7 @@ import type { Container } from "../model/container.ts";
 import { givenTo, secondsOf, serverIn, type Given } from "./variables.ts";
 
 /** A time that an argument or a variable sets. */
-export interface Setting {
+interface Setting {
   readonly amount: Amount;
   /** Recognised by its name only, not because the program is known; or its value comes from what was not read. */
   readonly isGuess: boolean;
@@ -58,7 +58,7 @@ export function drainSetting(container: Container): Setting | undefined {
   return found ?? drainByDefault(container);
 }
 
-/** What programs do where nobody says anything; a file, or variables that were not read, may say something. */
+/** The defaults of programs. A file or variables that were not read may say something else. */
 function drainByDefault(container: Container): Setting | undefined {
   const { served, variables } = container;
   const argv = served?.argv ?? [];

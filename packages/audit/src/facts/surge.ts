@@ -3,14 +3,14 @@ import { byDefault, fromField, type Amount } from "../model/amount.ts";
 import type { Workload } from "../model/workload.ts";
 
 /** How many pods a rolling update may do without, and how many it may have besides: in pods. */
-export interface Surge {
+interface Surge {
   readonly unavailable: Amount;
   readonly surge: Amount;
   readonly unavailableField: Field;
   readonly surgeField: Field;
 }
 
-/** As the controllers round: unavailable down, surge up; where both come to 0, one may be missing. A StatefulSet has no surge. */
+/** As the controllers round: unavailable down, surge up; where both come to 0, one pod may be unavailable. A StatefulSet has no surge. */
 export function surgeOf({ object, spec, replicas }: Workload): Surge {
   const isOrdered = object.kind === "StatefulSet";
   const rolling = isOrdered

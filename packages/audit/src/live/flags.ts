@@ -24,7 +24,7 @@ export interface FlaggedWorkloads {
   readonly notRead: readonly string[];
 }
 
-export interface FlagOptions {
+interface FlagOptions {
   /** Such as "apps/Deployment". */
   readonly types: readonly string[];
   /** Minor version of the cluster. */
@@ -37,8 +37,8 @@ export interface FlagOptions {
 /** Audited together: what is around the workloads is read once for all of them. */
 const atOnce = { workloads: 20, characters: 500_000 };
 /** Milliseconds after which others get their turn. */
-const longestTurn = 10;
-/** Who may write one namespace must not keep the processor busy. */
+const longestTurnMs = 10;
+/** A tenant who may write one namespace must not keep the processor busy. */
 const mostOfNamespace = 20_000_000;
 
 /**
@@ -83,7 +83,7 @@ export async function flagsIn(
 /** Whoever asks the webhook must not wait for it. */
 async function inTurns<T>(steps: Generator<void, T>, signal: AbortSignal | undefined): Promise<T> {
   for (let began = -Infinity; ;) {
-    if (performance.now() - began > longestTurn) {
+    if (performance.now() - began > longestTurnMs) {
       await turn(undefined, { signal });
       began = performance.now();
     }

@@ -3,7 +3,7 @@ import { makesPods, workloadTypes } from "../model/object.ts";
 import { asApplied, liveObjects, type LiveObject } from "./objects.ts";
 
 /** What runs in a namespace, and what leads to it. */
-export interface LiveNamespace {
+interface LiveNamespace {
   readonly workloads: readonly LiveObject[];
   readonly others: readonly LiveObject[];
   /** The youngest of each workload, by its kind and name. */
@@ -12,11 +12,11 @@ export interface LiveNamespace {
   readonly notRead: readonly string[];
 }
 
-/** Who may write one namespace must not fill the memory: characters of workloads and pods, and of all other objects. */
-const mostOfWorkloads = 8_000_000;
-const mostOfOthers = 500_000;
-/** One object is looked at at once: some 100 ms for so many characters. */
-const mostOfObject = 250_000;
+/** A tenant who may write one namespace must not fill the memory. */
+const mostCharsOfWorkloads = 8_000_000;
+const mostCharsOfOthers = 500_000;
+/** The audit of one object cannot be interrupted: some 100 ms for so many characters. */
+const mostCharsOfObject = 250_000;
 const pageSize = 100;
 
 /** @param types such as "apps/Deployment". */
@@ -31,20 +31,20 @@ export async function readNamespace(
   const pods = new Map<string, Pod>();
   const lengths = new Map<string, number>();
   const notRead = new Set<string>();
-  const left = { workloads: mostOfWorkloads, others: mostOfOthers };
+  const left = { workloads: mostCharsOfWorkloads, others: mostCharsOfOthers };
   for (const type of types) {
     const isWorkload = workloadTypes.includes(type);
     const kind = isWorkload ? "workloads" : "others";
     const keep = (object: LiveObject): undefined => {
       const maker = isWorkload ? workloadNameOf(object) : undefined;
-      // What a controller made is described by the controller, where it is one that is read.
+      // An object that a controller made is left out where the controller itself is read.
       const owner = maker && (type === "/Pod" || makesPods(maker.kind)) ? maker : undefined;
       if (owner && type !== "/Pod") return;
       const key = owner && `${owner.kind}/${owner.name}`;
       if (key !== undefined && !isYounger(object as LiveObject & Pod, pods.get(key))) return;
       const slim = asApplied(object);
       const { length } = JSON.stringify(slim);
-      if (length > Math.min(left[kind], mostOfObject)) {
+      if (length > Math.min(left[kind], mostCharsOfObject)) {
         notRead.add(type);
         return;
       }

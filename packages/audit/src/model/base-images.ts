@@ -2,7 +2,7 @@ import { hubRepositoryOf, repositoryOf } from "./image-name.ts";
 import { stopSignalOfImage } from "./software.ts";
 
 /** What an image gives to those that are built on it. */
-export interface BaseFacts {
+interface BaseFacts {
   readonly entrypoint?: readonly string[];
   readonly cmd?: readonly string[];
   readonly stopSignal?: string;

@@ -99,7 +99,7 @@ export function containerOf(field: Field, isSidecar: boolean, pod: PodFacts): Co
   };
 }
 
-/** What the image's entry point gets. It may be none, or be replaced by them, or not: who can say? */
+/** The arguments for the image's entry point. The image may have none, or these words may replace it: nothing here says which. */
 function ofArguments(words: readonly string[], around: Surroundings): Served | undefined {
   const { argv, pidOne } =
     words[0] === undefined || words[0].startsWith("-") ? { argv: [] } : servedBy(words, around);

@@ -6,7 +6,7 @@ export interface ImageFacts {
   readonly cmd?: readonly string[];
   /** "SIGQUIT"; undefined where the image sets none, which means SIGTERM. */
   readonly stopSignal?: string;
-  /** It is built on an image of which nobody here knows whether it sets a stop signal. */
+  /** The image is built on another one, of which it is not known whether it sets a stop signal. */
   readonly isBaseUnknown?: boolean;
   /** The image that it is built on. */
   readonly base?: string;

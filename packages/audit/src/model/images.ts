@@ -31,7 +31,7 @@ export function imagesOf(files: readonly ImageFile[]): Images {
   };
 }
 
-/** The same, or the same but for the tag where one is not given. */
+/** The names are equal, or differ by a tag that one of them lacks. */
 function isSameImage(given: string, image: string | undefined): boolean {
   return image !== undefined && (given === image || given === repositoryOf(image));
 }

@@ -24,9 +24,9 @@ export interface Workload {
   /** Native sidecars: init containers that keep running. */
   readonly sidecars: readonly Container[];
   readonly replicas: Amount;
-  /** Those that lead requests to it. */
+  /** Services that lead requests to it. */
   readonly services: readonly KubeObject[];
-  /** Those by which only its metrics or its health are asked for. */
+  /** Services by which only its metrics or its health are asked for. */
   readonly scraped: readonly KubeObject[];
   /** Ingresses and Gateway routes that lead to its Services. */
   readonly routes: readonly KubeObject[];

@@ -1,7 +1,7 @@
 import type { Field } from "@lameduck/manifests";
 
 /** Where a finding is: lines and columns count from 1, the end is not included. */
-export interface Region {
+interface Region {
   readonly file: string;
   readonly line: number;
   readonly column: number;

@@ -4,7 +4,7 @@ import { spell } from "../model/object.ts";
 import { ruleNamed } from "../rules/index.ts";
 import { countBySeverity } from "./totals.ts";
 
-export interface NamespaceRow {
+interface NamespaceRow {
   readonly namespace: string;
   readonly workloads: number;
   readonly counts: Readonly<Record<Severity, number>>;

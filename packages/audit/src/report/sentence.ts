@@ -24,7 +24,7 @@ export function nextStepOf({ answers, remedy, rule }: Finding): string {
   return `do: ${remedy ?? ruleNamed(rule)?.remedy.replace(/^[A-Z]/, (letter) => letter.toLowerCase()) ?? ""}`;
 }
 
-/** All of it in one line, for formats that have one. */
+/** The whole finding in one line, for formats that have one line for each. */
 export function sentenceOf(finding: Finding): string {
   const sum = finding.arithmetic ? ` (${finding.arithmetic.sum})` : "";
   return `${whoseOf(finding)}: ${finding.message}${sum}; ${nextStepOf(finding)}`;

@@ -1,6 +1,6 @@
 import type { Field } from "@lameduck/manifests";
 import { exposureOf } from "../facts/serving.ts";
-import type { Report } from "../finding.ts";
+import type { RuleFinding } from "../finding.ts";
 import { fromField, type Amount } from "../model/amount.ts";
 import type { KubeObject } from "../model/object.ts";
 import type { Rule } from "../rule.ts";
@@ -73,7 +73,7 @@ evicting them loses nothing.`,
 };
 
 /** By default a pod that runs and is not ready counts as one that the budget protects. */
-function* unhealthy({ name, field }: KubeObject): Iterable<Report> {
+function* unhealthy({ name, field }: KubeObject): Iterable<RuleFinding> {
   const policy = field.at("spec").at("unhealthyPodEvictionPolicy");
   if (policy.text() === "AlwaysAllow") return;
   yield {

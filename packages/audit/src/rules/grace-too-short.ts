@@ -4,7 +4,7 @@ import { answers, factOf } from "../facts/facts.ts";
 import { holdOf } from "../facts/hold.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { drainSetting } from "../facts/settings.ts";
-import type { Report } from "../finding.ts";
+import type { RuleFinding } from "../finding.ts";
 import { fixOf, setGrace } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Workload } from "../model/workload.ts";
@@ -17,6 +17,7 @@ export const graceTooShort: Rule = {
 finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit: the longest requests, and whatever the app does last.`,
   remedy: "Raise terminationGracePeriodSeconds, or shorten the hook or the longest request",
   references: ["https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination"],
+  symptom: { causes: ["C4", "C5"], killed: true },
   *check(workload, context) {
     const { grace } = workload;
     if (grace.value === 0) {
@@ -68,7 +69,7 @@ finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit:
 };
 
 /** Kubernetes' own default is no harm to any hook that is shorter. */
-function* killedAtOnce(workload: Workload, context: Context): Iterable<Report> {
+function* killedAtOnce(workload: Workload, context: Context): Iterable<RuleFinding> {
   const { containers, sidecars, pod } = workload;
   const hooks = [...containers, ...sidecars].flatMap(({ hook }) => hook ?? []);
   if (hooks.length === 0 && exposureOf(workload) === "none") return;
@@ -91,7 +92,7 @@ function* killedAtOnce(workload: Workload, context: Context): Iterable<Report> {
       yield unknown(workload, name, pod.at("terminationGracePeriodSeconds"), 0);
 }
 
-function unknown({ pod }: { readonly pod: Field }, container: string, at: Field, left: number): Report {
+function unknown({ pod }: { readonly pod: Field }, container: string, at: Field, left: number): RuleFinding {
   return {
     severity: "unknown",
     message:

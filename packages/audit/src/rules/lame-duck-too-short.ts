@@ -21,6 +21,7 @@ yours by \`lameduck rollout --watch\`, and give the result by \`lameduck.dev/con
     "https://kubernetes.io/docs/tutorials/services/pods-and-endpoint-termination-flow/",
     "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2366",
   ],
+  symptom: { causes: ["C1", "C2"] },
   *check(workload, context) {
     if (exposureOf(workload) === "none") return;
     const slowest = convergenceOf(workload, context.facts);

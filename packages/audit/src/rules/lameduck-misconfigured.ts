@@ -4,7 +4,7 @@ import { optionOf, ownStopOf, type OwnStop } from "../facts/lameduck.ts";
 import { fixOf } from "../fix/edits.ts";
 import { fromField, seconds, type Amount, durationOf } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
-import type { Report } from "../finding.ts";
+import type { RuleFinding } from "../finding.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Rule } from "../rule.ts";
 
@@ -18,6 +18,7 @@ too early. The library, and the init as PID 1, start at SIGTERM, so they cannot 
   remedy:
     "Set LAMEDUCK_GRACE_PERIOD to the pod's grace period, and LAMEDUCK_PRESTOP to the time of its hook if there is one",
   references: [],
+  symptom: { causes: ["C1", "C2", "C4", "C5"], killed: true },
   *check(workload, context) {
     for (const container of workload.containers) {
       const own = ownStopOf(container);
@@ -43,7 +44,7 @@ function* grace(
   container: Container,
   stop: OwnStop,
   textOf: (file: string) => string,
-): Iterable<Report> {
+): Iterable<RuleFinding> {
   const option = optionFor(container, stop, "--grace", "LAMEDUCK_GRACE_PERIOD");
   if (option?.amount === undefined) {
     if (option?.isWhole && !/\$\(/.test(option.field.text() ?? ""))
@@ -91,7 +92,7 @@ function likeBefore(field: Field, text: string, textOf: (file: string) => string
   return `${quote}${text}${quote}`;
 }
 
-function* preStop(container: Container, stop: OwnStop): Iterable<Report> {
+function* preStop(container: Container, stop: OwnStop): Iterable<RuleFinding> {
   const { hook } = container;
   if (stop.by === "wait hook" || hook === undefined || hook.least.value === 0) return;
   const option = optionFor(container, stop, "--prestop", "LAMEDUCK_PRESTOP");
@@ -110,7 +111,7 @@ function* preStop(container: Container, stop: OwnStop): Iterable<Report> {
   };
 }
 
-function* cap({ grace: own }: Workload, container: Container, stop: OwnStop): Iterable<Report> {
+function* cap({ grace: own }: Workload, container: Container, stop: OwnStop): Iterable<RuleFinding> {
   const option = optionFor(container, stop, "--cap", "LAMEDUCK_CAP");
   const before = stop.by === "wait hook" ? 0 : (container.hook?.least.value ?? 0);
   if (option?.amount === undefined || option.amount.value <= own.value - before) return;

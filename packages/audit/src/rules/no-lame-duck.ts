@@ -7,7 +7,7 @@ import { whyListens } from "../facts/listening.ts";
 import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { aloneRemedy, whyAlone } from "../facts/second-pod.ts";
-import type { Fix, Report } from "../finding.ts";
+import type { Fix, RuleFinding } from "../finding.ts";
 import { addSleep, fixOf, graceFor, hasNativeSleep, setGrace } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
@@ -29,6 +29,7 @@ The audit sees hooks, arguments and variables. If the app's code delays the shut
     "https://kubernetes.io/docs/tutorials/services/pods-and-endpoint-termination-flow/",
     "https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/3960-pod-lifecycle-sleep-action",
   ],
+  symptom: { causes: ["C1", "C2"] },
   *check(workload, context) {
     if (exposureOf(workload) === "none") {
       yield* ifItListens(workload);
@@ -66,7 +67,7 @@ The audit sees hooks, arguments and variables. If the app's code delays the shut
 };
 
 /** No Service, and no port that is declared: the Service may be elsewhere all the same. */
-function* ifItListens(workload: Workload): Iterable<Report> {
+function* ifItListens(workload: Workload): Iterable<RuleFinding> {
   if (annotation(workload, "serves").exists || endsByItself(workload.object.kind)) return;
   const listens = whyListens(workload);
   if (listens === undefined) return;

@@ -16,6 +16,7 @@ MaxUnavailableStatefulSet is on (Kubernetes 1.36 drops it). While fewer pods ser
 requests are lost.`,
   remedy: "Set maxUnavailable to 0 and maxSurge to 1 or more",
   references: ["https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#max-unavailable"],
+  symptom: { causes: ["C9", "C8"] },
   *check(workload) {
     const { object, spec, replicas } = workload;
     if (!replacesPods(workload) || exposureOf(workload) === "none" || replicas.value === 0) return;
@@ -94,7 +95,7 @@ requests are lost.`,
 
 const surging = "use a RollingUpdate with maxUnavailable 0 and maxSurge 1 or more";
 
-/** What helps only where a second pod can run beside the first one. */
+/** Remedies that help only where a second pod can run beside the first one. */
 function ifPossible(remedy: string, obstacle: Obstacle | undefined): string {
   return obstacle === undefined ? remedy : `${remedy}, if ${obstacle.unless}`;
 }

@@ -16,6 +16,7 @@ kubelet sends SIGTERM, and SIGKILL 2 seconds later. The rest of the hook never r
     "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
     "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
   ],
+  symptom: { causes: ["C4", "C5"], killed: true },
   *check(workload, context) {
     const { grace } = workload;
     // Whatever the hook takes: the matter of grace-too-short.

@@ -13,6 +13,7 @@ is bound to the node (\`Local\`), no pod serves on that node.`,
   remedy:
     "Run several replicas; for a DaemonSet set updateStrategy.rollingUpdate.maxSurge, where it has no host port",
   references: ["https://kubernetes.io/docs/tasks/manage-daemon/update-daemon-set/"],
+  symptom: { causes: ["C9"] },
   *check(workload) {
     if (exposureOf(workload) === "none") return;
     const { object, spec, replicas, services } = workload;

@@ -23,6 +23,7 @@ a script that is a file of the image.`,
   remedy:
     "Make the server PID 1: `command: [node, server.js]`, or `exec` before the shell's last command, or an init that signals the group",
   references: ["https://docs.docker.com/reference/dockerfile/#exec-form-entrypoint-example"],
+  symptom: { causes: ["C4", "C5"], killed: true },
   *check(workload, context) {
     if (exposureOf(workload) === "none") return;
     const serving = servingContainers(workload);

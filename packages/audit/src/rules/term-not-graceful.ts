@@ -4,7 +4,7 @@ import { fixOf, setStopSignal } from "../fix/edits.ts";
 import type { Container } from "../model/container.ts";
 import { stopsGracefully, type Software } from "../model/software.ts";
 import { programOf } from "../model/shell/commands.ts";
-import type { Report } from "../finding.ts";
+import type { RuleFinding } from "../finding.ts";
 import type { Rule } from "../rule.ts";
 
 export const termNotGraceful: Rule = {
@@ -28,6 +28,7 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
     "https://httpd.apache.org/docs/2.4/stopping.html",
     "https://www.postgresql.org/docs/current/server-shutdown.html",
   ],
+  symptom: { causes: ["C4"] },
   *check(workload, context) {
     const { kubernetes } = context;
     if (exposureOf(workload) === "none") return;
@@ -95,7 +96,7 @@ function isStoppedOtherwise({ argv = [], hook, env, isPidShared }: Container, so
 }
 
 /** Signals of the hook that are sent to PID 1 where that is not the server. */
-function* lostSignals({ hook, isPidShared, name, field }: Container): Iterable<Report> {
+function* lostSignals({ hook, isPidShared, name, field }: Container): Iterable<RuleFinding> {
   const lost = isPidShared
     ? hook?.signals.find((sent) => sent.isPidOne && sent.signal !== "SIG0")
     : undefined;

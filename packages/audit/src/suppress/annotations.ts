@@ -30,7 +30,7 @@ function wrong(name: string, field: Field): AuditError | undefined {
     new AuditError("LAMEDUCK_AUDIT_BAD_ANNOTATION", field.place, `${key}: ${problem}`);
   if (name === "serves" && !["true", "false"].includes(String(field.plain())))
     return bad('must be "true" or "false"');
-  // Others are read by the operator, and known there.
+  // Other annotations are the operator's, and checked there.
   const meant = names.includes(name) ? undefined : nearest(name, names);
   return meant === undefined ? undefined : bad(`is unknown; did you mean ${prefix}${meant}?`);
 }

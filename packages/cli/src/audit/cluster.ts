@@ -16,7 +16,7 @@ export interface ClusterOptions extends Pick<ConnectionOptions, "context" | "kub
   readonly allNamespaces?: boolean;
 }
 
-export interface ClusterRead extends Read {
+interface ClusterRead extends Read {
   /** "1.36"; undefined where the cluster does not tell. */
   readonly version: string | undefined;
   /** Types that may not be listed. */

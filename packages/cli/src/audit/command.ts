@@ -18,7 +18,7 @@ import { configFrom, factsFrom, imagesFrom, isShown, minorFrom, rulesFrom, type 
 import { collect, contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
 import { diffOf, writeFixes } from "./fix.ts";
 import { readInput } from "./input.ts";
-import { formatNames, mustShowProofs, outputsFrom, publish } from "./outputs.ts";
+import { formatNames, mustShowProofs, outputsFrom, publishAudit } from "./formats.ts";
 
 const examples = ending(
   `
@@ -140,7 +140,7 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
   }
   if (options.fix) return fix(shown, settings, options);
   const { proofs, interrupted } = (await lab?.proofsOf(shown, settings)) ?? {};
-  publish(withHarmlessFixes(shown, settings), outputs, proofs);
+  publishAudit(withHarmlessFixes(shown, settings), outputs, proofs);
   return interrupted ?? exitCodeOf(shown, options);
 }
 

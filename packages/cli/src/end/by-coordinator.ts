@@ -68,7 +68,7 @@ export async function reportedEnd(
   const limited = AbortSignal.any([signal, AbortSignal.timeout(longestQuestionMs)]);
   try {
     const replicas = await readReplicas(client, namespace, limited);
-    // Where none runs, none has ended anything.
+    // Where no coordinator runs, none has ended a hold.
     const path = `/api/v1/namespaces/${namespace}/pods?limit=1`;
     if (replicas.length === 0) return (await ifReadable(client.list(path, limited))) && { reason: undefined };
     const found = await readTerminating(client, namespace, replicas, limited);

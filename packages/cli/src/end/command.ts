@@ -6,7 +6,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
-import { checkFiles, writeOutput } from "../output.ts";
+import { checkOutputs, publish } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { endHolds, type ContainerEnd, type PodEnd } from "./end.ts";
 
@@ -39,7 +39,7 @@ async function end(target: string, options: Options): Promise<number> {
   const { context, kubeconfig, json } = options;
   const name = target.replace(/^pods?\//, "");
   if (!podName.test(name)) throw badOption("<pod>", `"${target}" is no name of a pod`);
-  checkFiles({ json });
+  checkOutputs([["--json", json]]);
   const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));
   const namespace = mustBeNamespace("--namespace", options.namespace ?? client.connection.namespace);
   const progress = new Progress();
@@ -48,8 +48,10 @@ async function end(target: string, options: Options): Promise<number> {
       const result = await endHolds(client, { namespace, name }, (text) => progress.update(text), signal);
       progress.done();
       const code = exitCodeOf(result);
-      if (json !== "-") process.stdout.write(textOf(result, code));
-      writeOutput("--json", json, () => `${JSON.stringify({ version: 1, ...result }, undefined, 2)}\n`);
+      publish(
+        () => textOf(result, code),
+        [["--json", json, () => `${JSON.stringify({ version: 1, ...result }, undefined, 2)}\n`]],
+      );
       return code;
     } finally {
       progress.done();
@@ -77,7 +79,7 @@ function textOf(result: PodEnd, code: number): string {
   return `${lines.map(printable).join("\n")}\n`;
 }
 
-/** What is left where nobody in the pod can be told. The kubelet goes on with a termination as it has begun it: docs/kubelet.md. */
+/** What can still be done where no program in the pod can be told. The kubelet goes on with a termination as it has begun it: docs/kubelet.md. */
 function* otherwise({ namespace, pod, node, graceEnds, containers }: PodEnd): Generator<string> {
   yield `It ends at ${graceEnds ?? "the end of its grace period"} at the latest: no deletion shortens a termination that has begun.`;
   yield `kubectl delete pod ${pod} -n ${namespace} --grace-period=0 --force removes its object at once; its containers run on until then, unseen.`;

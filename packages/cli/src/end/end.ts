@@ -18,7 +18,7 @@ export interface ContainerEnd {
   /** As the runtime of its node knows it. */
   readonly id: string;
   readonly outcome: "ended" | "not-ended" | "nothing-held" | "unknown";
-  /** Whose answer it is; undefined where nobody could be asked. */
+  /** Who answered; undefined where no program could be asked. */
   readonly by?: "coordinator" | "binary" | "shell";
   readonly holds?: readonly ToldHold[];
   readonly problem?: string;

@@ -17,7 +17,7 @@ interface ContainerSpec {
   readonly lifecycle?: { readonly preStop?: { readonly exec?: { readonly command?: readonly string[] } } };
 }
 
-export type ReadPod = Omit<Pod, "spec"> & {
+type ReadPod = Omit<Pod, "spec"> & {
   readonly spec: {
     readonly containers: readonly ContainerSpec[];
     readonly initContainers?: readonly ContainerSpec[];
@@ -63,7 +63,7 @@ export function mustBeTerminating({ metadata }: ReadPod): void {
   );
 }
 
-/** Those that run, and so may hold; sidecars among the init containers, too. */
+/** Containers that run, and so may hold; sidecars among the init containers, too. */
 export function runningContainers({ spec, status = {} }: ReadPod): readonly RunningContainer[] {
   const states = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
   const running = new Map(

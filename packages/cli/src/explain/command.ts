@@ -4,7 +4,7 @@ import { fileProblem } from "@lameduck/drain/common";
 import { CliError } from "../errors.ts";
 import { ending } from "../help/ending.ts";
 import { textOf } from "../input.ts";
-import { checkFiles, writeOutput } from "../output.ts";
+import { checkOutputs, publish } from "../output.ts";
 import { explanationJson } from "./json.ts";
 import { explanationPage } from "./page.ts";
 import { explanationText } from "./text.ts";
@@ -28,7 +28,10 @@ export function explain(): Command {
     .option("--html <file>", "write a page with charts; - is stdout")
     .addHelpText("after", examples)
     .action(async (file: string, { json, html }: Options) => {
-      checkFiles({ json, html });
+      checkOutputs([
+        ["--json", json],
+        ["--html", html],
+      ]);
       const text = await recordingOf(file);
       const name = file === "-" ? "stdin" : file;
       const trace = parseTrace(text, name);
@@ -36,9 +39,13 @@ export function explain(): Command {
       if (recordings > 1)
         process.stderr.write(`warning ${name}: it has ${recordings} recordings, and this is the first\n`);
       const explained = { trace, replayed: replay(trace, moments) };
-      if (json !== "-" && html !== "-") process.stdout.write(explanationText(explained));
-      writeOutput("--json", json, () => `${JSON.stringify(explanationJson(explained))}\n`);
-      writeOutput("--html", html, () => explanationPage(explained));
+      publish(
+        () => explanationText(explained),
+        [
+          ["--json", json, () => `${JSON.stringify(explanationJson(explained))}\n`],
+          ["--html", html, () => explanationPage(explained)],
+        ],
+      );
     });
 }
 

@@ -120,18 +120,18 @@ export function reservations({ trace, replayed }: Explained): string[] {
   return notes;
 }
 
-/** Milliseconds: times of a recording are rounded, a decision is asked again at its beat, and the cap counts from the signal itself. */
-const tolerance = 250;
+/** Times of a recording are rounded, a decision is asked again at its beat, and the cap counts from the signal itself. */
+const toleranceMs = 250;
 
 function differenceOf({ header, end }: Trace, replayed: Replay): string | undefined {
   const { reason, stop, recordedStop } = replayed;
   if (!end) return undefined;
   if (stop === undefined || reason === undefined) {
-    const isAtCap = end.reason === "cap" && end.at >= parseConfig(header.config).cap - tolerance;
+    const isAtCap = end.reason === "cap" && end.at >= parseConfig(header.config).cap - toleranceMs;
     return isAtCap ? undefined : "would not have stopped yet";
   }
   if (reason !== end.reason) return `would end with "${reason}"`;
-  const isSame = recordedStop === undefined || Math.abs(stop - recordedStop) <= tolerance;
+  const isSame = recordedStop === undefined || Math.abs(stop - recordedStop) <= toleranceMs;
   return isSame ? undefined : `would end at ${seconds(stop)} s`;
 }
 

@@ -56,7 +56,7 @@ function heightOf(loss: number, { low, high }: Scale): number {
   return loss <= 0 ? 0 : Math.min(1, Math.max(0, (Math.log10(loss) - low) / (high - low)));
 }
 
-/** As many as there are columns: of several moments the one at which most was expected. */
+/** One moment a column: of several moments the one with the greatest expected loss. */
 function sampled(losses: readonly number[]): number[] {
   return Array.from({ length: columns }, (_, column) => {
     const from = Math.floor((column * losses.length) / columns);

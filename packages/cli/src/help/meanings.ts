@@ -118,9 +118,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_RENAMED: "The command was renamed.",
   LAMEDUCK_REQUESTS_BAD_LINE: "A line of the requests file cannot be read.",
   LAMEDUCK_REQUESTS_BAD_TIME: "A time in the requests file has an unknown form.",
-  LAMEDUCK_REQUESTS_BAD_ZONE: "--requests-zone names no time zone.",
   LAMEDUCK_REQUESTS_EMPTY: "The requests file contains no request.",
-  LAMEDUCK_REQUESTS_NO_ZONE: "Times in the requests file do not say in which time zone they are.",
   LAMEDUCK_REQUESTS_OTHER_TIME:
     "The requests in the file were sent at another time than the rollout was watched.",
   LAMEDUCK_REQUESTS_TOO_MANY: "The requests file contains more requests than fit into memory.",

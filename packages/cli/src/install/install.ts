@@ -25,8 +25,8 @@ import { isForeign, label, labelledNamespaces, mustBeInjectable } from "./namesp
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
 import { admissionPolicies, isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { untilCarried, untilDeleted, untilReady } from "./ready.ts";
-import { injectorsOf } from "./trial/injector.ts";
-import { untilInForce } from "./trial/in-force.ts";
+import { injectorsOf } from "./injector.ts";
+import { untilInForce } from "./trial.ts";
 
 interface Options extends ConnectionFlags {
   readonly image?: string;

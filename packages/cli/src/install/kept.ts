@@ -15,10 +15,10 @@ export const extras = [
   "metrics-from",
   "policy-only",
 ] as const;
-export type Extra = (typeof extras)[number];
+type Extra = (typeof extras)[number];
 
 /** What is installed now. */
-export interface Installed {
+interface Installed {
   readonly mode: Mode | undefined;
   readonly acknowledgements: boolean;
   readonly heldDeletions: boolean;

@@ -9,7 +9,7 @@ import { fieldManager } from "./objects.ts";
 /** On every object of ours. */
 const nameLabel = "app.kubernetes.io/name";
 
-/** Those that ask for injection. */
+/** Namespaces that ask for injection. */
 export async function labelledNamespaces(client: KubernetesClient, signal: AbortSignal): Promise<string[]> {
   const selector = encodeURIComponent(`${injectLabel}=${injectLabelValue}`);
   const namespaces = await client.list<KubernetesObject>(
@@ -34,7 +34,7 @@ export async function mustBeInjectable(
   }
 }
 
-/** Those with a label of ours, whatever it says. */
+/** Namespaces with our label, whatever its value. */
 export async function namespacesWithLabels(client: KubernetesClient, signal: AbortSignal): Promise<string[]> {
   const lists = await Promise.all(
     [injectLabel, holdLabel].map((one) =>

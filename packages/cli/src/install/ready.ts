@@ -6,10 +6,10 @@ import { found } from "./objects.ts";
 import { readComponent, type ComponentStatus } from "./status/component.ts";
 import { CliError } from "../errors.ts";
 
-/** Milliseconds between two looks for the reason. */
-const betweenLooks = 5_000;
+/** Time between two looks for the reason. */
+const betweenLooksMs = 5_000;
 
-export interface ReadyOptions {
+interface ReadyOptions {
   readonly deployment?: string;
   /** Told why they are not, each time that it is another reason. */
   readonly say?: (line: string) => void;
@@ -26,7 +26,7 @@ export async function untilReady(
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${deployment}`;
   const until = Date.now() + milliseconds;
   let told = "";
-  let next = Date.now() + betweenLooks;
+  let next = Date.now() + betweenLooksMs;
   for (;;) {
     const { metadata, spec, status } = await client.get<Workload>(path, signal);
     const replicas = spec.replicas ?? 1;
@@ -39,7 +39,7 @@ export async function untilReady(
         await shortfall(client, namespace, deployment, signal),
       );
     if (Date.now() > next) {
-      next = Date.now() + betweenLooks;
+      next = Date.now() + betweenLooksMs;
       const { trouble = [] } = (await componentAt(client, namespace, deployment, signal)) ?? {};
       const now = trouble.join("; ");
       if (now !== "" && now !== told) say(`deployment/${deployment}: ${now}`);

@@ -7,7 +7,7 @@ import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustBeIn } from "./place.ts";
-import { verdictOf } from "./trial/trial.ts";
+import { verdictOf } from "./trial.ts";
 import { areWorking } from "./status/coordinator.ts";
 import { readStatus, type Status } from "./status/read.ts";
 import { statusText } from "./status/text.ts";

@@ -2,8 +2,9 @@ import { buildResults, count, skippedRemedy, type RemedyResult } from "@lameduck
 import { OtherPortError, runLab, type LabHooks, type LabProgress, type LabSettings } from "@lameduck/stage";
 import { exitCodeOfResults } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
-import { isStdoutFree, publishResults } from "../outputs.ts";
+import { isStdoutFree } from "../output.ts";
 import { Progress } from "../progress.ts";
+import { publishResults, resultFiles } from "../results.ts";
 import { version } from "../about.ts";
 import type { LabOptions } from "./options.ts";
 
@@ -53,7 +54,8 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
   });
   if (measured.length > 0) {
     publishResults(results, options);
-    if (settings.app.kind === "sample" && isStdoutFree(options)) process.stdout.write(tryOnYours());
+    if (settings.app.kind === "sample" && isStdoutFree(resultFiles(options)))
+      process.stdout.write(tryOnYours());
   }
   if (interrupt.signal.aborted) return interrupt.exitCode;
   if (failure !== undefined) throw failure;

@@ -5,7 +5,7 @@ import { remedies, usualRemedies, type Allowed } from "@lameduck/stage";
 import { presets } from "@lameduck/load/propagation";
 import { exitCodesOfRuns } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
-import { addOutputOptions, type OutputOptions } from "../outputs.ts";
+import { addOutputOptions, type OutputOptions } from "../results.ts";
 import { number, whole } from "../options.ts";
 import { addRequestOptions, type RequestFlags } from "../request-options.ts";
 

@@ -14,8 +14,9 @@ import { manifestFromCommand, type Workload, readManifest } from "@lameduck/mani
 import { parseLoad, parsePropagation, type LoadOptions } from "@lameduck/load";
 import { badOption, CliError } from "../errors.ts";
 import { textOf } from "../input.ts";
-import { checkOutputs } from "../outputs.ts";
+import { checkOutputs } from "../output.ts";
 import { requestOf } from "../request-options.ts";
+import { resultFiles } from "../results.ts";
 import { mustAgree } from "./contradictions.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
@@ -25,11 +26,11 @@ import { fileProblem } from "@lameduck/drain/common";
 const longestLoad = "60m";
 
 /** Kubernetes' own ten minutes are too long for a person who waits in front of a terminal. */
-const longestWait = 90;
+const longestWaitSeconds = 90;
 
 /** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
 export async function labSettings(options: LabOptions, command: readonly string[]): Promise<LabSettings> {
-  checkOutputs(options);
+  checkOutputs(resultFiles(options));
   const sample = options.file === undefined && command.length === 0;
   mustAgree(options, sample);
   const workload = adjusted(
@@ -73,7 +74,7 @@ function adjusted(workload: Workload, { replicas, grace }: LabOptions): Workload
   return {
     ...workload,
     replicas: replicas ?? workload.replicas,
-    progressDeadlineSeconds: Math.min(workload.progressDeadlineSeconds, longestWait),
+    progressDeadlineSeconds: Math.min(workload.progressDeadlineSeconds, longestWaitSeconds),
     template: {
       ...workload.template,
       graceSeconds: grace === undefined ? workload.template.graceSeconds : wholeSeconds(grace, "--grace"),

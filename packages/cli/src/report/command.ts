@@ -6,7 +6,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
 import { interruptible } from "../interrupt.ts";
-import { checkFiles, writeOutput } from "../output.ts";
+import { checkOutputs, publish } from "../output.ts";
 import { reportPage } from "./page.ts";
 import { readReports } from "./read.ts";
 import { detailText, overviewText, type Asked } from "./text.ts";
@@ -41,7 +41,10 @@ export function reportCommand(exit: (code: number) => void): Command {
 
 async function report(options: Options): Promise<number> {
   const { json, html } = options;
-  checkFiles({ json, html });
+  checkOutputs([
+    ["--json", json],
+    ["--html", html],
+  ]);
   const since = parseDuration(options.since, "--since");
   const { context, kubeconfig } = options;
   const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));
@@ -49,14 +52,14 @@ async function report(options: Options): Promise<number> {
   return interruptible(client, async (signal) => {
     const reports = await readReports(client, { namespace, pod: options.pod, since }, signal);
     const asked = { namespace, since: options.since };
-    if (json !== "-" && html !== "-")
-      process.stdout.write(
-        reports.length === 1 && options.pod !== undefined
-          ? detailText(reports[0]!)
-          : overviewText(reports, asked),
-      );
-    writeOutput("--json", json, () => `${JSON.stringify(reportsJson(reports, asked), undefined, 2)}\n`);
-    writeOutput("--html", html, () => reportPage(reports, asked));
+    const isOne = reports.length === 1 && options.pod !== undefined;
+    publish(
+      () => (isOne ? detailText(reports[0]!) : overviewText(reports, asked)),
+      [
+        ["--json", json, () => `${JSON.stringify(reportsJson(reports, asked), undefined, 2)}\n`],
+        ["--html", html, () => reportPage(reports, asked)],
+      ],
+    );
     if (reports.length === 0) return exitCodes.untested;
     return reports.some(({ killed }) => killed === "yes") ? exitCodes.losses : exitCodes.clean;
   });

@@ -1,7 +1,7 @@
 import { quantiles, type Quantiles } from "@lameduck/accounting";
 import type { DrainReport } from "@lameduck/coordinator";
 
-/** What the terminations of a namespace have in common. A figure counts only those that reported it. */
+/** What the terminations of a namespace have in common. A figure counts only terminations that reported it. */
 export interface Figures {
   readonly terminations: number;
   /** Milliseconds. */

@@ -1,9 +1,16 @@
-import { count, htmlPage, legend, terminationFigure } from "@lameduck/accounting";
+import {
+  type ObservedTermination,
+  type PodEvent,
+  type SenderEvent,
+  count,
+  htmlPage,
+  legend,
+  terminationFigure,
+} from "@lameduck/accounting";
 import { element, escape } from "@lameduck/accounting/markup";
 import type { DrainReport } from "@lameduck/coordinator";
 import { figuresOf } from "./figures.ts";
-import { observed } from "./observed.ts";
-import { overviewText, type Asked } from "./text.ts";
+import { type Asked, overviewText } from "./text.ts";
 
 /** Drawn of one page at most: the latest. */
 const mostPictures = 100;
@@ -34,4 +41,72 @@ export function reportPage(reports: readonly DrainReport[], asked: Asked): strin
         ]
       : []),
   ]);
+}
+
+/** A report as the events that a lab would have recorded; the deletion is the origin. */
+function observed(report: DrainReport): ObservedTermination {
+  const { pod, graceSeconds, moments, summary, killed, unknown } = report;
+  const end = moments.exited ?? moments.gone ?? moments.closed ?? moments.closing ?? 0;
+  return {
+    pods: podEvents(report),
+    senders: senderEvents(report),
+    caption: [
+      summary.text.slice(summary.text.indexOf("; ") + 2),
+      ...unknown.map((one) => `unknown: ${one}`),
+    ].join(" · "),
+    result: {
+      pod: pod.name,
+      deletedAt: 0,
+      total: end,
+      hold: moments.closing ?? end,
+      stopReason: summary.reason,
+      grace: graceSeconds * 1_000,
+      ...(moments.released === undefined ? {} : { oracle: moments.released }),
+      lost: 0,
+      lostByCause: {},
+      killed: killed === "yes",
+      untested: "nobody counted requests",
+    },
+  };
+}
+
+function podEvents(report: DrainReport): PodEvent[] {
+  const { pod, graceSeconds, moments, program, summary, containers, killed } = report;
+  const events: PodEvent[] = [];
+  const add = (at: number | undefined, event: Events): void => {
+    if (at !== undefined) events.push({ ...event, at, pod: pod.name });
+  };
+  add(0, { type: "deleted", grace: graceSeconds * 1_000, why: "deleted" });
+  // What a library or PID 1 does first at SIGTERM; the hook does it before that.
+  if (program === "wait") add(moments.lameDuck, { type: "pre-stop-begun", container: "" });
+  else add(moments.lameDuck, { type: "signalled", container: "", signal: "SIGTERM" });
+  add(moments.lameDuck, { type: "phase", phase: "lame-duck" });
+  add(moments.closing, { type: "phase", phase: "closing", ...reasonOf(summary.reason) });
+  for (const { name, exitCode, exitedMs } of containers) {
+    if (killed === "yes" && exitCode === 137) add(exitedMs, { type: "killed", container: name });
+    add(exitedMs, { type: "exited", container: name, code: exitCode });
+  }
+  add(moments.gone, { type: "gone" });
+  return events;
+}
+
+type Events = PodEvent extends infer Event
+  ? Event extends PodEvent
+    ? Omit<Event, "at" | "pod">
+    : never
+  : never;
+
+function reasonOf(reason: string): object {
+  return reason === "unknown" ? {} : { reason };
+}
+
+function senderEvents({ pod, consumers }: DrainReport): SenderEvent[] {
+  return consumers.flatMap(({ name, state, appliedMs }): SenderEvent[] => {
+    // Nothing is known of one that never reported.
+    if (state === "missing") return [];
+    const added: SenderEvent = { type: "added", at: -1, sender: name, pod: pod.name };
+    return appliedMs === undefined
+      ? [added]
+      : [added, { type: "converged", at: appliedMs, sender: name, pod: pod.name }];
+  });
 }

@@ -43,7 +43,7 @@ async function listed(
   }
 }
 
-/** What another release wrote may lack what this one shows. */
+/** A report of another release may lack fields that this release shows. */
 function isReport(object: KubernetesObject): object is DrainReport {
   const { pod, summary, moments, consumers, containers, unknown, deletedAt } = object as Partial<DrainReport>;
   const lists = [consumers, containers, unknown];

@@ -1,5 +1,5 @@
 import { formatDuration, parseDuration } from "@lameduck/drain";
-import { baseline, longestSettling } from "@lameduck/rollout";
+import { baselineMs, longestSettlingMs } from "@lameduck/rollout";
 import type { RolloutOptions } from "./options.ts";
 
 /** When the load ends by itself, whatever the rollout does. */
@@ -19,8 +19,8 @@ export function loadBounds(
   { rps, duration, requestsMax }: RolloutOptions,
   times: { readonly warmUp: number; readonly settle: number; readonly timeout: number },
 ): LoadBounds {
-  const settling = Math.max(times.settle, longestSettling);
-  const longest = times.warmUp + baseline + times.timeout + settling;
+  const settling = Math.max(times.settle, longestSettlingMs);
+  const longest = times.warmUp + baselineMs + times.timeout + settling;
   const limit = duration === undefined ? longest : parseDuration(duration, "--duration");
   // Arrivals are random: a tenth more than are to be expected.
   const needed = Math.ceil((1.1 * rps * longest) / 1_000) + 100;

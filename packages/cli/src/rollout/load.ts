@@ -1,4 +1,4 @@
-import { baseline, type RolloutSettings, type Target } from "@lameduck/rollout";
+import { baselineMs, type RolloutSettings, type Target } from "@lameduck/rollout";
 import {
   inClusterRules,
   InClusterLoad,
@@ -25,7 +25,7 @@ export function openRoutes(
   return Promise.all(inCluster ? [] : routes.map((route) => openRoute(route, signal)));
 }
 
-export interface LoadParts {
+interface LoadParts {
   readonly client: KubernetesClient;
   readonly request: RolloutRequest;
   readonly options: RolloutOptions;
@@ -38,8 +38,8 @@ export interface LoadParts {
 /** The load as the options ask for it; undefined where there is none. */
 export function loadOf(parts: LoadParts): RolloutSettings["load"] {
   const { client, request, options, target, opened, say, signal } = parts;
-  const { requests, requestsZone, inCluster, parallel = 1, image, drain } = options;
-  const learn = request.warmUp + baseline;
+  const { requests, inCluster, parallel = 1, image, drain } = options;
+  const learn = request.warmUp + baselineMs;
   if (requests)
     return (clock) =>
       Promise.resolve(
@@ -48,7 +48,6 @@ export function loadOf(parts: LoadParts): RolloutSettings["load"] {
           files: requests,
           learn,
           ...(options.expectStatus === undefined ? {} : { meant: options.expectStatus }),
-          ...(requestsZone === undefined ? {} : { zone: requestsZone }),
         }),
       );
   if (request.routes.length === 0) return undefined;

@@ -2,7 +2,7 @@ import { Option, type Command } from "commander";
 import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/load";
 import { exitCodesOfRuns } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
-import { addOutputOptions, type OutputOptions } from "../outputs.ts";
+import { addOutputOptions, type OutputOptions } from "../results.ts";
 import { addRequestOptions, type RequestFlags } from "../request-options.ts";
 import { collect, contextOption, kubeconfigOption, number, whole } from "../options.ts";
 
@@ -33,7 +33,6 @@ export interface RolloutOptions extends OutputOptions, RequestFlags {
   readonly requestsMax?: number;
   readonly requestTimeout: string;
   readonly requests?: readonly string[];
-  readonly requestsZone?: string;
   readonly warmUp: string;
   readonly settle: string;
   readonly timeout: string;
@@ -97,12 +96,8 @@ export function addRolloutOptions(command: Command): Command {
     )
     .option(
       "--requests <file>",
-      "send nothing, and read the requests of a load tool that you run meanwhile: a file of k6 (JSON, CSV), vegeta or another tool; may be repeated",
+      "send nothing, and read the requests of a load tool that you run meanwhile: a file of k6 (JSON), of vegeta (JSON), or JSON lines of your own; may be repeated",
       collect,
-    )
-    .option(
-      "--requests-zone <zone>",
-      "time zone of times in --requests that have none: Z, +02:00, Europe/Berlin",
     )
     .option("--warm-up <time>", "load before the rollout that is not counted", "5s")
     .option(

@@ -12,7 +12,7 @@ import {
 } from "@lameduck/rollout";
 import { exitCodeOfResults, exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
-import { publishResults } from "../outputs.ts";
+import { publishResults } from "../results.ts";
 import { version } from "../about.ts";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";

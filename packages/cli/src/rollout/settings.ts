@@ -1,5 +1,5 @@
 import { parseDuration } from "@lameduck/drain";
-import { checkInClusterOptions, parseRoutes, parseZone, type Route, type RouteManner } from "@lameduck/load";
+import { checkInClusterOptions, parseRoutes, type Route, type RouteManner } from "@lameduck/load";
 import { clusterConnection, type ClusterConnection } from "@lameduck/kube";
 import {
   drain,
@@ -13,7 +13,8 @@ import {
   type TargetReference,
 } from "@lameduck/rollout";
 import { badOption } from "../errors.ts";
-import { checkOutputs } from "../outputs.ts";
+import { checkOutputs } from "../output.ts";
+import { resultFiles } from "../results.ts";
 import { flagOf } from "../options.ts";
 import { contentOf, requestFlags, requestOf } from "../request-options.ts";
 import { loadBounds, type LoadBounds } from "./bounds.ts";
@@ -37,7 +38,7 @@ const pooledShares = { new: 0, pooled: 1, mixed: 0.5 } as const;
 
 /** @throws coded errors that name the option, the kubeconfig's entry or the target. */
 export function rolloutRequest(target: string, options: RolloutOptions): RolloutRequest {
-  checkOutputs(options);
+  checkOutputs(resultFiles(options));
   // A mistake in the target's name is reported before a kubeconfig is looked for.
   parseTarget(target, options.namespace ?? "default");
   const routes = parseRoutes(options.url ?? [], mannerOf(options));
@@ -45,8 +46,6 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     for (const name of [...requestFlags, "caFile", "insecure"] as const)
       if (options[name] !== undefined) throw badOption(flagOf(name), "goes with --url only");
   if (routes.length > 0 && options.requests) throw badOption("--requests", "cannot be given with --url");
-  // The file is read after the rollout; a wrong time zone is reported before.
-  if (options.requestsZone !== undefined) parseZone(options.requestsZone, "--requests-zone");
   if (options.inCluster)
     checkInClusterOptions({ parallel: options.parallel ?? 1, routes, maxRequests: options.requestsMax });
   else

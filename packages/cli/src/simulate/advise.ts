@@ -5,7 +5,7 @@ import { badOption } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { collect } from "../options.ts";
-import { checkFiles, writeOutput } from "../output.ts";
+import { checkOutputs, publish } from "../output.ts";
 import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
 import { workloadsOf, type Advised } from "./manifests.ts";
@@ -41,8 +41,11 @@ export function advise(exit: (code: number) => number): Command {
     .option("--patch <file>", "write a strategic merge patch, for kubectl patch; - is stdout")
     .addHelpText("after", examples)
     .action(async (scenario: string | undefined, { file, ...options }: Options) => {
-      checkFiles({ json: options.json, patch: options.patch });
-      if (file === undefined) publish([await adviseCommand({ ...options, scenario })], options);
+      checkOutputs([
+        ["--json", options.json],
+        ["--patch", options.patch],
+      ]);
+      if (file === undefined) show([await adviseCommand({ ...options, scenario })], options);
       else exit(await adviseEach(file, scenario, options));
     });
 }
@@ -70,28 +73,32 @@ async function adviseEach(
     const given = { ...options, scenario, manifest: { object, place }, container };
     advices.push({ ...(await adviseCommand(given)), workload });
   }
-  publish(advices, options);
+  show(advices, options);
   return failures.length > 0 ? exitCodes.usage : exitCodes.clean;
 }
 
 /** JSON is one line for each workload, patches are documents in a row. */
-function publish(advices: readonly Advice[], { json, patch }: Pick<Options, "json" | "patch">): void {
+function show(advices: readonly Advice[], { json, patch }: Pick<Options, "json" | "patch">): void {
   const spelt = ({ workload }: Advice): string =>
     workload === undefined ? "" : printable(`${workload.place}: ${workload.name}`);
-  if (json !== "-" && patch !== "-")
-    process.stdout.write(
-      advices.map((one) => (one.workload ? `${spelt(one)}\n${one.text}` : one.text)).join("\n"),
-    );
-  writeOutput("--json", json, () =>
+  const jsonLines = (): string =>
     advices
       .map(({ json: advice, workload }) => {
         const { name, place } = workload ?? {};
         return `${JSON.stringify(workload ? { ...advice, workload: { name, place } } : advice)}\n`;
       })
-      .join(""),
-  );
-  writeOutput("--patch", patch, () =>
-    advices.map((one) => (one.workload ? `# ${spelt(one)}\n${one.patch}` : one.patch)).join("---\n"),
+      .join("");
+  publish(
+    () => advices.map((one) => (one.workload ? `${spelt(one)}\n${one.text}` : one.text)).join("\n"),
+    [
+      ["--json", json, jsonLines],
+      [
+        "--patch",
+        patch,
+        () =>
+          advices.map((one) => (one.workload ? `# ${spelt(one)}\n${one.patch}` : one.patch)).join("---\n"),
+      ],
+    ],
   );
 }
 

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { namedScenarios, simulateCommand, type ScenarioFlags } from "@lameduck/simulator";
 import { withAddresses } from "../about.ts";
-import { checkFiles, writeOutput } from "../output.ts";
+import { checkOutputs, publish } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
@@ -27,15 +27,23 @@ export function simulate(): Command {
     .option("--html <file>", "write a page with charts; - is stdout")
     .addHelpText("after", examples)
     .action(async (scenario: string | undefined, options: Options) => {
-      checkFiles({ json: options.json, html: options.html });
+      const { json, html } = options;
+      checkOutputs([
+        ["--json", json],
+        ["--html", html],
+      ]);
       const progress = new Progress();
       const onProgress = (done: number, of: number): void =>
         progress.update("simulating", `${done} of ${of} terminations`);
       const output = await simulateCommand({ ...options, scenario, onProgress });
       progress.done();
-      if (options.json !== "-" && options.html !== "-") process.stdout.write(withAddresses(output.text));
-      writeOutput("--json", options.json, () => `${JSON.stringify(output.json)}\n`);
-      writeOutput("--html", options.html, () => output.html);
+      publish(
+        () => withAddresses(output.text),
+        [
+          ["--json", json, () => `${JSON.stringify(output.json)}\n`],
+          ["--html", html, () => output.html],
+        ],
+      );
     });
 }
 

@@ -6,7 +6,7 @@ import type { KubernetesObject } from "../objects.ts";
 import { hasStatus } from "../retry.ts";
 
 /** `absent`: the cluster has no such resource, and so no such objects. `refused`: they may not be read. */
-export type SourceState = "waiting" | "synced" | "absent" | "refused";
+type SourceState = "waiting" | "synced" | "absent" | "refused";
 
 export interface SourceOptions<T> extends Omit<FollowerOptions<T>, "onFailure"> {
   /** "services": for the log and the metrics. */

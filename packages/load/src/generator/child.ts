@@ -3,8 +3,8 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** How long a child may take to clean up after its channel has closed, milliseconds; then it is killed. */
-const leaveTime = 5_000;
+/** How long a child may take to clean up after its channel has closed; then it is killed. */
+const leaveTimeMs = 5_000;
 
 /** The program that a generator's process runs. */
 export const generatorProgram = new URL(`./generator-process${extname(import.meta.url)}`, import.meta.url);
@@ -20,7 +20,7 @@ export class Child<In, Out> {
   constructor(options: {
     program: URL;
     received: (message: Out) => void;
-    /** It ended although nobody asked it to. */
+    /** The program ended without being asked to. */
     died: (how: string) => void;
   }) {
     const file = fileURLToPath(options.program);
@@ -65,7 +65,7 @@ export class Child<In, Out> {
   async close(): Promise<void> {
     this.#leaving = true;
     if (this.#process.connected) this.#process.disconnect();
-    const killer = setTimeout(() => this.#process.kill("SIGKILL"), leaveTime);
+    const killer = setTimeout(() => this.#process.kill("SIGKILL"), leaveTimeMs);
     await this.#exited;
     clearTimeout(killer);
   }

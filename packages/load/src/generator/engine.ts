@@ -8,13 +8,13 @@ import type { LoadSender } from "./sender.ts";
 import { Trials, type Trial } from "./trials.ts";
 import { StatusClasses } from "@lameduck/accounting";
 
-/** How often deadlines are looked at, milliseconds: a time-out is that much late at most. */
-const deadlineStep = 10;
+/** How often deadlines are looked at: a time-out is that much late at most. */
+const deadlineStepMs = 10;
 
-/** Lateness that is the timer's or one busy moment's, milliseconds. A longer pause of the event loop is a stall. */
-const tolerated = 100;
-/** After a stall: until what has come meanwhile is read, of the senders' news and of connections that have ended. Milliseconds. */
-const catchingUp = 50;
+/** Lateness that is the timer's or one busy moment's. A longer pause of the event loop is a stall. */
+const toleratedMs = 100;
+/** After a stall: until what has come meanwhile is read, of the senders' news and of connections that have ended. */
+const catchingUpMs = 50;
 
 /**
  * Requests fired before the event loop turns again: after a stall of the machine answers are read between the ones that are overdue. Fired
@@ -84,7 +84,7 @@ export class LoadEngine {
   begin(): number {
     this.#start = this.#now();
     this.#turned = this.#start;
-    this.#deadlineTimer = setInterval(() => this.#expire(), deadlineStep);
+    this.#deadlineTimer = setInterval(() => this.#expire(), deadlineStepMs);
     this.#fire();
     return this.#start;
   }
@@ -127,7 +127,7 @@ export class LoadEngine {
 
   /** The event loop turns at least with every look at deadlines. */
   #noteTurn(now: number): void {
-    if (now - this.#turned > tolerated) this.#upToDateFrom = now + catchingUp;
+    if (now - this.#turned > toleratedMs) this.#upToDateFrom = now + catchingUpMs;
     this.#turned = now;
   }
 
@@ -139,7 +139,7 @@ export class LoadEngine {
       row: this.#table.begin(),
       intended: this.#start + slot.at,
       fired,
-      late: fired < this.#upToDateFrom || fired - (this.#start + slot.at) > tolerated,
+      late: fired < this.#upToDateFrom || fired - (this.#start + slot.at) > toleratedMs,
       mode: slot.mode,
       kind: slot.kind,
       sender: slot.sender,
@@ -185,7 +185,7 @@ export class LoadEngine {
   /** What was due long before the load was stopped is not sent any more: the generator's own lateness, counted, not forgotten. */
   #abandonLate(): void {
     const now = this.#now();
-    while (this.#start + this.#schedule.due <= now - tolerated) {
+    while (this.#start + this.#schedule.due <= now - toleratedMs) {
       const exchange = this.#take(now);
       exchange.record.fired = undefined;
       exchange.fail({ outcome: "not-sent", error: "LATE" }, now);

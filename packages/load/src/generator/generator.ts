@@ -10,10 +10,10 @@ import type { FromGenerator, GeneratorSender, ToGenerator } from "./protocol.ts"
 import { lateness, RecordTable } from "./records.ts";
 import type { LoadSender, SenderContext } from "./sender.ts";
 
-/** How often the live counts are reported, milliseconds. */
-const progressPeriod = 200;
-/** And the records: of a generator that dies those of this time are lost, not all. */
-const recordsPeriod = 2_000;
+/** How often the live counts are reported. */
+const progressPeriodMs = 200;
+/** How often records are reported: a generator that dies loses only the records of this time. */
+const recordsPeriodMs = 2_000;
 
 /** The load generator as messages in and out: the senders that only decide, and the engine that fires requests through them. */
 export class Generator {
@@ -92,9 +92,9 @@ export class Generator {
     this.#send({ type: "begun", at: engine.begin() });
     this.#progress = setInterval(
       () => this.#send({ type: "progress", progress: engine.progress, trials: engine.trials }),
-      progressPeriod,
+      progressPeriodMs,
     );
-    this.#records = setInterval(() => this.#tellRecords(), recordsPeriod);
+    this.#records = setInterval(() => this.#tellRecords(), recordsPeriodMs);
   }
 
   #tellRecords(): void {

@@ -1,5 +1,5 @@
 /** Wall clocks are read in whole milliseconds. */
-const resolution = 1;
+const resolutionMs = 1;
 
 /**
  * How far a pod's clock is from ours, from what must have been before what: a line cannot arrive before it was written, a pod cannot
@@ -12,12 +12,12 @@ export class ClockBounds {
 
   /** Something that the pod timed came after something that we timed. */
   after(ours: number, theirs: number): void {
-    this.#low = Math.max(this.#low, ours - theirs - resolution);
+    this.#low = Math.max(this.#low, ours - theirs - resolutionMs);
   }
 
   /** Something that the pod timed came before something that we timed. */
   before(ours: number, theirs: number): void {
-    this.#high = Math.min(this.#high, ours - theirs + resolution);
+    this.#high = Math.min(this.#high, ours - theirs + resolutionMs);
   }
 
   /**

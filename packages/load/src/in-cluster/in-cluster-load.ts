@@ -23,16 +23,16 @@ import { isSecret, planOf } from "./plan.ts";
 import { loadProgram } from "./program.ts";
 import { isRefusal, jobWarnings } from "./start.ts";
 
-const look = 500;
+const lookPeriodMs = 500;
 /** An image may have to be pulled. */
-const longestStart = 180_000;
+const longestStartMs = 180_000;
 /** Time to read the logs when the load has ended, an API server that is away included. */
-const longestReading = 90_000;
+const longestReadingMs = 90_000;
 /** How long a deleted pod is kept so that its log can be read. */
-const linger = 5_000;
-const watchPeriod = 2_000;
+const lingerMs = 5_000;
+const watchPeriodMs = 2_000;
 /** What the pods need beyond the load itself: to start, and to stop. */
-const slack = 300_000;
+const slackMs = 300_000;
 
 /** The load as a Job in the cluster: every pod runs the same generator as here, and its log brings its requests back. */
 export class InClusterLoad implements LoadSource {
@@ -50,7 +50,7 @@ export class InClusterLoad implements LoadSource {
     this.#job = new LoadJob(options.kube, options.namespace, isSecret(options.routes));
     this.#pods = new LoadPods(options, this.#job);
     this.failed = this.#failed.promise;
-    // Nobody may be waiting when it happens.
+    // A rejection that nobody awaits yet must not end the process.
     this.failed.catch(() => undefined);
   }
 
@@ -93,11 +93,11 @@ export class InClusterLoad implements LoadSource {
       if (size >= parallel) break;
       const warning = await jobWarnings(kube, namespace, this.name);
       const waited = Date.now() - began;
-      if (waited > longestStart || isRefusal(warning)) {
+      if (waited > longestStartMs || isRefusal(warning)) {
         const why = warning === "" ? "" : `: ${warning}`;
         throw this.#notStarted(`${size} of ${parallel} pods after ${Math.round(waited / 1_000)} s${why}`);
       }
-      await this.#pause(look);
+      await this.#pause(lookPeriodMs);
     }
     await this.#allBegun(began);
     void this.#watchPods();
@@ -132,12 +132,12 @@ export class InClusterLoad implements LoadSource {
     const job = {
       image: this.#options.image ?? defaultImage,
       parallel,
-      longest: maxDuration + slack,
-      grace: timeout + linger + 5_000,
+      longest: maxDuration + slackMs,
+      grace: timeout + lingerMs + 5_000,
       avoidNodes: this.#options.avoidNodes ?? [],
       like: this.#options.like ?? {},
     };
-    await this.#job.create(job, program, planOf(this.#options, linger));
+    await this.#job.create(job, program, planOf(this.#options, lingerMs));
   }
 
   #notStarted(problem: string): InClusterError {
@@ -147,22 +147,22 @@ export class InClusterLoad implements LoadSource {
   async #allBegun(began: number): Promise<void> {
     const pods = this.#pods.all;
     const all = Promise.all(pods.map((pod) => pod.begun)).then(() => true);
-    while (!(await Promise.race([all, this.#pause(look)]))) {
+    while (!(await Promise.race([all, this.#pause(lookPeriodMs)]))) {
       this.#throwIfInterrupted();
       const failure = this.#pods.failure;
       if (failure) throw failure;
       const waited = Date.now() - began;
       await this.#pods.find(waited, this.#over.signal);
-      if (waited <= longestStart) continue;
+      if (waited <= longestStartMs) continue;
       const standing = await this.#pods.standing(this.#over.signal);
-      throw this.#notStarted(`not all of its pods have begun after ${longestStart / 1_000} s: ${standing}`);
+      throw this.#notStarted(`not all of its pods have begun after ${longestStartMs / 1_000} s: ${standing}`);
     }
   }
 
   /** Load that ends before it was asked to is reported in the results. If all of it has ended, the run fails. */
   async #watchPods(): Promise<void> {
     const pods = this.#pods.all;
-    await this.#ended(pods, watchPeriod);
+    await this.#ended(pods, watchPeriodMs);
     if (this.#stopped || this.#over.signal.aborted) return;
     this.#failed.reject(
       this.#pods.failure ??
@@ -195,7 +195,7 @@ export class InClusterLoad implements LoadSource {
   }
 
   async #stop(): Promise<LoadSeen> {
-    // Of those that have not begun there is nothing to be read.
+    // Pods that have not begun have no log.
     const pods = this.#pods.all.filter(({ hello }) => hello !== undefined);
     const notes: string[] = [];
     try {
@@ -209,7 +209,7 @@ export class InClusterLoad implements LoadSource {
           });
         }),
       );
-      await this.#ended(pods, look, Date.now() + this.#options.timeout + longestReading);
+      await this.#ended(pods, lookPeriodMs, Date.now() + this.#options.timeout + longestReadingMs);
     } finally {
       await this.close();
     }

@@ -6,7 +6,7 @@ import { jobManifest, programManifest, runLabel, type JobOptions } from "./manif
 import type { PodPlan } from "./plan.ts";
 
 /** An API server that restarts is back sooner. */
-const timeout = 60_000;
+const timeoutMs = 60_000;
 
 /** The objects of the load in the cluster: made together, removed together. */
 export class LoadJob {
@@ -41,7 +41,7 @@ export class LoadJob {
     const selector = encodeURIComponent(`${runLabel}=${this.name}`);
     const path = `/api/v1/namespaces/${this.#namespace}/pods?labelSelector=${selector}`;
     const list = () => this.#kube.get<{ items: Pod[] }>(path, signal);
-    return (await retry(list, { timeout, retryable: isTransient, signal })).items;
+    return (await retry(list, { timeout: timeoutMs, retryable: isTransient, signal })).items;
   }
 
   /**
@@ -93,7 +93,7 @@ export class LoadJob {
           throw error;
         }
       },
-      { timeout, retryable: isTransient },
+      { timeout: timeoutMs, retryable: isTransient },
     );
   }
 
@@ -107,7 +107,10 @@ export class LoadJob {
           if (!hasStatus(error, 404)) throw error;
         }
       },
-      { timeout, retryable: (error, refused) => isTransient(error) || transientOrStarting(error, refused) },
+      {
+        timeout: timeoutMs,
+        retryable: (error, refused) => isTransient(error) || transientOrStarting(error, refused),
+      },
     );
   }
 }

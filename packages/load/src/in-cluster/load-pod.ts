@@ -7,7 +7,7 @@ import { lateBy } from "../generator/records.ts";
 import type { PodMessage } from "./transport/line.ts";
 import { unpack, type Numbered } from "./transport/pack.ts";
 
-export interface LoadPodOptions {
+interface LoadPodOptions {
   readonly kube: Kube;
   readonly name: string;
   /** Path of its object. */

@@ -10,8 +10,8 @@ import { notesOf } from "./notes.ts";
 import type { InClusterOptions } from "./options.ts";
 import { loadContainer, standingOf, whyNotBegun } from "./start.ts";
 
-/** Time for the log of a container that has ended to say why, milliseconds. */
-const lastWords = 10_000;
+/** Time for the log of a container that has ended to say why. */
+const lastWordsMs = 10_000;
 
 /** The pods of the load, from the moment each is there. */
 export class LoadPods {
@@ -62,7 +62,7 @@ export class LoadPods {
       if (hasEnded(found)) {
         // Why it ended stands in its log, also where it ended before it was first seen.
         pod.log.finish();
-        await Promise.race([pod.log.ended, delay(lastWords, undefined, { ref: false })]);
+        await Promise.race([pod.log.ended, delay(lastWordsMs, undefined, { ref: false })]);
       }
       if (pod.failed)
         throw new InClusterError(

@@ -1,11 +1,11 @@
 import { quantile } from "@lameduck/accounting";
 import type { LoadPod } from "./load-pod.ts";
 
-/** A correction of more than this is worth a word, milliseconds. */
-const tolerable = 50;
+/** A correction of more than this is worth a word. */
+const tolerableMs = 50;
 /** SIGTERM takes some 0.8 s to come (measured): what is known no better than this could not be bounded. */
-const bounded = 3_000;
-const late = 100;
+const boundedMs = 3_000;
+const lateMs = 100;
 
 /** What a reader of the account must know of the pods it came from. */
 export function notesOf(pods: readonly LoadPod[], parallel: number): string[] {
@@ -31,19 +31,19 @@ export function notesOf(pods: readonly LoadPod[], parallel: number): string[] {
     );
     note(doubled > 0, `${doubled} requests of ${name} came twice`);
     note(
-      Math.abs(bounds.correction) > tolerable,
+      Math.abs(bounds.correction) > tolerableMs,
       `the clock of ${name} is ${Math.round(Math.abs(bounds.correction))} ms ${bounds.correction > 0 ? "slow" : "fast"}; its times are corrected`,
     );
   }
   const uncertainty = Math.max(...pods.map(({ bounds }) => bounds.uncertainty));
   note(
-    pods.length > 0 && uncertainty > bounded,
+    pods.length > 0 && uncertainty > boundedMs,
     `the clocks of the load's pods are known to ${Math.round(uncertainty)} ms; they are taken to be right within that`,
   );
   const lateness = pods.flatMap((pod) => pod.lateness()).sort((a, b) => a - b);
   const p99 = quantile(lateness, 0.99);
   note(
-    p99 > late,
+    p99 > lateMs,
     `1 % of the requests were sent more than ${Math.round(p99)} ms late: the load's pods had too little CPU`,
   );
   return notes;

@@ -6,9 +6,9 @@ import type { PodMessage } from "./transport/line.ts";
 import { Receiver } from "./transport/receiver.ts";
 
 /** Pods say something every second: a stream that is silent for that long leads nowhere. */
-const longestSilence = 5_000;
-const firstWait = 100;
-const longestWait = 1_000;
+const longestSilenceMs = 5_000;
+const firstWaitMs = 100;
+const longestWaitMs = 1_000;
 
 /**
  * Follows the log of one pod to its end. The kubelet keeps the log, so that a stream that is cut (an API server that restarts, a
@@ -60,7 +60,7 @@ export class PodLog {
   }
 
   async #follow(): Promise<void> {
-    let wait = firstWait;
+    let wait = firstWaitMs;
     for (let streams = 0; !this.#complete && !this.#over.signal.aborted; streams++) {
       if (streams > 0) this.reconnects = streams;
       const before = this.#receiver.latest;
@@ -78,7 +78,7 @@ export class PodLog {
         if (this.#whole) this.#receiver.skip();
         this.#whole = !this.#whole;
       }
-      wait = this.#receiver.latest === before ? Math.min(wait * 2, longestWait) : firstWait;
+      wait = this.#receiver.latest === before ? Math.min(wait * 2, longestWaitMs) : firstWaitMs;
       if (!this.#complete) await delay(wait, undefined, { signal: this.#over.signal }).catch(() => undefined);
     }
   }
@@ -113,7 +113,7 @@ export class PodLog {
     let timer: NodeJS.Timeout | undefined;
     const watch = (): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => cut.abort(), longestSilence);
+      timer = setTimeout(() => cut.abort(), longestSilenceMs);
     };
     try {
       watch();

@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url";
 import { InClusterError } from "./errors.ts";
 
 /** A ConfigMap holds 1 MiB. */
-const most = 500_000;
+const mostBytes = 500_000;
 
 /** The program of the load's pods as one file. A published package brings it; in a clone it is bundled from these very modules. */
 export async function loadProgram(): Promise<string> {
   const file = new URL("./load-pod.mjs", import.meta.url);
   const text = existsSync(file) ? await readFile(file, "utf8") : await bundledProgram();
-  if (text.length <= most) return text;
+  if (text.length <= mostBytes) return text;
   throw new InClusterError(
     "LAMEDUCK_IN_CLUSTER_NO_PROGRAM",
     "load program",

@@ -4,9 +4,9 @@ import type { Kube } from "./options.ts";
 import { containerName } from "./manifests.ts";
 
 /** A node may be on its way. */
-const timeoutForNodes = 20_000;
+const timeoutForNodesMs = 20_000;
 /** A registry that did not answer at once may do so the second time. */
-const timeoutForImages = 10_000;
+const timeoutForImagesMs = 10_000;
 
 const permanent = new Set([
   "ImagePullBackOff",
@@ -29,13 +29,13 @@ export function whyNotBegun({ metadata, status }: Pod, waited: number): InCluste
   const error = (problem: string): InClusterError =>
     new InClusterError("LAMEDUCK_IN_CLUSTER_NOT_STARTED", `pod ${metadata.name}`, problem);
   const container = loadContainer(status);
-  // Of others only those that it waits for can keep it from beginning.
+  // A container of others can keep it from beginning only if it waits for that container.
   for (const { name, state } of [
     ...(status?.initContainerStatuses ?? []),
     ...(container ? [container] : []),
   ]) {
     const { reason, message } = state?.waiting ?? {};
-    const pulling = reason === "ErrImagePull" && waited > timeoutForImages;
+    const pulling = reason === "ErrImagePull" && waited > timeoutForImagesMs;
     if (reason === undefined || !(pulling || permanent.has(reason))) continue;
     const whose = name === containerName ? "" : `container ${name}: `;
     return error(`${whose}${reason}${message ? `: ${message}` : ""}`);
@@ -46,7 +46,7 @@ export function whyNotBegun({ metadata, status }: Pod, waited: number): InCluste
       `it ended with exit code ${terminated.exitCode} (${terminated.reason ?? "no reason given"})`,
     );
   const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
-  if (scheduled?.status === "False" && waited > timeoutForNodes)
+  if (scheduled?.status === "False" && waited > timeoutForNodesMs)
     return error(`${scheduled.reason ?? "not scheduled"}: ${scheduled.message ?? ""}`);
   return undefined;
 }

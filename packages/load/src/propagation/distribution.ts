@@ -16,7 +16,7 @@ export type Distribution =
   | { readonly lognormal: readonly [number, number] }
   /** Points of the distribution function, [probability, value] in rising order; straight between them. */
   | { readonly quantiles: readonly (readonly [number, number])[] }
-  /** One of several, by weight. */
+  /** One of several distributions, chosen by weight. */
   | { readonly mixture: readonly (readonly [number, Distribution])[] }
   | { readonly sum: readonly Distribution[] };
 

@@ -4,7 +4,7 @@ import type { Distribution } from "./distribution.ts";
 export type Mechanism = Delay | Periodic | Poll;
 
 /** A time drawn anew for each change. */
-export interface Delay {
+interface Delay {
   readonly kind: "delay";
   readonly delay: Distribution;
 }
@@ -28,7 +28,7 @@ export interface Periodic {
 }
 
 /** Asks every so often, at times that have nothing to do with the change. */
-export interface Poll {
+interface Poll {
   readonly kind: "poll";
   readonly every: number;
   readonly work: Distribution;

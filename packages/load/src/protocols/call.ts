@@ -4,7 +4,7 @@ import { claimHeaders, type Answer, type Reported } from "../answer.ts";
 
 /** What comes back on one HTTP/2 stream. */
 export class Call implements Answer {
-  /** Of the request, beside those that every request has. */
+  /** Headers of the request, beside those that every request has. */
   readonly headers: Readonly<Record<string, string>> = { accept: "*/*" };
   /** Body of the request. */
   readonly message: Buffer | undefined = undefined;

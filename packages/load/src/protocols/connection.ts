@@ -36,7 +36,7 @@ export interface ConnectionOptions extends SocketOptions {
   readonly now: () => number;
   /** The answer is complete. Says which pod gave it. */
   readonly answered: (exchange: Exchange, answer: Answer) => void;
-  /** It can carry another request, and carries none. */
+  /** The connection can carry another request, and carries none. */
   readonly idle: (connection: Connection) => void;
   /** It has ended. */
   readonly gone: (connection: Connection) => void;

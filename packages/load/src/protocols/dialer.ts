@@ -16,7 +16,7 @@ export type Handlers = Pick<ConnectionOptions, "idle" | "gone" | "again"> &
 export type Dial = (place: Place, handlers: Handlers) => Connection;
 
 /** Large enough that a burst of a streamed body takes one read. */
-const bufferSize = 64 * 1024;
+const bufferBytes = 64 * 1024;
 
 /** A client that is sent away by one server after another gives up; gRPC's transparent retries stop earlier, browsers' later. */
 const mostRetries = 5;
@@ -26,7 +26,7 @@ export class Dialer {
   readonly #now: () => number;
   readonly #plan: LoadPlan;
   readonly #body: Buffer | undefined;
-  readonly #buffer = Buffer.allocUnsafe(bufferSize);
+  readonly #buffer = Buffer.allocUnsafe(bufferBytes);
   readonly #heads = new Map<string, string>();
   #connections = 0;
 

@@ -6,8 +6,8 @@ import type { Exchange } from "./exchange.ts";
 import { gaveUp } from "./failures.ts";
 import { ResponseReader } from "./response.ts";
 
-/** How long a new subscriber listens after its first event, in milliseconds. An end in that time is an end in the middle. */
-const subscription = 200;
+/** How long a new subscriber listens after its first event. An end in that time is an end in the middle. */
+const subscriptionMs = 200;
 
 /**
  * One subscription to server-sent events. A request waits for the next event on it; several may wait. A stream that ends in order, the
@@ -74,7 +74,7 @@ export class EventStream extends LastingConnection {
 
   #event(): void {
     for (const exchange of this.#waiting) {
-      if (exchange.mode === "new") this.#answering ??= setTimeout(() => this.#answerAll(), subscription);
+      if (exchange.mode === "new") this.#answering ??= setTimeout(() => this.#answerAll(), subscriptionMs);
       else this.#answer(exchange);
     }
     if (this.retiring && this.#waiting.size === 0) this.#end();

@@ -10,7 +10,7 @@ export interface Failure {
   readonly error: string;
 }
 
-export interface ExchangeOptions extends Pick<Finished, "intended" | "fired" | "mode" | "kind" | "sender"> {
+interface ExchangeOptions extends Pick<Finished, "intended" | "fired" | "mode" | "kind" | "sender"> {
   readonly late?: boolean;
   readonly row: number;
   readonly path: string;

@@ -6,14 +6,14 @@ import { gaveUp } from "./failures.ts";
 import { ResponseReader } from "./response.ts";
 
 /** What HTTP/1.1 needs besides. */
-export interface HttpConnectionOptions extends ConnectionOptions {
+interface HttpConnectionOptions extends ConnectionOptions {
   /** The request's head, for a connection that is kept alive or closed. */
   readonly head: (exchange: Exchange, keepAlive: boolean) => string;
   readonly body: Buffer | undefined;
 }
 
 /** Node's and undici's clients leave this margin before the end of the idle time that a server announces. */
-const idleMargin = 1_000;
+const idleMarginMs = 1_000;
 
 /**
  * One HTTP/1.1 connection over a bare socket, clear or TLS, one request at a time, no pipelining, no retry. Bare because only so is every
@@ -105,7 +105,7 @@ export class HttpConnection extends BaseConnection<HttpConnectionOptions> {
     this.#reuseUntil =
       idleLimit === undefined
         ? Infinity
-        : this.options.now() + Math.max(idleLimit - idleMargin, idleLimit / 2);
+        : this.options.now() + Math.max(idleLimit - idleMarginMs, idleLimit / 2);
     this.options.idle(this);
   }
 

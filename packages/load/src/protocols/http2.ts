@@ -10,7 +10,7 @@ import { GrpcCall } from "./grpc.ts";
 import { headerFields } from "../request-form.ts";
 
 /** What HTTP/2 needs besides. */
-export interface Http2ConnectionOptions extends ConnectionOptions {
+interface Http2ConnectionOptions extends ConnectionOptions {
   readonly grpc: boolean;
   readonly body?: Buffer | undefined;
 }

@@ -4,7 +4,7 @@ type Stage =
   "head" | "length" | "until-close" | "chunk-size" | "chunk" | "chunk-end" | "trailer" | "done" | "invalid";
 
 /** A head longer than this is no head (Node's own limit is 16 KiB). */
-const longestHead = 64 * 1024;
+const longestHeadBytes = 64 * 1024;
 
 /**
  * Reads one HTTP/1.x answer at a time, in whatever pieces it comes. Small because it is the hot path of the load generator: it keeps
@@ -77,7 +77,7 @@ export class ResponseReader implements Answer {
     const end = text.indexOf("\r\n\r\n");
     if (end === -1) {
       this.#line = text;
-      if (text.length > longestHead || !"HTTP/1.".startsWith(text.slice(0, 7))) this.#stage = "invalid";
+      if (text.length > longestHeadBytes || !"HTTP/1.".startsWith(text.slice(0, 7))) this.#stage = "invalid";
       return length;
     }
     this.#line = "";
@@ -168,7 +168,7 @@ export class ResponseReader implements Answer {
     const end = bytes.indexOf(10, from);
     if (end === -1 || end >= length) {
       this.#line += bytes.toString("latin1", from, length);
-      if (this.#line.length > longestHead) this.#stage = "invalid";
+      if (this.#line.length > longestHeadBytes) this.#stage = "invalid";
       return length;
     }
     const line = (this.#line + bytes.toString("latin1", from, end)).trimEnd();

@@ -11,8 +11,8 @@ import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./webs
 const reconnectCodes: ReadonlySet<number> = new Set([1001, 1012]);
 /** The end of a connection without a close frame. */
 const abnormal = 1006;
-/** How long the server may take to answer our close frame, milliseconds. */
-const closeTimeout = 1_000;
+/** How long the server may take to answer our close frame. */
+const closeTimeoutMs = 1_000;
 /** In a message, the answer to it is recognised by it whatever the server adds. */
 const token = /lameduck-(\d+)/g;
 
@@ -149,7 +149,7 @@ export class WebSocketConnection extends LastingConnection {
     if (this.#state === "open") {
       this.#state = "closing";
       this.socket.write(clientFrame(opcodes.close, Buffer.from([0x03, 0xe8])));
-      this.#timer = setTimeout(() => this.#end(), closeTimeout);
+      this.#timer = setTimeout(() => this.#end(), closeTimeoutMs);
     } else if (this.#state !== "closing") this.#end();
   }
 

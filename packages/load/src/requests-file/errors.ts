@@ -5,20 +5,18 @@ export const requestsErrors = {
   LAMEDUCK_REQUESTS_UNREADABLE:
     "name a file that exists and may be read; not a pipe, which would block the tool that writes it",
   LAMEDUCK_REQUESTS_UNKNOWN_FORMAT:
-    "give the output of `k6 run --out json=FILE`, of `--out csv=FILE` or of `vegeta encode`, or the plain form of docs/rollout.md",
+    "give the output of `k6 run --out json=FILE` or of `vegeta encode`, or the JSON lines of docs/rollout.md",
   LAMEDUCK_REQUESTS_BAD_LINE:
     "correct or remove the line; a line that is cut off at the end of the file does not matter",
   LAMEDUCK_REQUESTS_BAD_TIME:
-    "write times as 2026-01-31T12:00:00.123Z, or as seconds, milliseconds, microseconds or nanoseconds since 1970",
-  LAMEDUCK_REQUESTS_NO_ZONE: "add the zone to the times (Z or +02:00), or name it with --requests-zone",
-  LAMEDUCK_REQUESTS_BAD_ZONE: 'write it as "Z", "+02:00" or a name such as "Europe/Berlin"',
+    "write times as 2026-01-31T12:00:00.123Z, or with an offset such as +02:00 at the end",
   LAMEDUCK_REQUESTS_EMPTY: "check that the load ran and that the file is the whole output",
   LAMEDUCK_REQUESTS_OTHER_TIME:
     "give the file of the load that ran during the rollout; if it is the right one, check clocks and time zones",
   LAMEDUCK_REQUESTS_TOO_MANY: "split the file, or record a shorter time around the rollout",
 } as const;
 
-export type RequestsErrorCode = keyof typeof requestsErrors;
+type RequestsErrorCode = keyof typeof requestsErrors;
 
 /** `code` is stable, `place` is the file and the line, `remedy` says what to do. */
 export class RequestsError extends errorClass(requestsErrors) {}

@@ -13,13 +13,13 @@ export interface Lines {
 }
 
 /** vegeta keeps whole answers in a line; answers in a load test are smaller than this. */
-const longestLine = 64 * 1024 * 1024;
-const chunkSize = 1024 * 1024;
+const longestLineChars = 64 * 1024 * 1024;
+const chunkBytes = 1024 * 1024;
 
-/** Reads a file of any size; unpacks gzip and understands the UTF-16 that PowerShell writes. */
+/** Reads a file of any size, packed by gzip or not. */
 export async function* readLines(file: string): AsyncGenerator<Lines> {
   try {
-    yield* split(decoded(await unpacked(bytesOf(file), file), file), file);
+    yield* split(decoded(await unpacked(bytesOf(file)), file), file);
   } catch (error) {
     if (error instanceof RequestsError) throw error;
     throw new RequestsError("LAMEDUCK_REQUESTS_UNREADABLE", file, wordsOf(error), { cause: error });
@@ -32,12 +32,12 @@ function wordsOf(error: unknown): string {
 }
 
 function bytesOf(file: string): AsyncIterator<Buffer> {
-  const stream = createReadStream(file, { highWaterMark: chunkSize });
+  const stream = createReadStream(file, { highWaterMark: chunkBytes });
   return (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
 }
 
 /** Recognised by its first bytes, not by its name. */
-async function unpacked(bytes: AsyncIterator<Buffer>, file: string): Promise<AsyncIterable<Buffer>> {
+async function unpacked(bytes: AsyncIterator<Buffer>): Promise<AsyncIterable<Buffer>> {
   let start = Buffer.alloc(0);
   while (start.length < 4) {
     const next = await bytes.next();
@@ -48,17 +48,8 @@ async function unpacked(bytes: AsyncIterator<Buffer>, file: string): Promise<Asy
   if (start[0] === 0x1f && start[1] === 0x8b)
     // Of a file that is cut, as that of a tool that was killed, everything up to the cut is read.
     return Readable.from(all).compose(createGunzip({ finishFlush: constants.Z_SYNC_FLUSH }));
-  if (otherArchives.some((magic) => start.subarray(0, magic.length).equals(magic)))
-    throw new RequestsError(
-      "LAMEDUCK_REQUESTS_UNREADABLE",
-      file,
-      "is compressed otherwise than by gzip: unpack it first",
-    );
   return all;
 }
-
-/** zip, zstd, xz, bzip2. */
-const otherArchives = ["504b0304", "28b52ffd", "fd377a58", "425a68"].map((hex) => Buffer.from(hex, "hex"));
 
 async function* after(start: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   try {
@@ -70,31 +61,15 @@ async function* after(start: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerato
 }
 
 async function* decoded(bytes: AsyncIterable<Buffer>, file: string): AsyncGenerator<string> {
-  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  const decoder = new TextDecoder();
+  let begun = false;
   for await (const chunk of bytes) {
-    if (!decoder) {
-      decoder = new TextDecoder(encodingOf(chunk));
-      refuseBinary(chunk, decoder.encoding, file);
-    }
+    if (!begun && chunk.subarray(0, 512).some((byte) => byte < 9 || (byte > 13 && byte < 32)))
+      throw new RequestsError("LAMEDUCK_REQUESTS_UNKNOWN_FORMAT", file, "is not a text file in UTF-8");
+    begun = true;
     yield decoder.decode(chunk, { stream: true });
   }
-  if (decoder) yield decoder.decode();
-}
-
-function encodingOf(start: Buffer): string {
-  if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
-  return start[0] === 0xfe && start[1] === 0xff ? "utf-16be" : "utf-8";
-}
-
-function refuseBinary(chunk: Buffer, encoding: string, file: string): void {
-  const start = chunk.subarray(0, 512);
-  if (encoding !== "utf-8" || !start.some((byte) => byte < 9 || (byte > 13 && byte < 32))) return;
-  const text = start.toString("latin1");
-  const problem =
-    text.includes("Attack") && text.includes("Latency")
-      ? "is vegeta's binary form: write `vegeta encode FILE > FILE.jsonl` and give that"
-      : "is not a text file";
-  throw new RequestsError("LAMEDUCK_REQUESTS_UNKNOWN_FORMAT", file, problem);
+  yield decoder.decode();
 }
 
 async function* split(texts: AsyncIterable<string>, file: string): AsyncGenerator<Lines> {
@@ -106,7 +81,7 @@ async function* split(texts: AsyncIterable<string>, file: string): AsyncGenerato
     if (end === -1) {
       rest.push(text);
       length += text.length;
-      if (length > longestLine)
+      if (length > longestLineChars)
         throw new RequestsError("LAMEDUCK_REQUESTS_BAD_LINE", `${file}:${first}`, "is longer than 64 MiB");
       continue;
     }

@@ -10,8 +10,8 @@ export function notesOf(files: readonly FileRead[], unknown: ReadonlyMap<string,
   return notes;
 }
 
-/** A pause of that length between requests is not what a load looks like, milliseconds. */
-const pause = 5_000;
+/** A load has no pause of that length. */
+const pauseMs = 5_000;
 
 function ofFile(read: FileRead): string[] {
   const notes: string[] = [];
@@ -24,29 +24,28 @@ function ofFile(read: FileRead): string[] {
     `${read.dropped} requests were due and never sent: the load tool had no free virtual user`,
   );
   note(
-    read.silentBefore > pause,
-    `its first request came ${seconds(read.silentBefore)} after the watching began: what was lost before is not known`,
+    read.silentBeforeMs > pauseMs,
+    `its first request came ${seconds(read.silentBeforeMs)} after the watching began: what was lost before is not known`,
   );
   note(
-    read.silentAfter > pause,
-    `its last request came ${seconds(read.silentAfter)} before the watching ended: the load had ended, or had not been written yet`,
+    read.silentAfterMs > pauseMs,
+    `its last request came ${seconds(read.silentAfterMs)} before the watching ended: the load had ended, or had not been written yet`,
   );
   note(read.cut, "the last line was cut and is left out");
   note(
-    read.resolution >= 100,
-    `times are known to ${read.resolution >= 1_000 ? `${read.resolution / 1_000} s` : `${read.resolution} ms`} only, too coarse to say which race lost a request` +
-      (read.format === "k6-csv" ? "; set K6_CSV_TIME_FORMAT=unix_milli, or use --out json" : ""),
+    read.resolutionMs > 0,
+    `times are known to ${read.resolutionMs / 1_000} s only, too coarse to say which race lost a request`,
   );
   note(
     read.pods === 0 && read.requests > 0,
     "no request names its pod: pods are inferred from the time alone",
   );
   note(
-    read.format.startsWith("k6"),
+    read.format === "k6",
     "only with an arrival-rate executor is k6's load open; with others, losses of a stalled service are counted too low",
   );
   note(
-    read.format.startsWith("vegeta"),
+    read.format === "vegeta",
     "whether a connection was new or kept alive is not reported; all that were made count as kept alive",
   );
   return notes;
@@ -64,13 +63,13 @@ export interface FileRead {
   readonly outside: number;
   /** Scheduled and never sent, as the tool says. */
   readonly dropped: number;
-  /** Times are known to that many milliseconds only. */
-  readonly resolution: number;
+  /** Its times are only known to so much; 0 where they have fractions of a second. */
+  readonly resolutionMs: number;
   /** The last line was cut and is left out. */
   readonly cut: boolean;
   /** Requests whose pod is known. */
   readonly pods: number;
-  /** Milliseconds of the time watched before its first and after its last request. */
-  readonly silentBefore: number;
-  readonly silentAfter: number;
+  /** The time watched before its first and after its last request. */
+  readonly silentBeforeMs: number;
+  readonly silentAfterMs: number;
 }

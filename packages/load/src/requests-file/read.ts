@@ -16,15 +16,12 @@ import { BadLine, RequestsError } from "./errors.ts";
 import { readLines } from "./lines.ts";
 import { notesOf, type FileRead } from "./notes.ts";
 import { Recorder } from "./record.ts";
-import type { Parser, ReportedRequest, Zone } from "./request.ts";
-import { parseZone } from "./time.ts";
+import type { Parser, ReportedRequest } from "./request.ts";
 
 export interface RequestsOptions {
   readonly clock: Pick<RunClock, "fromEpoch">;
   /** Only requests begun in this time count, milliseconds since 1970: what was watched. */
   readonly window?: { readonly from: number; readonly to: number };
-  /** Zone of times that name none: "Z", "+02:00", "Europe/Berlin". */
-  readonly zone?: string;
   /** The pod that has an address at that time of the run: for proxies and tools that name addresses. */
   readonly podAt?: (address: string, at: number) => string | undefined;
   /** Most requests kept in memory, default 3,000,000. */
@@ -44,12 +41,11 @@ export async function readRequests(
   files: readonly string[],
   options: RequestsOptions,
 ): Promise<RequestsRead> {
-  const zone = options.zone === undefined ? undefined : parseZone(options.zone, "--requests-zone");
   // Taken once: each call would add the jitter of two clocks read one after the other.
   const recorder = new Recorder(options.clock.fromEpoch(0), options.podAt ?? (() => undefined));
   const collection = new Collection(options, recorder);
   const read: FileRead[] = [];
-  for (const file of files) read.push(await readFile(file, collection, zone));
+  for (const file of files) read.push(await readFile(file, collection));
   const records = collection.sorted();
   return { records, files: read, notes: notesOf(read, recorder.unknown) };
 }
@@ -94,10 +90,10 @@ class Collection {
 }
 
 function noCounts() {
-  return { requests: 0, outside: 0, dropped: 0, pods: 0, resolution: 0, first: Infinity, last: -Infinity };
+  return { requests: 0, outside: 0, dropped: 0, pods: 0, resolutionMs: 0, first: Infinity, last: -Infinity };
 }
 
-async function readFile(file: string, collection: Collection, zone: Zone | undefined): Promise<FileRead> {
+async function readFile(file: string, collection: Collection): Promise<FileRead> {
   collection.counts = noCounts();
   const { counts } = collection;
   let format: RequestsFormat | undefined;
@@ -105,9 +101,8 @@ async function readFile(file: string, collection: Collection, zone: Zone | undef
   let cut = false;
   let number = 0;
   const context = {
-    zone,
     coarse: (milliseconds: number) => {
-      counts.resolution = Math.max(counts.resolution, milliseconds);
+      counts.resolutionMs = Math.max(counts.resolutionMs, milliseconds);
     },
     emit: (reported: ReportedRequest) => {
       if (!collection.take(reported))
@@ -142,8 +137,8 @@ async function readFile(file: string, collection: Collection, zone: Zone | undef
     format,
     cut,
     ...rest,
-    silentBefore: window ? Math.max(0, first - window.from) : 0,
-    silentAfter: window ? Math.max(0, window.to - last) : 0,
+    silentBeforeMs: window ? Math.max(0, first - window.from) : 0,
+    silentAfterMs: window ? Math.max(0, window.to - last) : 0,
   };
 }
 
@@ -161,8 +156,12 @@ function feed(parser: Parser | undefined, text: string, number: number, unfinish
 
 function formatOf(text: string, place: string): RequestsFormat {
   const found = detect(text);
-  if (typeof found === "string") return found;
-  throw new RequestsError("LAMEDUCK_REQUESTS_UNKNOWN_FORMAT", place, found.unreadable);
+  if (found) return found;
+  throw new RequestsError(
+    "LAMEDUCK_REQUESTS_UNKNOWN_FORMAT",
+    place,
+    "is no line of k6, of vegeta, or of Lameduck's own form",
+  );
 }
 
 function fromOtherTime(

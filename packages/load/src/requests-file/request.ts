@@ -39,9 +39,4 @@ export interface ParserContext {
   readonly emit: (request: ReportedRequest) => void;
   /** Times that are known only to that many milliseconds. */
   readonly coarse: (milliseconds: number) => void;
-  /** Zone of times that name none. */
-  readonly zone: Zone | undefined;
 }
-
-/** Milliseconds to subtract from a local time (read as if it were UTC) to have UTC. */
-export type Zone = (localAsUtc: number) => number;

@@ -4,11 +4,9 @@ import { LoadError } from "../errors.ts";
 import { wordsOf } from "../generator/trials.ts";
 import { readRequests } from "./read.ts";
 
-export interface RequestsLoadOptions {
+interface RequestsLoadOptions {
   readonly clock: RunClock;
   readonly files: readonly string[];
-  /** Zone of times that name none. */
-  readonly zone?: string;
   /** How long nothing happens to the target yet: statuses are learned from what is answered then. */
   readonly learn?: number;
   /** Statuses from 400 on that the requests are meant to get. */
@@ -16,7 +14,7 @@ export interface RequestsLoadOptions {
 }
 
 /** The load of a tool that people run already, beside: its files are read when the rollout is over. */
-export function requestsLoad({ clock, files, zone, learn = 0, meant = [] }: RequestsLoadOptions): LoadSource {
+export function requestsLoad({ clock, files, learn = 0, meant = [] }: RequestsLoadOptions): LoadSource {
   return {
     addresses: new Map(),
     failed: new Promise<never>(() => undefined),
@@ -29,7 +27,6 @@ export function requestsLoad({ clock, files, zone, learn = 0, meant = [] }: Requ
         clock,
         window: { from: from - epoch, to: to - epoch },
         podAt,
-        ...(zone === undefined ? {} : { zone }),
       });
       mustHaveWorked(records, files, meant);
       const held = heldToClasses(records, from + learn);

@@ -17,7 +17,7 @@ export interface LoadSeen {
   readonly notes: readonly string[];
 }
 
-/** What is known at the end and helps to read what others have written down. */
+/** Facts known at the end that help to read records of other tools. */
 export interface LoadEnd {
   /** The pod that has an address at a time of the run. */
   readonly podAt: (address: string, at: number) => string | undefined;

@@ -28,8 +28,8 @@ export interface RouteLoadOptions {
   readonly seed: number;
 }
 
-/** What a generator takes at most to end, beyond the time-out of its last request. Milliseconds. */
-const longestEnd = 30_000;
+/** What a generator takes at most to end, beyond the time-out of its last request. */
+const longestEndMs = 30_000;
 
 /** The load of this machine: a generator for each route, in a process of its own, sharing the rate. */
 export class RouteLoad implements LoadSource {
@@ -131,11 +131,11 @@ class GeneratorProcess {
   constructor(options: RouteLoadOptions, route: OpenRoute, index: number) {
     const { clock, seed } = options;
     const failure = Promise.withResolvers<never>();
-    // Nobody may be waiting when it happens.
+    // A rejection that nobody awaits yet must not end the process.
     failure.promise.catch(() => undefined);
     this.failed = failure.promise;
     this.#name = route.name;
-    this.#timeout = options.timeout + longestEnd;
+    this.#timeout = options.timeout + longestEndMs;
     this.#child = new Child({
       program: generatorProgram,
       received: (message) => this.#received(message),

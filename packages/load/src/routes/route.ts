@@ -42,10 +42,10 @@ export interface OpenRoute extends Route {
   readonly others: readonly string[];
 }
 
-const firstAnswer = 10_000;
+const firstAnswerMs = 10_000;
 /** A Service that was made just now, or is being rolled, may refuse for a moment. */
 const attempts = 3;
-const between = 1_000;
+const betweenAttemptsMs = 1_000;
 
 /** "ingress=http://shop.example/cart" or the URL alone, which is then called by its host. @throws {KubernetesError} LAMEDUCK_BAD_URL, {LoadError} LAMEDUCK_BAD_LOAD. */
 export function parseRoutes(texts: readonly string[], manner: RouteManner = {}): Route[] {
@@ -107,16 +107,16 @@ async function askWithRetries(route: Route, place: Place, signal?: AbortSignal):
   const protocol = route.protocol ?? protocolOf(route.url);
   const speaksHttp1 = protocolTraits[protocol].http1 || protocol === "https";
   for (let attempt = 1; ; attempt++) {
-    // Of the whole answer: one that comes byte by byte is never idle.
-    const limit = AbortSignal.timeout(firstAnswer);
+    // The limit holds for the whole answer: an answer that comes byte by byte is never idle.
+    const limit = AbortSignal.timeout(firstAnswerMs);
     const over = signal ? AbortSignal.any([signal, limit]) : limit;
     try {
       return await (speaksHttp1 ? askOnce(route, place, over) : connectOnce(route, place, over));
     } catch (error) {
       signal?.throwIfAborted();
-      if (attempt < attempts) await delay(between, undefined, { signal });
+      if (attempt < attempts) await delay(betweenAttemptsMs, undefined, { signal });
       else {
-        const late = `no ${speaksHttp1 ? "answer" : "connection"} within ${firstAnswer / 1_000} s`;
+        const late = `no ${speaksHttp1 ? "answer" : "connection"} within ${firstAnswerMs / 1_000} s`;
         const why = limit.aborted ? late : whyNot(error);
         throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), why);
       }

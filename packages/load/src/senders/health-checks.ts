@@ -3,7 +3,7 @@ import { connect } from "node:net";
 
 import type { Endpoint } from "@lameduck/accounting";
 
-export interface HealthCheckSettings {
+interface HealthCheckSettings {
   /** `null`: a TCP connection is enough. */
   readonly path: string | null;
   /** Milliseconds. */
@@ -76,7 +76,7 @@ export class HealthChecks {
   }
 
   async #check(target: Target): Promise<void> {
-    // One at a time: results would come out of order.
+    // One check at a time, or results would come out of order.
     if (target.asking) return;
     target.asking = true;
     const passed = await this.#ask(target);

@@ -70,7 +70,7 @@ export class Pool {
   }
 
   #takeTurn(most: number): Connection | undefined {
-    // Those that the server has asked to leave end by themselves when what is on them has ended.
+    // Connections that the server has asked to leave end by themselves after their last request.
     for (const spent of this.#free.filter((one) => !one.reusable)) this.#remove(spent);
     return this.#free.length < most ? undefined : this.#free[this.#turn++ % this.#free.length];
   }

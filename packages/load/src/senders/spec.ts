@@ -14,7 +14,7 @@ interface Common {
   readonly propagation?: Propagation;
 }
 
-export interface SimpleSpec extends Common {
+interface SimpleSpec extends Common {
   /**
    * `l4`: like kube-proxy, a random endpoint for each connection; established connections keep their pod. `l4-cut`: like an eBPF balancer
    * that cuts established connections to a pod when it converges. `client`: an in-cluster caller with a keep-alive pool for each pod,

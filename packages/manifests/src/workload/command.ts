@@ -3,7 +3,7 @@ import { ManifestError } from "../errors.ts";
 import { defaultStrategy } from "./strategy.ts";
 import type { Handler, Probe, Workload } from "./template.ts";
 
-export interface CommandOptions {
+interface CommandOptions {
   /** Default 3. */
   readonly replicas?: number;
   /** The port on which the program listens; default 8080, passed to it as PORT. */

@@ -75,7 +75,7 @@ export function drain(reference: TargetReference, node: string): Action {
   };
 }
 
-/** One eviction that fails ends the others: they would be asked for while the node is uncordoned. */
+/** An eviction that fails ends the others, which would go on while the node is uncordoned. */
 async function evictAll(stage: ActionStage, namespace: string, pods: readonly ActionPod[]): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([stage.signal, failed.signal]);

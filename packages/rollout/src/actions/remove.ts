@@ -3,7 +3,7 @@ import { hasStatus, retry, transientOrStarting } from "@lameduck/kube";
 import { nameOf, pathOf, resources, type TargetReference } from "../target-reference.ts";
 import type { Action, ActionStage, ActionPod } from "./action.ts";
 
-export interface RemoveOptions {
+interface RemoveOptions {
   readonly how: "delete" | "evict";
   /** How many pods, one after another. */
   readonly pods: number | "all";

@@ -33,7 +33,7 @@ export class EndpointHistory {
       const { ready: isReady = true, serving = isReady, terminating = false } = conditions;
       const pod = targetRef?.name ?? addresses[0] ?? "";
       if (isReady) ready.add(pod);
-      // Where none is ready, kube-proxy and others fall back to those that terminate and still serve (KEP-1669).
+      // Where no endpoint is ready, kube-proxy and others fall back to endpoints that terminate and still serve (KEP-1669).
       if (isReady || (serving && terminating)) usable++;
     }
     for (const pod of this.#listed)

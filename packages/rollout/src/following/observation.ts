@@ -30,7 +30,7 @@ export interface Allowed {
   readonly replicaSets: boolean;
 }
 
-export interface ObservationOptions {
+interface ObservationOptions {
   readonly client: KubernetesClient;
   readonly target: Target;
   readonly allowed: Allowed;
@@ -45,8 +45,8 @@ export interface ObservationOptions {
 /** Questions that narrow down the difference of the clocks; each halves it: 0.5 s after one, some 10 ms after seven. */
 const questions = 8;
 
-/** Slices and pods are followed by watches of their own: one may be a little ahead of the other. Milliseconds. */
-const watchSkew = 250;
+/** Slices and pods are followed by watches of their own: one may be a little ahead of the other. */
+const watchSkewMs = 250;
 
 /** Everything that is followed of a target in its cluster. */
 export class Observation {
@@ -103,7 +103,7 @@ export class Observation {
   /** From each pod's deletion until no EndpointSlice had it ready any more, milliseconds. */
   get withdrawals(): number[] {
     return this.pods.facts.flatMap(({ name, deleted }) => {
-      const withdrawn = deleted && this.endpoints.withdrawnFrom(name, deleted.at.to - watchSkew);
+      const withdrawn = deleted && this.endpoints.withdrawnFrom(name, deleted.at.to - watchSkewMs);
       return withdrawn === undefined ? [] : [Math.max(0, withdrawn - deleted!.at.to)];
     });
   }
@@ -237,7 +237,7 @@ export class Observation {
     }
   }
 
-  /** One that is held for its deletion is still the target's. */
+  /** A pod whose deletion is held is still the target's. */
   #giveUp(pod: Pod): void {
     if (isHeld(pod)) this.#noteHeld(pod);
     else this.#leave(pod);

@@ -13,7 +13,7 @@ export interface Hints {
   readonly nobody?: readonly number[];
 }
 
-export interface TimelineOptions {
+interface TimelineOptions {
   readonly spec: PodSpec;
   readonly why: string;
   /** Date.now() as a time of the run. */
@@ -25,16 +25,16 @@ export interface TimelineOptions {
  * A deletion is seen some milliseconds after the kubelet and others have seen it. What followed from it can have been seen before; what
  * lies longer before did not follow from it.
  */
-const watchDelay = 250;
+const watchDelayMs = 250;
 
-/** From the end of the last container until the kubelet has taken the pod's network down, milliseconds; the API server reports the deletion only later. */
-const teardown = 300;
+/** From the end of the last container until the kubelet has taken the pod's network down; the API server reports the deletion only later. */
+const teardownMs = 300;
 
 /** SIGKILL: 128 + 9. */
 const killedCode = 137;
 
-/** Where a moment is known to the second only: how far outside of it evidence of the load may lie, milliseconds. */
-const slack = 150;
+/** Where a moment is known to the second only: how far outside of it evidence of the load may lie. */
+const slackMs = 150;
 
 /** What happened to a pod in the words of the model; what the API server does not report is left out, not guessed. */
 export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent[] {
@@ -83,13 +83,13 @@ function momentOfDeletion(
   const seen = time(deleted.at.to);
   const reported = [...killing.map(({ at }) => at.to), ...phases.map(({ at }) => at)];
   const signs = [...reported.map(time), ...(hints?.cuts ?? [])];
-  return Math.min(seen, ...signs.filter((at) => at >= seen - watchDelay));
+  return Math.min(seen, ...signs.filter((at) => at >= seen - watchDelayMs));
 }
 
 function momentGone(events: readonly PodEvent[], reported: number, { nobody }: Hints = {}): number {
   const end = events.findLast(({ type }) => type === "exited")?.at;
   if (end === undefined) return reported;
-  const latest = Math.max(end, Math.min(reported, end + teardown));
+  const latest = Math.max(end, Math.min(reported, end + teardownMs));
   return nobody?.find((at) => at >= end && at <= latest) ?? latest;
 }
 
@@ -154,7 +154,7 @@ function ending(facts: PodFacts, end: ContainerEnd, { time, hints }: TimelineOpt
 function momentOfEnd({ at }: ContainerEnd, time: (epoch: number) => number, hints: Hints = {}): number {
   const from = Math.max(time(at.from), Math.min(hints.lastAnswer ?? -Infinity, time(at.to)));
   const to = time(at.to);
-  const cut = hints.cuts?.find((one) => one >= from - slack && one <= to + slack);
+  const cut = hints.cuts?.find((one) => one >= from - slackMs && one <= to + slackMs);
   if (cut !== undefined) return cut;
   const nobody = hints.nobody?.find((one) => one >= from && one <= to) ?? Infinity;
   return Math.min((from + to) / 2, nobody);

@@ -53,7 +53,7 @@ export class PodHistory {
     return this.live.filter(isReady).length;
   }
 
-  /** Those of this run. One that was terminating before, on a dead node or held by a finalizer, may never end. */
+  /** Terminations of this run. A pod that was terminating before, on a dead node or held by a finalizer, may never end. */
   get terminating(): number {
     return this.objects.filter(
       ({ metadata }) => metadata.deletionTimestamp !== undefined && !this.#leftover.has(metadata.uid),

@@ -42,7 +42,7 @@ export interface Prediction {
   readonly rolloutTime: number;
 }
 
-export interface AdviseOptions {
+interface AdviseOptions {
   readonly scenario: Scenario;
   readonly seed: number;
   readonly unknown?: readonly string[];
@@ -51,19 +51,19 @@ export interface AdviseOptions {
 /** The row of the same settings where consumers report. */
 const acknowledged = "with acknowledgements";
 
-const defaultFloor = 1_000;
-const defaultGrace = 30_000;
+const defaultFloorMs = 1_000;
+const defaultGraceMs = 30_000;
 /** Beyond this a pod in lame duck is a cost that people refuse; the advice says what is lost then. */
-const longestHold = 300_000;
+const longestHoldMs = 300_000;
 /** A shorter cap is worth a line only if it saves this much of a hold on average. */
-const leastSaving = 100;
+const leastSavingMs = 100;
 /** Losses per termination that differ by less are called equal. */
 const leastLoss = 0.001;
 
 /** Recommends settings for a scenario, and says what they cost. */
 export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): Promise<Advice> {
   // First without limits: how long would the rule hold if it could?
-  const free = { ...scenario, pod: { ...scenario.pod, grace: 2 * longestHold, reserve: 0 } };
+  const free = { ...scenario, pod: { ...scenario.pod, grace: 2 * longestHoldMs, reserve: 0 } };
   const world = simulateWorld(free, seed);
   const oracles = oraclesOf(free, world, seed).sort((a, b) => a - b);
   const convergence = roundUp(Math.max(1_000, meanConvergence(free, world)), 500);
@@ -71,17 +71,17 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const rate = scenario.traffic.perPod / 1_000;
   const evidence = (rate * convergence) / senders;
   // Where a sender sends less than one request while it converges, silence says nothing, and the floor must carry the hold.
-  const floor = evidence < 1 ? roundUp(quantile(oracles, 0.99), 1_000) : defaultFloor;
+  const floor = evidence < 1 ? roundUp(quantile(oracles, 0.99), 1_000) : defaultFloorMs;
   const reserve = roundUp(Math.max(5_000, 3 * meanOf(scenario.traffic.service)), 1_000);
-  const unbounded = { grace: 2 * longestHold, reserve: 0, floor, convergence } satisfies DrainOptions;
+  const unbounded = { grace: 2 * longestHoldMs, reserve: 0, floor, convergence } satisfies DrainOptions;
   const held = await runInParallel(free, [drained("adaptive", unbounded)], { seed, world });
   const holds = held.outcomes[0]!.map(({ hold }) => hold).sort((a, b) => a - b);
   // The rule also waits for tails that this environment does not have: a quarter more than its slowest convergence is enough, if the model is right.
   const converged = roundUp(Math.max(floor, 1.25 * quantile(oracles, 1)), 100);
   const longest = evidence < 1 ? converged : Math.min(converged, quantile(holds, 0.99));
-  const needed = Math.min(longestHold, roundUp(Math.max(longest, floor + 1_000), 1_000));
+  const needed = Math.min(longestHoldMs, roundUp(Math.max(longest, floor + 1_000), 1_000));
   const { prestop } = scenario.pod;
-  const least = Math.max(defaultGrace, roundUp(prestop + needed + reserve, 5_000));
+  const least = Math.max(defaultGraceMs, roundUp(prestop + needed + reserve, 5_000));
   // A longer grace period is kept: what pods do at their end is only assumed here.
   const grace = Math.max(scenario.pod.grace, least);
   const { acknowledgements = defaultAcknowledgements } = scenario;
@@ -91,7 +91,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const adaptive: DrainOptions = { grace, prestop, reserve, floor, convergence, cap };
   // Where silence says nothing, reports replace the floor.
   const settings =
-    evidence < 1 ? ({ ...adaptive, floor: defaultFloor, policy: "acknowledged" } as const) : adaptive;
+    evidence < 1 ? ({ ...adaptive, floor: defaultFloorMs, policy: "acknowledged" } as const) : adaptive;
   const unreported = scenario.senders.filter(({ reports = true }) => !reports).map(({ name }) => name);
   const slept5 = 5_000;
   const slept15 = 15_000;
@@ -115,7 +115,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const instead = others.map((prediction, index) => ({ policy: contenders[index + 1]!.name, ...prediction }));
   const capped = instead.find(({ policy }) => policy.startsWith("cap "));
   // Advice that shortens nothing is not given.
-  const saves = capped !== undefined && capped.hold.mean < expected!.hold.mean - leastSaving;
+  const saves = capped !== undefined && capped.hold.mean < expected!.hold.mean - leastSavingMs;
   const asGood = instead
     .filter(
       ({ policy, hold, lostPerTermination }) =>
@@ -162,7 +162,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
             `${asGood.policy} is as good here, if this model is right: it holds ${s(asGood.hold.mean)} where the rule holds ${s(expected!.hold.mean)}, and loses no more. It does not cover withdrawals that come late: after "informer cache is out of date" the EndpointSlice controller retries after 1 s, 2 s, 4 s and so on`,
           ]
         : []),
-      `grace ${s(grace)}: ${grace > least ? `as it is set; needed are ${s(least)}: ` : ""}preStop ${s(prestop)} + longest hold ${s(needed)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
+      `grace ${s(grace)}: ${grace > least ? `as it is set; needed are ${s(least)}: ` : ""}preStop ${s(prestop)} + longest hold ${s(needed)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGraceMs)}`,
       surge.why,
       unreported.length > 0
         ? `acknowledgements would change nothing: nobody reports for ${unreported.join(", ")}, so the pod's own evidence decides`

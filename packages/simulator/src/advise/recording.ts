@@ -95,13 +95,13 @@ function convergenceBySender(remedies: readonly unknown[]): Convergence | undefi
   };
 }
 
-interface Termination {
+interface RecordedTermination {
   readonly deletedAt: number;
   readonly convergence: number[];
 }
 
-function terminationsByPod(remedy: unknown): ReadonlyMap<unknown, Termination[]> {
-  const byPod = new Map<unknown, Termination[]>();
+function terminationsByPod(remedy: unknown): ReadonlyMap<unknown, RecordedTermination[]> {
+  const byPod = new Map<unknown, RecordedTermination[]>();
   for (const each of list(field(remedy, "each"))) {
     const [pod, deletedAt] = [field(each, "pod"), field(each, "deletedAt")];
     if (typeof deletedAt !== "number") continue;

@@ -9,7 +9,7 @@ export interface AcknowledgementsModel {
   readonly silentAfter: number;
   /** From the publication of a withdrawal until the coordinator has seen and numbered it. */
   readonly coordinator: Distribution;
-  /** One way, between coordinator and consumer, and between coordinator and pod. */
+  /** Latency of one direction, between coordinator and consumer, and between coordinator and pod. */
   readonly network: Distribution;
   /** How long the coordinator keeps a consumer waiting, since it wakes each at most twice a second. */
   readonly wake: Distribution;
@@ -51,7 +51,7 @@ export interface Withdrawal {
 }
 
 /** Consumers are not asked before: until then they may not have added the pod yet. As `addedWithin` of the coordinator. */
-const addedWithin = 10_000;
+const addedWithinMs = 10_000;
 
 /**
  * When the pod hears that all consumers have let go, since its deletion; Infinity where it never does. A consumer that is behind looks at its rules in turns
@@ -62,7 +62,7 @@ export function releasedAt(model: AcknowledgementsModel, withdrawal: Withdrawal,
   // With more than half of them silent, it is the coordinator that hears nothing.
   if (withdrawal.incomplete || model.silent > consumers / 2) return Infinity;
   const { at, publishedAt = -Infinity } = withdrawal;
-  const known = Math.max(at + draw(model.coordinator, random), publishedAt + addedWithin);
+  const known = Math.max(at + draw(model.coordinator, random), publishedAt + addedWithinMs);
   const odd = oddOnes(model, consumers, random);
   let last = known;
   for (let consumer = 0; consumer < consumers; consumer++)

@@ -8,7 +8,7 @@ export type Forwarder = Mechanism | Ordered;
  * Each change has its own delay, but changes arrive in order: a proxy that applies a change knows all earlier ones, so that a
  * slow one comes with the next. As the senders of the lab learn.
  */
-export interface Ordered {
+interface Ordered {
   readonly kind: "ordered";
   readonly delay: Distribution;
   /** Least time between two applications. */
@@ -32,7 +32,7 @@ export function applyInOrder(
 }
 
 /** One sender's knowledge of endpoints. Changes must come in order of time. */
-export interface ForwarderState {
+interface ForwarderState {
   /** A change is published at `at`. @returns when this sender acts on it. */
   learn(at: number): number;
 }
@@ -78,7 +78,7 @@ class PeriodicState implements ForwarderState {
     return this.#end + (this.#rules.dataPlane === undefined ? 0 : draw(this.#rules.dataPlane, this.#random));
   }
 
-  /** From one start to the next under constant work. */
+  /** From one start of a sync to the next under constant work. */
   #period(): number {
     return (
       this.#rules.every + (this.#rules.counted === "from-end" ? Math.max(0, this.#end - this.#start || 0) : 0)

@@ -108,7 +108,7 @@ export function sendersOf({ senders }: Pick<Scenario, "senders">): number {
   return senders.reduce((sum, group) => sum + group.count, 0);
 }
 
-/** Those of them that send anything. */
+/** Senders that send anything. */
 export function sendingOf({ senders }: Pick<Scenario, "senders">): number {
   return sendersOf({ senders: senders.filter(({ share }) => share > 0) });
 }

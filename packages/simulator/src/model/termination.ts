@@ -9,7 +9,7 @@ import { Stalls } from "./stalls.ts";
 import type { PooledRequest, Trace } from "./trace.ts";
 
 /** A connection that comes later than this after a release overrules it, as in @lameduck/drain. */
-const onItsWay = 100;
+const onItsWayMs = 100;
 
 /** Plays one termination under one policy. Arrivals and durations are the same for every policy. */
 export function terminate(
@@ -65,7 +65,7 @@ class Termination {
     contender: Contender,
     scenario: Scenario,
     trace: Trace,
-    /** One stream for each purpose: what one policy draws more of must not change what another one sees. */
+    /** One random stream for each purpose, so that a policy that draws more changes nothing for another policy. */
     random: (what: string) => Random,
     stalls: Stalls | undefined,
   ) {
@@ -162,7 +162,7 @@ class Termination {
     if (this.#stoppedAt === undefined)
       this.#whenSeen(() => {
         this.#observeArrival(index, this.#simulation.now);
-        if (at > this.#releasedAt + onItsWay) this.#unrelease(this.#simulation.now);
+        if (at > this.#releasedAt + onItsWayMs) this.#unrelease(this.#simulation.now);
         this.#begin(draw(this.#scenario.traffic.service, this.#durations));
       });
     else if (at < this.#goneAt()) this.#losses.stale++;

@@ -22,7 +22,7 @@ export interface World {
 }
 
 /** A new pod's readiness precedes the old pod's deletion by a moment: rate limits are armed when the withdrawal comes. */
-const replacedBefore = 20;
+const replacedBeforeMs = 20;
 
 /** Plays the rollouts of a scenario until it has had all its terminations. */
 export function simulateWorld(scenario: Scenario, seed: number): World {
@@ -145,7 +145,7 @@ function playRollout(scenario: Scenario, random: Random, pods: number): PlayedRo
   switch (rollout.kind) {
     case "isolated":
       controller.change(becameReady);
-      simulation.at(replacedBefore + random.uniform() * 80, remove, 0);
+      simulation.at(replacedBeforeMs + random.uniform() * 80, remove, 0);
       break;
     case "deployment":
       playDeployment(simulation, random, rollout, scenario, pods, controller, remove);

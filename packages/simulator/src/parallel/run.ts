@@ -11,12 +11,12 @@ import { runJobs } from "./workers.ts";
 const mostWorkers = 4;
 
 /** A shorter run (ms) uses this thread workersAfter: to start workers takes some 0.2 s, and each has to warm up. */
-const usualWorkersAfter = 700;
+const usualWorkersAfterMs = 700;
 
 /** More jobs than workers, so that the wait for the last job is short. */
 const jobsPerWorker = 4;
 
-export interface ParallelOptions extends RunOptions {
+interface ParallelOptions extends RunOptions {
   /** The scenario's, where it has been simulated already. */
   readonly world?: World;
   /** Milliseconds after which workers are called in. */
@@ -31,7 +31,7 @@ export async function runInParallel(
   { seed, onProgress, signal, ...options }: ParallelOptions,
 ): Promise<Run> {
   const { world = simulateWorld(scenario, seed) } = options;
-  const { workersAfter = usualWorkersAfter, workers = Math.min(mostWorkers, availableParallelism()) } =
+  const { workersAfter = usualWorkersAfterMs, workers = Math.min(mostWorkers, availableParallelism()) } =
     options;
   const { terminations } = scenario;
   const started = performance.now();

@@ -1,7 +1,10 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { contenderFrom } from "../policies/recipe.ts";
 import { playPart } from "../run.ts";
-import type { Assignment, Job, FromWorker } from "./messages.ts";
+import type { Assignment, FromWorker, Job } from "./messages.ts";
+import { bare, drained, withCoordinator } from "../policies/drained.ts";
+import { learning } from "../policies/learning.ts";
+import { istio, oracle, wStar } from "../policies/competitors.ts";
+import type { Contender, Recipe } from "../policies/stopper.ts";
 
 const { scenario, world, recipes, seed } = workerData as Assignment;
 const tell = (message: FromWorker): void => parentPort?.postMessage(message);
@@ -14,3 +17,22 @@ parentPort?.on("message", ({ from, to, contenders }: Job) => {
   };
   tell(playPart(scenario, world, chosen, { seed, from, to, onPlayed }));
 });
+
+function contenderFrom(recipe: Recipe): Contender {
+  switch (recipe.kind) {
+    case "drained":
+      return drained(recipe.name, recipe.options, recipe.description);
+    case "withCoordinator":
+      return withCoordinator(recipe.name, recipe.options, recipe.description);
+    case "bare":
+      return bare(recipe.name, recipe.options, recipe.description);
+    case "learning":
+      return learning(recipe.name, recipe.options, recipe.description);
+    case "istio":
+      return istio(recipe.minimum, recipe.period);
+    case "w*":
+      return wStar(recipe.tau, recipe.budget, recipe.cap);
+    case "oracle":
+      return oracle();
+  }
+}

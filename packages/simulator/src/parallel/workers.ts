@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { Part } from "../run.ts";
 import type { Assignment, Job, FromWorker } from "./messages.ts";
 
-export interface WorkersOptions {
+interface WorkersOptions {
   readonly workers: number;
   /** Called after each termination. */
   readonly onPlayed: () => void;

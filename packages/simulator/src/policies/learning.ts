@@ -11,7 +11,7 @@ import { asTheLibraryCloses } from "./drained.ts";
 import type { Contender, Stopper } from "./stopper.ts";
 
 /** An adaptive policy whose terminations teach the next ones, as an operator would carry it from pod to pod. */
-export interface LearningContender extends Contender {
+interface LearningContender extends Contender {
   /** What has been learnt so far. */
   learnt(): Learnt | undefined;
 }

@@ -19,11 +19,11 @@ export interface Contender {
   readonly finishBy?: number;
   /** Whether a coordinator reports when all consumers have converged. */
   readonly seesRelease?: boolean;
-  /** How to make the same one elsewhere. */
+  /** How a worker makes the same contender. */
   readonly recipe: Recipe;
   /** Each termination teaches the next: they can only be played one after the other. */
   readonly inOrder?: boolean;
-  /** A fresh one for each termination. `facts` are things that only a simulator knows. */
+  /** A new stopper for each termination. `facts` are things that only a simulator knows. */
   start(facts: TerminationFacts): Stopper;
 }
 

@@ -1,7 +1,7 @@
 import type { ScenarioFile } from "./schema.ts";
 
 /** A published experiment with the assumption under which the model gives its result. */
-export interface NamedScenario {
+interface NamedScenario {
   readonly summary: string;
   readonly source: string;
   /** What the publication does not say and the model needs. */

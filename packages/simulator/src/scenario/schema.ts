@@ -25,8 +25,8 @@ interface Issue {
   readonly errors?: readonly (readonly Issue[])[] | undefined;
 }
 
-/** Milliseconds. Traffic is simulated for as long as a sender or the endpoints lag behind: 700 h of it would never end. */
-const longestTime = 3_600_000;
+/** Traffic is simulated for as long as a sender or the endpoints lag behind: 700 h of it would never end. */
+const longestTimeMs = 3_600_000;
 const tooLong = "is longer than 1h, the longest time that a scenario may take for anything";
 
 /** What is wrong with a duration somewhere within a union, which would only say what may stand there. */
@@ -89,7 +89,7 @@ const ownDurations = [
 /** What a scenario may say; every object refuses unknown keys. */
 export function scenarioSchema(numbers: Numbers) {
   const duration = durations(numbers);
-  const bounded = duration.refine((milliseconds) => milliseconds <= longestTime, tooLong);
+  const bounded = duration.refine((milliseconds) => milliseconds <= longestTimeMs, tooLong);
   const distribution = distributionOf(bounded, "a duration");
   const member = {
     count: count.default(1),
@@ -138,7 +138,7 @@ export function scenarioSchema(numbers: Numbers) {
         maxSurge: share.optional(),
         maxUnavailable: share.optional(),
         ready: distribution.default({ uniform: [2_000, 5_000] }),
-        // None by default: with it fewer withdrawals come late than were counted on a real cluster (docs/simulate.md).
+        // 0 by default: with more, fewer withdrawals come late than were counted on a real cluster (docs/simulate.md).
         listedBefore: distribution.default(0),
       })
       .prefault({}),
@@ -198,7 +198,7 @@ export function scenarioSchema(numbers: Numbers) {
         reaction: distribution.default(usualReaction),
       })
       .prefault({}),
-    /** Where consumers report; without it nobody does. */
+    /** Consumers and how they report; without it no consumer reports. */
     acknowledgements: z
       .strictObject({
         mode: z.enum(["availability", "consistency"]).default(usual.mode),

@@ -67,7 +67,7 @@ function mustBe(kind: string): string {
   return kind === "array" ? "must be a list of" : "must be";
 }
 
-/** Of a union the member that was meant, if only one has the keys and the kind of what is there. */
+/** The member of a union that was meant, if only one member has the keys and the kind of the value. */
 function deepest(issue: Issue): Issue {
   if (issue.code !== "invalid_union") return issue;
   const [meant, other] = issue.errors.filter((issues) => issues.every(isOfContent));

@@ -2,7 +2,7 @@ import { drainDefaults, parseConfig, type DrainOptions } from "@lameduck/drain";
 import type { Scenario } from "../model/scenario.ts";
 import { bare, drained, withCoordinator, slept } from "../policies/drained.ts";
 import { learning } from "../policies/learning.ts";
-import { istio, oracle, wStar } from "../policies/peers.ts";
+import { istio, oracle, wStar } from "../policies/competitors.ts";
 import type { Contender } from "../policies/stopper.ts";
 
 /** The remedies that every simulation compares, in the pod's own grace period. */

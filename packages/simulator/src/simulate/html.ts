@@ -1,8 +1,8 @@
 import { sendersOf } from "../model/scenario.ts";
 import type { FrontierPoint, PolicyResult, Simulation } from "./simulate.ts";
 import { quantile } from "./statistics.ts";
-import { count, escape } from "@lameduck/accounting";
-import { plot, type Series } from "./svg.ts";
+import { count, plot, type Series } from "@lameduck/accounting";
+import { element, escape, htmlPage, paragraph, table } from "@lameduck/accounting/markup";
 import { number, seconds } from "./text.ts";
 
 const colors = {
@@ -10,39 +10,69 @@ const colors = {
   quiet: "#4467a8",
   adaptive: "#0a7d4b",
   other: "#777",
-  oracle: "#111",
+  oracle: "var(--ink)",
 } as const;
 
 /** One page that needs nothing else: loss against hold, holds, stale traffic, and one termination. */
 export function simulationPage(simulation: Simulation): string {
-  const { scenario } = simulation;
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escape(scenario.name)}: simulated terminations</title>
-<style>
-body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}td,th{padding:.2rem .6rem;text-align:right;border-bottom:1px solid #e4e4e4}
-td:first-child,th:first-child{text-align:left}tr.ours{background:#eaf6f0;font-weight:600}
-.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.5rem}figure{margin:0}figcaption{font-weight:600}
-svg{width:100%;height:auto;font-size:11px;fill:#444}.grid{stroke:#e6e6e6}.legend span{margin-right:1em;white-space:nowrap}.legend i{display:inline-block;width:.7em;height:.7em;border-radius:50%;margin-right:.3em}
-</style></head><body>
-<h1>${escape(scenario.name)}</h1>
-<p>${escape(scenario.summary)}</p>
-<p>${count(simulation.terminations, "termination")}, ${count(scenario.replicas, "replica")}, ${count(sendersOf(scenario), "sender")}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${seconds(scenario.pod.grace)}, seed ${simulation.seed}. The last sender converged after ${seconds(simulation.oracle.mean)} on average, ${seconds(simulation.oracle.max)} at most.</p>
-${policyTable(simulation.policies)}
-<div class="plots">${frontier(simulation)}${holds(simulation)}${survival(simulation)}${timeline(simulation)}</div>
-</body></html>
-`;
+  const { scenario, oracle } = simulation;
+  return htmlPage(scenario.name, [
+    element("h1", {}, escape(scenario.name)),
+    paragraph(scenario.summary),
+    paragraph(
+      `${count(simulation.terminations, "termination")}, ${count(scenario.replicas, "replica")}, ${count(sendersOf(scenario), "sender")}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${seconds(scenario.pod.grace)}, seed ${simulation.seed}. The last sender converged after ${seconds(oracle.mean)} on average, ${seconds(oracle.max)} at most.`,
+    ),
+    policyTable(simulation.policies),
+    element(
+      "div",
+      { style: "display:grid;grid-template-columns:repeat(auto-fit,minmax(26rem,1fr));gap:1.5rem" },
+      frontier(simulation),
+      holds(simulation),
+      survival(simulation),
+      timeline(simulation),
+    ),
+  ]);
 }
+
+const heads = [
+  "policy",
+  "lost per termination",
+  "95 %",
+  "terminations with a loss",
+  "hold, mean",
+  "p90",
+  "max",
+  "rollout",
+  "killed",
+];
 
 function policyTable(policies: readonly PolicyResult[]): string {
   const rows = policies.map(
     ({ policy, description, lostPerTermination: lost, anyLost, hold, rolloutTime, killed }) => {
-      const ours = policy.startsWith("adaptive") || policy === "yours" ? ' class="ours"' : "";
-      return `<tr${ours}><td title="${escape(description)}">${escape(policy)}</td><td>${number(lost.mean)}</td><td>${number(lost.low)} to ${number(lost.high)}</td><td>${(100 * anyLost).toFixed(1)} %</td><td>${seconds(hold.mean)}</td><td>${seconds(hold.p90)}</td><td>${seconds(hold.max)}</td><td>${seconds(rolloutTime)}</td><td>${killed}</td></tr>`;
+      const isOurs = policy.startsWith("adaptive") || policy === "yours";
+      const cells = [
+        number(lost.mean),
+        `${number(lost.low)} to ${number(lost.high)}`,
+        `${(100 * anyLost).toFixed(1)} %`,
+        seconds(hold.mean),
+        seconds(hold.p90),
+        seconds(hold.max),
+        seconds(rolloutTime),
+        String(killed),
+      ];
+      return element(
+        "tr",
+        { style: isOurs ? "background:var(--raised);font-weight:600" : undefined },
+        element("td", { title: description }, escape(policy)),
+        ...cells.map((cell) => element("td", {}, escape(cell))),
+      );
     },
   );
-  return `<table><thead><tr><th>policy</th><th>lost per termination</th><th>95 %</th><th>terminations with a loss</th><th>hold, mean</th><th>p90</th><th>max</th><th>rollout</th><th>killed</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
+  return table(
+    "All policies",
+    heads.map((head) => element("th", { scope: "col" }, head)),
+    rows,
+  );
 }
 
 function frontier({ frontier: { fixed, quiet, adaptive }, policies }: Simulation): string {

@@ -11,7 +11,7 @@ import { meanConvergence, traceOf, type Run } from "../run.ts";
 import { sweeps, usualContenders } from "./contenders.ts";
 import { interval, mean, quantile, type Interval } from "./statistics.ts";
 
-export interface SimulateOptions {
+interface SimulateOptions {
   readonly scenario: Scenario;
   /** The user's own policy, played beside the usual ones. */
   readonly policy?: DrainOptions | undefined;

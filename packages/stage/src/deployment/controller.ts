@@ -5,7 +5,7 @@ import { orderedStep } from "./ordered.ts";
 import { recreateStep, rollingStep, type PodView } from "./rolling.ts";
 import { resolveBounds } from "./rounding.ts";
 
-export interface ControllerOptions {
+interface ControllerOptions {
   readonly strategy: Strategy;
   readonly minReadySeconds: number;
   readonly clock: StageClock;

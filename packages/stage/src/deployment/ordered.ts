@@ -4,7 +4,7 @@ export interface OrdinalView extends PodView {
   readonly ordinal: number;
 }
 
-export interface OrderedState {
+interface OrderedState {
   readonly replicas: number;
   readonly revision: number;
   /** Ordinals below it keep their revision. */
@@ -13,7 +13,7 @@ export interface OrderedState {
   readonly startTogether: boolean;
 }
 
-export interface OrderedStep {
+interface OrderedStep {
   readonly create: readonly number[];
   readonly remove: readonly string[];
 }

@@ -12,7 +12,7 @@ export interface PodView {
   readonly restarts: number;
 }
 
-export interface DesiredState {
+interface DesiredState {
   readonly replicas: number;
   readonly revision: number;
   readonly bounds: Bounds;

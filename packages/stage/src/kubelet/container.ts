@@ -53,7 +53,7 @@ export class Container {
     return this.#restarts;
   }
 
-  /** Of its last run that has ended; undefined where none has. */
+  /** What the last run that has ended left behind; undefined where no run has ended. */
   get lastWords(): LastWords | undefined {
     const exit = this.#lastExit;
     if (!exit) return undefined;

@@ -32,7 +32,7 @@ export function lastLook(pid: number, { network, port, signal, senderAt }: LookO
         (nothing ? "; what else it had open (a timer, a worker, a pool of connections) kept it alive" : "");
 }
 
-export interface LookOptions {
+interface LookOptions {
   readonly network: PodNetwork;
   readonly port: number;
   /** That was sent before. */

@@ -1,8 +1,8 @@
 import type { StageClock } from "../clock.ts";
 import type { Listening } from "../network/network.ts";
 
-/** Milliseconds between looks when something is about to change. */
-const eager = 20;
+/** Time between looks when something is about to change. */
+const eagerMs = 20;
 /** Share of the time that looking may cost at most; a machine with a huge table of connections is looked at less often. */
 const share = 0.05;
 
@@ -49,7 +49,7 @@ export class ListenerWatch {
       const before = this.#clock.now();
       this.#notice();
       const cost = this.#clock.now() - before;
-      await this.#clock.sleep(Math.max(eager, cost / share), this.#stopped.signal);
+      await this.#clock.sleep(Math.max(eagerMs, cost / share), this.#stopped.signal);
     }
     this.#watching = false;
   }

@@ -2,7 +2,7 @@ import { stopReasons } from "@lameduck/accounting";
 import type { StopReason } from "@lameduck/drain";
 
 /** What Lameduck's library or init says of itself in a line of the container's output. */
-export interface PhaseLine {
+interface PhaseLine {
   readonly phase: "lame-duck" | "closing" | "closed";
   /** Milliseconds since 1970. */
   readonly at: number;

@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { join } from "node:path";
-import type { PodTemplate } from "@lameduck/manifests";
+import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import type { ContainerTemplate, PodTemplate } from "@lameduck/manifests";
 import type { Endpoint, PodEvent } from "@lameduck/accounting";
 import type { StageClock } from "../clock.ts";
-import type { Listening, Network, PodNetwork } from "../network/network.ts";
+import type { Bind, Listening, Network, PodNetwork } from "../network/network.ts";
 import { Container, type LastWords } from "./container.ts";
-import { launchIn, type PodIdentity } from "./environment.ts";
+import { type PodIdentity, launchIn } from "./environment.ts";
 import { lastLook } from "./last-look.ts";
 import { ListenerWatch } from "./listeners.ts";
 import { parsePhaseLine } from "./phase-line.ts";
-import { podVolumes } from "./pod-volumes.ts";
-import { type ContainerEvent, type ContainerSurroundings } from "./surroundings.ts";
-import { terminateContainers, type Terminable } from "./termination.ts";
+import type { ContainerEvent, ContainerSurroundings } from "./surroundings.ts";
+import { type Terminable, terminateContainers } from "./termination.ts";
 
-export interface PodOptions {
+interface PodOptions {
   /** Unique in the run. */
   readonly name: string;
   /** The host name that the pod sees. */
@@ -310,4 +310,28 @@ export class Pod {
   #emit(event: ContainerEvent, at = this.#options.clock.now()): void {
     this.#options.emit({ ...event, at, pod: this.name });
   }
+}
+
+/** Beside the volumes, under a name that no volume can have. */
+const temporaryFiles = ".tmp";
+
+/** The directories of a pod's emptyDir volumes, and one for its temporary files. */
+function podVolumes(directory: string, emptyDirs: readonly string[]) {
+  const temporary = join(directory, temporaryFiles);
+  return {
+    temporary,
+    make: (): void => {
+      for (const path of [...emptyDirs.map((name) => join(directory, name)), temporary]) {
+        mkdirSync(path, { recursive: true });
+        // As an emptyDir: containers may run as any user.
+        chmodSync(path, 0o777);
+      }
+    },
+    remove: (): void => rmSync(directory, { recursive: true, force: true }),
+    binds: (mounts: ContainerTemplate["mounts"]): Bind[] => [
+      // Also under its own path: a container with a root of its own does not see the machine's directories.
+      { from: directory, to: directory },
+      ...mounts.map(({ volume, path }) => ({ from: join(directory, volume), to: path })),
+    ],
+  };
 }

@@ -2,11 +2,11 @@ import type { Probe } from "@lameduck/manifests";
 import type { StageClock } from "../clock.ts";
 
 /** One run of a container, as its probes see it. */
-export interface Probed {
+interface Probed {
   readonly startedAt: number;
 }
 
-export interface ProberOptions<Run extends Probed> {
+interface ProberOptions<Run extends Probed> {
   readonly probe: Probe;
   readonly clock: StageClock;
   /** The container's present run; undefined while it does not run, or while this probe has nothing to ask of it. */

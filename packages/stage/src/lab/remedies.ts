@@ -65,7 +65,7 @@ export const remedies: readonly Remedy[] = [
   policy("adaptive", "Lameduck, stops when the evidence says that traffic has moved away", {}),
 ];
 
-/** Those that `npm start` compares: what people do, and what there is instead. */
+/** Remedies that `npm start` compares: what people do, and what Lameduck offers instead. */
 export const usualRemedies = ["nothing", "close", "sleep-2", "sleep-5", "sleep-15", "adaptive"] as const;
 
 export function findRemedy(name: string): Remedy | undefined {

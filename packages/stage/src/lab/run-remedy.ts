@@ -9,10 +9,10 @@ import { startFleet, type SenderFleet } from "../senders/fleet.ts";
 import { informed, Observed, settled } from "./observed.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
 
-/** Longer than the generator's counts take to come. Milliseconds. */
-const newsPeriod = 300;
+/** Longer than the generator's counts take to come. */
+const newsPeriodMs = 300;
 
-export interface RemedyRun {
+interface RemedyRun {
   readonly settings: LabSettings;
   readonly remedy: Remedy;
   readonly adjustment: Adjustment;
@@ -24,7 +24,7 @@ export interface RemedyRun {
   readonly signal: AbortSignal;
 }
 
-export interface RemedySeen {
+interface RemedySeen {
   readonly recording: RunRecording;
   /** Why it did not come to its end, if it did not; the recording ends at that moment. */
   readonly failure?: unknown;
@@ -90,7 +90,7 @@ export async function runRemedy(run: RemedyRun): Promise<RemedySeen> {
     const why: unknown = stopping.aborted ? stopping.reason : error;
     if (countedFrom === undefined || failure.signal.aborted) throw why;
     const ended = clock.now();
-    // Whoever has had enough does not wait for the time-outs of requests that nobody answers.
+    // A user who interrupts does not wait for the time-outs of requests without an answer.
     const { records } = await fleet.stop(true);
     return { recording: recorded(run, observed, { records, countedFrom, ended }), failure: why };
   } finally {
@@ -115,7 +115,7 @@ async function warmedUp(
   await delay(settings.warmUp, undefined, { signal });
   const end = Date.now() + fleet.timeout;
   // What is known of the load here is a moment old.
-  do await delay(newsPeriod, undefined, { signal });
+  do await delay(newsPeriodMs, undefined, { signal });
   while (fleet.judge().undecided && Date.now() < end);
   for (const line of mustWork(measured)) onNote(line);
 }

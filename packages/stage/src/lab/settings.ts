@@ -7,7 +7,7 @@ export interface LabSettings {
   readonly workload: Workload;
   readonly app: App;
   readonly remedies: readonly Remedy[];
-  /** They were named one by one: each is run, whatever the program brings. */
+  /** The remedies were named one by one: each is run, whatever the program brings. */
   readonly asked?: boolean;
   /** How often every pod is replaced under each remedy. */
   readonly rollouts: number;

@@ -35,14 +35,14 @@ echo attached
 exec sleep infinity
 `;
 
-export interface PodNamespaceOptions {
+interface PodNamespaceOptions {
   readonly name: string;
   readonly link: string;
   readonly address: string;
   readonly fabric: Fabric;
   /** An empty directory, under which each container mounts what only it sees. */
   readonly shadow: string;
-  /** That of a root of the containers' own, if they can have one. */
+  /** Plan of a root of the containers' own, if they can have one. */
   readonly plan: string | undefined;
   /** For every container. */
   readonly binds: readonly Bind[];

@@ -23,7 +23,7 @@ export interface Obstacles {
 }
 
 /** One path of the new root. `parts`: a layer over a copy of what lies directly in it. */
-export interface Mounted {
+interface Mounted {
   readonly kind: "layer" | "parts" | "bind";
   readonly path: string;
   /** Where it is mounted before the new root takes the old one's place. */
@@ -84,7 +84,7 @@ class Plan {
     else if (!found.isDirectory()) this.#placeFile(path);
     else if (possible && this.#mayBe("layer", path)) {
       this.#layer("layer", path, path);
-      // Those in one of the others come with it.
+      // Mounts below another one come with it.
       for (const point of below)
         if (!below.some((other) => isBelow(point, other)) && !kernels.some((one) => isBelow(point, one)))
           this.place(point);
@@ -166,7 +166,7 @@ class Plan {
       accessSync(path, constants.W_OK);
       this.real.push(path);
     } catch {
-      // Nobody can write there.
+      // The path is read-only.
     }
   }
 

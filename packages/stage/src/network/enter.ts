@@ -22,7 +22,7 @@ const stageVariable = "LAMEDUCK_STAGE";
 
 export type NetworkChoice = "auto" | "namespaces" | "loopback";
 
-export interface EnterOptions {
+interface EnterOptions {
   /** `auto`: namespaces where the machine allows them, else the shared loopback. */
   readonly network?: NetworkChoice;
   /** What pods in namespaces may reach outside of them. */

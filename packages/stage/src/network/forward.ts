@@ -71,7 +71,7 @@ export async function openForwards(
 
 async function addressesOf(host: string): Promise<string[]> {
   if (isIP(host)) return [host];
-  // Whatever /etc/hosts says of it; programs try one after the other.
+  // Whatever /etc/hosts says: programs try one address after the other.
   if (host === "localhost") return ["127.0.0.1", "::1"];
   try {
     return [...new Set((await lookup(host, { all: true })).map(({ address }) => address))];

@@ -1,8 +1,9 @@
 import { rmSync } from "node:fs";
-import { createServer, type Server } from "node:net";
-import { nameAt, type Network, type PodNetwork } from "./network.ts";
+import { type Server, createServer } from "node:net";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type Network, type PodNetwork, nameAt } from "./network.ts";
 import { freePort } from "./ports.ts";
-import { startReaper } from "./reaper.ts";
 import { SocketTable } from "./socket-table.ts";
 
 const perBlock = 250;
@@ -117,4 +118,38 @@ function preload(): string {
 
 function hostOf(block: number, part: number, number: number): string {
   return `127.${block}.${part + Math.floor(number / perBlock)}.${(number % perBlock) + 1}`;
+}
+
+/**
+ * Where pods share the machine's processes, they would outlive a stage that is killed. This shell outlives the stage by an instant: it
+ * reads every process group, and kills the remaining ones when its input ends.
+ */
+const script = `
+trap '' INT TERM HUP QUIT
+groups=""
+while read -r what group; do
+  if [ "$what" = + ]; then groups="$groups $group"; continue; fi
+  left=""
+  for one in $groups; do [ "$one" = "$group" ] || left="$left $one"; done
+  groups=$left
+done
+for one in $groups; do kill -9 "-$one" 2>/dev/null; done
+`;
+
+function startReaper() {
+  const shell = spawn("sh", ["-c", script], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+  const ended = once(shell, "exit").catch(() => undefined);
+  shell.stdin.on("error", () => undefined);
+  shell.unref();
+  return {
+    watch: (group: number) => {
+      shell.stdin.write(`+ ${group}\n`);
+      return { done: () => void shell.stdin.write(`- ${group}\n`) };
+    },
+    close: async (): Promise<void> => {
+      shell.ref();
+      shell.stdin.end();
+      await ended;
+    },
+  };
 }

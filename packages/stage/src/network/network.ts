@@ -4,7 +4,7 @@ type NetworkKind =
 /** What lies between senders and pods. */
 export interface Network {
   readonly kind: NetworkKind;
-  /** Why it is no better one. */
+  /** Why no better network could be had. */
   readonly because?: string;
   /** Where the kubelet's probes come from. */
   readonly nodeAddress: string;
@@ -20,13 +20,13 @@ export interface Network {
   readonly scratch: string;
   /** An address from which one sender connects, so that pods can distinguish senders. */
   senderAddress(name: string): Promise<string>;
-  /** The sender that connects from there; undefined where it is none's, or that of all. */
+  /** The sender that connects from there; undefined where no sender does, or all do. */
   senderAt(address: string): string | undefined;
   attachPod(name: string, options: AttachOptions): Promise<PodNetwork>;
   close(): Promise<void>;
 }
 
-export interface AttachOptions {
+interface AttachOptions {
   /** Every port that the pod's containers declare, the serving one included. */
   readonly ports: readonly number[];
 }

@@ -15,7 +15,7 @@ export function spellExit({ code, signal }: Exit): string {
   return signal === undefined ? `exit code ${code ?? "unknown"}` : `signal ${signal}`;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly network: PodNetwork;
   readonly launch: Launch;
   readonly binds: readonly Bind[];
@@ -130,7 +130,7 @@ export class ContainerProcess {
   }
 }
 
-export interface ExecResult {
+interface ExecResult {
   readonly code: number | undefined;
   readonly output: string;
 }

@@ -32,12 +32,12 @@ export async function ownDirectory(name: string) {
   return { path, remove };
 }
 
-/** How long a program may take to end in order, milliseconds; then it is killed with everything it started. */
-const endTime = 2_000;
-/** Longest time a proxy may take to listen, milliseconds. */
-const startTime = 10_000;
+/** How long a program may take to end in order; then it is killed with everything it started. */
+const endTimeMs = 2_000;
+/** Longest time a proxy may take to listen. */
+const startTimeMs = 10_000;
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly file: string;
   readonly args: readonly string[];
   /** Called with every line it prints, on either stream. */
@@ -70,7 +70,7 @@ export function startProgram({ file, args, onLine, died }: ProgramOptions) {
     signal: (signal: NodeJS.Signals): void => void child.kill(signal),
     /** Resolves when it listens there. @throws {LoadError} LAMEDUCK_SENDER_FAILED with the program's own words. */
     listening: async (host: string, port: number, sender: string): Promise<void> => {
-      const deadline = performance.now() + startTime;
+      const deadline = performance.now() + startTimeMs;
       while (!(await connects({ host, port }))) {
         if (state === "ended" || performance.now() > deadline)
           throw new LoadError(
@@ -84,7 +84,7 @@ export function startProgram({ file, args, onLine, died }: ProgramOptions) {
     end: async (): Promise<void> => {
       if (state === "ended") return;
       state = "ending";
-      const killer = setTimeout(() => killIfRunning(child.pid && -child.pid, "SIGKILL"), endTime);
+      const killer = setTimeout(() => killIfRunning(child.pid && -child.pid, "SIGKILL"), endTimeMs);
       child.kill("SIGTERM");
       await exited;
       clearTimeout(killer);

@@ -41,7 +41,7 @@ export interface FleetOptions {
 }
 
 /** Everything the load saw. */
-export interface LoadResult {
+interface LoadResult {
   readonly records: readonly RequestRecord[];
   /** When the last request had ended, on the run's clock. */
   readonly ended: number;
@@ -98,7 +98,7 @@ export class SenderFleet implements EndpointListener {
       emit: options.onEvent,
       failed: (error: LoadError) => this.#fail(error),
     });
-    // Nobody may be waiting when it happens.
+    // A rejection that nobody awaits yet must not end the process.
     this.#failed.promise.catch(() => undefined);
     options.signal?.addEventListener("abort", this.#aborted, { once: true });
   }

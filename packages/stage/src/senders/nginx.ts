@@ -8,8 +8,8 @@ import { startProgram } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 import { preparation, started, type Proxy, type ProxyContext, type ProxySettings } from "./proxy.ts";
 
-/** Longest time a reload may take, milliseconds. */
-const reloadTime = 10_000;
+/** Longest time a reload may take. */
+const reloadTimeMs = 10_000;
 
 /** Starts nginx in the foreground. @throws {LoadError} LAMEDUCK_SENDER_BINARY_MISSING, LAMEDUCK_SENDER_FAILED. */
 export async function startNginx(spec: NginxSpec, context: ProxyContext): Promise<Proxy> {
@@ -34,7 +34,7 @@ export async function startNginx(spec: NginxSpec, context: ProxyContext): Promis
     use: async (endpoints) => {
       for (const { pod, address, port } of endpoints) pods.set(authority(address, port), pod);
       await writeFile(config, configuration(settings, endpoints));
-      const replaced = workers.replaced(AbortSignal.timeout(reloadTime));
+      const replaced = workers.replaced(AbortSignal.timeout(reloadTimeMs));
       program.signal("SIGHUP");
       await replaced.catch(() => {
         const problem = `its reload did not end: ${program.lastLines()}`;
@@ -119,7 +119,7 @@ function tries(retries: number): string {
     : `      proxy_next_upstream_tries ${retries + 1};\n`;
 }
 
-/** Those that accept, by nginx' own log. */
+/** Workers that accept, by nginx' own log. */
 class Workers {
   readonly #accepting = new Set<string>();
   readonly #changes = new EventEmitter();
@@ -132,7 +132,7 @@ class Workers {
     this.#changes.emit("change");
   }
 
-  /** Resolves when others have taken the place of all that accept now. */
+  /** Resolves when new workers have replaced all that accept now. */
   async replaced(signal: AbortSignal): Promise<void> {
     const old = new Set(this.#accepting);
     while (this.#accepting.size === 0 || [...old].some((worker) => this.#accepting.has(worker)))

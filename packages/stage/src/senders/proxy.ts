@@ -21,7 +21,7 @@ export interface Proxy {
 export interface ProxyContext {
   readonly now: () => number;
   readonly emit: (event: BareSenderEvent) => void;
-  /** It ended although nobody asked it to. */
+  /** The proxy ended without being asked to. */
   readonly died: (problem: string) => void;
 }
 

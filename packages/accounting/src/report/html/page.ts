@@ -1,14 +1,14 @@
-import type { Results } from "../../model/results.ts";
+import type { RemedyResult, Results } from "../../model/results.ts";
 import { advice } from "../advice.ts";
-import { whole } from "../figures.ts";
+import { lostOf, perTerminationOf, secondsOf, short, titleOf, whole } from "../figures.ts";
 import { count } from "../../words.ts";
 import { reservations } from "../reservations.ts";
-import { heldAgainstPods } from "../verdict.ts";
+import { heldAgainstPods, verdictOf } from "../verdict.ts";
 import type { Wording } from "../explanations.ts";
 import { lossAgainstHold } from "./loss-against-hold.ts";
-import { element, escape, htmlPage, paragraph } from "./markup.ts";
+import { element, escape, htmlPage, paragraph, table } from "./markup.ts";
 import { remedySection } from "./remedy-section.ts";
-import { summaryTable } from "./summary.ts";
+import { few } from "../../statistics.ts";
 
 /** The report as one file: no script, no network, nothing beside it. */
 export function htmlReport(results: Results, instead?: Wording): string {
@@ -71,4 +71,54 @@ function settings(values: Results["settings"]): string {
       element("dd", {}, escape(typeof value === "string" ? value : JSON.stringify(value))),
   );
   return entries.length === 0 ? paragraph("None recorded.") : element("dl", {}, ...entries);
+}
+
+const heads = [
+  ["remedy", "What was done with each pod"],
+  ["pods", "Terminations"],
+  ["sent", "Requests sent after the warm-up"],
+  ["lost", "On new + on pooled connections"],
+  [
+    "lost per pod",
+    `Mean and 95 % interval per termination; of fewer than ${few} mean and (least..most); after 0, the greatest share of terminations that may lose anything`,
+  ],
+  ["W_eff, s", "Lost requests divided by the request rate through the terminated pods"],
+  ["slow", "Answered more than 1 s late"],
+  ["hold, s", "p50/p90/max: deletion until the pod stopped accepting"],
+  ["oracle, s", "p50/max: deletion until the last sender had converged"],
+  ["killed", "Ended by SIGKILL when the grace period was over"],
+  ["verdict", ""],
+] as const;
+
+function summaryTable(remedies: readonly RemedyResult[]): string {
+  const head = heads.map(([name, meaning]) => {
+    const kind = name === "verdict" ? "text" : undefined;
+    return element("th", { scope: "col", title: meaning || undefined, class: kind }, escape(name));
+  });
+  const caption = "A row per remedy. Headings explain themselves when pointed at.";
+  return table("All remedies", head, remedies.map(row), element("caption", {}, caption));
+}
+
+function row(result: RemedyResult, index: number): string {
+  const verdict = verdictOf(result);
+  const title = escape(titleOf(result));
+  const link = verdict === "skipped" ? title : element("a", { href: `#remedy-${index}` }, title);
+  const name = element("th", { scope: "row", title: result.description }, link);
+  const last = element("td", { class: `text verdict ${verdict.replace(" ", "-")}` }, verdict);
+  if (result.skipped !== undefined) {
+    const why = element("td", { class: "text", colspan: heads.length - 2 }, escape(result.skipped));
+    return element("tr", {}, name, why, last);
+  }
+  const cells = [
+    whole(result.terminations),
+    whole(result.sent),
+    lostOf(result),
+    perTerminationOf(result),
+    short(result.weff),
+    whole(result.slow),
+    secondsOf(result.hold, "p50", "p90", "max"),
+    secondsOf(result.oracle, "p50", "max"),
+    whole(result.killed),
+  ];
+  return element("tr", {}, name, ...cells.map((cell) => element("td", {}, escape(cell))), last);
 }

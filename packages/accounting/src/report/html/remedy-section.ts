@@ -4,7 +4,7 @@ import type { LostRequest, RemedyResult, TerminationResult } from "../../model/r
 import { seconds, testedOf, titleOf, whole } from "../figures.ts";
 import { whyOf } from "../why.ts";
 import { element, escape, figure, paragraph, table } from "./markup.ts";
-import { terminationPicture, type Termination } from "./termination-picture.ts";
+import { terminationPicture, type PicturedTermination } from "./termination-picture.ts";
 
 /** Pictures per remedy: enough to see the pattern; the tables have the rest. */
 const pictures = { lossy: 4, lossless: 2 };
@@ -57,7 +57,7 @@ function figures({ each, timeline, lostRequests, lost }: RemedyResult): string[]
     .map((result, index) => ({ result, index }))
     .sort((a, b) => b.result.lost - a.result.lost || b.result.hold - a.result.hold)
     .slice(0, lost > 0 ? pictures.lossy : pictures.lossless)
-    .flatMap(({ result, index }): Termination[] => {
+    .flatMap(({ result, index }): PicturedTermination[] => {
       const life = lives.find((one) => one.pod === result.pod && one.deleted?.at === result.deletedAt);
       // What a sender cut is charged to no pod, and yet belongs in its picture.
       const cut = lostRequests.filter((one) => one.cause === "proxy" && one.pod === result.pod);

@@ -16,7 +16,7 @@ export function linear(
 }
 
 /** At most so many round values in the domain. */
-export function roundTicks(from: number, to: number, most: number): number[] {
+function roundTicks(from: number, to: number, most: number): number[] {
   const rough = (to - from || 1) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);

@@ -1,14 +1,15 @@
 import { spell } from "../../words.ts";
-import type { PodLife } from "../../evidence/pod-life.ts";
-import { convergedFrom, type SenderHistory } from "../../evidence/sender-history.ts";
+import { type PodLife, podLives } from "../../evidence/pod-life.ts";
+import { type SenderHistory, convergedFrom, senderHistories } from "../../evidence/sender-history.ts";
 import type { Cause } from "../../causes/cause.ts";
 import type { LostRequest, TerminationResult } from "../../model/results.ts";
 import { whole } from "../figures.ts";
-import { kubeletBars, kubeletMoments, type Moment } from "./kubelet-chain.ts";
-import { element, label, title, widthOf } from "./markup.ts";
-import { linear, type Scale } from "./scale.ts";
+import { type Moment, kubeletBars, kubeletMoments } from "./kubelet-chain.ts";
+import { element, escape, figure, label, title, widthOf } from "./markup.ts";
+import { type Scale, linear } from "./scale.ts";
+import type { PodEvent, SenderEvent } from "../../model/timeline.ts";
 
-export interface Termination {
+export interface PicturedTermination {
   readonly result: TerminationResult;
   readonly life: PodLife;
   readonly senders: readonly SenderHistory[];
@@ -24,7 +25,7 @@ const bar = 14;
 const lane = 15;
 
 /** Both chains of one termination on one time axis: the kubelet's, each sender's, and the requests lost between them. */
-export function terminationPicture({ result, life, senders, lost: counted }: Termination): string {
+export function terminationPicture({ result, life, senders, lost: counted }: PicturedTermination): string {
   const lost = counted ?? [];
   const origin = result.deletedAt;
   const moments = kubeletMoments(life, origin);
@@ -190,4 +191,22 @@ function together(moments: readonly Moment[], x: Scale): Moment[] {
     else groups.push(moment);
   }
   return groups;
+}
+
+/** One termination that was watched without a load of ours, so that nobody knows what was lost. */
+export interface ObservedTermination {
+  readonly result: TerminationResult;
+  readonly pods: readonly PodEvent[];
+  readonly senders: readonly SenderEvent[];
+  readonly caption: string;
+}
+
+/** Both chains of it, as a run of the lab shows them. */
+export function terminationFigure({ result, pods, senders, caption }: ObservedTermination): string {
+  const life = podLives(pods).find((one) => one.pod === result.pod);
+  if (!life) return "";
+  const histories = [...senderHistories(senders).values()];
+  const words = element("b", {}, escape(result.pod));
+  const picture = terminationPicture({ result, life, senders: histories, lost: undefined });
+  return figure(`${words}: ${escape(caption)}`, picture);
 }

@@ -452,7 +452,7 @@ function programIn(words: readonly string[], isChild: boolean): readonly string[
   return words[0] === "command" || (isChild && words[0] === "exec") ? words.slice(1) : words;
 }
 
-/** Nobody here can know the answer. */
+/** The input does not say. */
 function isQuestion({ commands }: Pipeline): boolean {
   const [command] = commands;
   if (command?.kind === "test") return true;

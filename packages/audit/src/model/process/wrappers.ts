@@ -75,7 +75,7 @@ const wrappers: Readonly<Record<string, Wrapper | undefined>> = {
 };
 
 /** What a wrapper runs. */
-export interface Wrapped {
+interface Wrapped {
   readonly by: string;
   readonly how: Wrapper["how"];
   /** Empty where the arguments name no program. */

@@ -33,7 +33,7 @@ export function isBuiltin(program: string): boolean {
 }
 
 /** `sh -c SCRIPT` and its like, taken apart. */
-export interface ShellCommand {
+interface ShellCommand {
   readonly shell: Shell;
   /** As it was written, such as "bash" or "busybox sh". */
   readonly name: string;

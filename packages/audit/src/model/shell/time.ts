@@ -183,7 +183,7 @@ function asChain([first, ...rest]: readonly Pipeline[]): Chain {
   return { pipelines, isBackground: false, startsLine: false };
 }
 
-/** Nobody here can know the answer. */
+/** The input does not say. */
 function isQuestion(command: Command | undefined): boolean {
   if (command?.kind === "test") return true;
   const [piece] = (command?.kind === "simple" ? command.words[0] : undefined) ?? [];
@@ -197,7 +197,7 @@ function stops(argv: readonly string[], isPidShared: boolean): boolean {
   if (/^(?:curl|wget|http)$/.test(program)) return argv.slice(1).some((word) => stopPaths.test(word));
   const sent = signalSent(argv);
   if (sent === undefined || /^SIG(?:0|HUP|USR2|CONT|URG|CHLD)$/.test(sent.signal)) return false;
-  // Of a pod whose containers share their processes, PID 1 is the pause process, which ends at these two only.
+  // In a pod whose containers share their processes, PID 1 is the pause process, which ends at these two signals only.
   return !sent.isPidOne || !isPidShared || /^SIG(?:TERM|INT|KILL)$/.test(sent.signal);
 }
 

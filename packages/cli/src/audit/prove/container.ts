@@ -32,7 +32,7 @@ export interface Surroundings {
 
 const standIn = fileURLToPath(new URL("../../../samples/stand-in.js", import.meta.url));
 /** Seconds that requests to `/slow` take, where nobody says how long the longest takes. */
-const usualDrain = 1;
+const usualDrainSeconds = 1;
 
 /** The program itself where it is on this machine, else a server in its place that listens and stops as it would. */
 export function playedContainer(container: Container, around: Surroundings): PlayedContainer {
@@ -103,7 +103,7 @@ function inItsPlace(container: Container, around: Surroundings): PlayedContainer
 
 /** How long its longest request takes, seconds. */
 export function drainOf(container: Container, { workload, facts }: Surroundings): number {
-  return (factOf(workload, "drain", facts) ?? drainSetting(container)?.amount)?.value ?? usualDrain;
+  return (factOf(workload, "drain", facts) ?? drainSetting(container)?.amount)?.value ?? usualDrainSeconds;
 }
 
 function isGraceful(container: Container, kubernetes: number | undefined): boolean {

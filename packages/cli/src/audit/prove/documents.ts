@@ -3,7 +3,7 @@ import type { PlayedContainer } from "./container.ts";
 
 /** More pods than that show the same and take longer. */
 const mostReplicas = 4;
-const longestWait = 5;
+const longestWaitSeconds = 5;
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -42,7 +42,7 @@ function rolloutOf({ object, spec, replicas }: Workload): Plain {
     );
   const count = { replicas: Math.max(1, Math.min(replicas.value, mostReplicas)) };
   // What new pods wait for changes nothing about the stop of the old ones.
-  const waiting = { minReadySeconds: Math.min(longestWait, spec.at("minReadySeconds").whole(0, 0)) };
+  const waiting = { minReadySeconds: Math.min(longestWaitSeconds, spec.at("minReadySeconds").whole(0, 0)) };
   switch (object.kind) {
     case "Deployment":
       return { ...count, ...as("strategy"), ...waiting };

@@ -23,7 +23,7 @@ export interface ShownProof {
   readonly plain: unknown;
 }
 
-export interface Proven {
+interface Proven {
   /** None where nothing was rolled before Ctrl-C. An empty list would say that there was nothing to roll. */
   readonly proofs: readonly ShownProof[] | undefined;
   /** After Ctrl-C: its exit code. Results from before are kept. */

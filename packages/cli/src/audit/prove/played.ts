@@ -24,10 +24,10 @@ export interface Played {
   readonly isStandIn: boolean;
 }
 
-const rate = 100;
-const longestGrace = 300;
+const ratePerSecond = 100;
+const longestGraceSeconds = 300;
 /** Where no Service of the input says who sends. */
-const usualConvergence = 10;
+const usualConvergenceSeconds = 10;
 
 /** Why nothing of it can be rolled; undefined where it can. */
 export function whyNotPlayed(workload: AuditedWorkload): string | undefined {
@@ -35,8 +35,8 @@ export function whyNotPlayed(workload: AuditedWorkload): string | undefined {
   const { kind } = object;
   if (exposureOf(workload) === "none") return "nobody sends it requests";
   if (["Job", "CronJob"].includes(kind)) return `a ${kind} has no rollout`;
-  if (grace.value > longestGrace)
-    return `its grace period of ${grace.value} s is longer than the ${longestGrace} s that the lab waits for a pod`;
+  if (grace.value > longestGraceSeconds)
+    return `its grace period of ${grace.value} s is longer than the ${longestGraceSeconds} s that the lab waits for a pod`;
   return undefined;
 }
 
@@ -70,7 +70,7 @@ function sendersOf(
   facts: AuditOptions["facts"],
 ): { readonly propagation: Propagation; readonly note: string } {
   const convergence = convergenceOf(workload, facts);
-  const seconds = convergence?.amount.value ?? usualConvergence;
+  const seconds = convergence?.amount.value ?? usualConvergenceSeconds;
   const [from, to] = [seconds / 2, seconds * 0.9];
   const because = convergence?.sender
     ? `as ${convergence.sender.name} would`
@@ -87,7 +87,7 @@ function sendersOf(
 function loadOf({ readiness }: Container, isStandIn: boolean, drain: number): LoadOptions {
   const probed = readiness?.kind === "httpGet" ? readiness.field.at("path").text() : undefined;
   return {
-    rate,
+    rate: ratePerSecond,
     pooledShare: 0.5,
     ...(isStandIn
       ? { slowShare: 0.03, paths: { slow: "/slow" } }

@@ -19,7 +19,7 @@ export interface Proof {
   readonly verdicts: readonly Verdict[];
 }
 
-export interface ProveHooks {
+interface ProveHooks {
   readonly progress: Progress;
   readonly signal: AbortSignal;
 }

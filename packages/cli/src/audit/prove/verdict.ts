@@ -1,5 +1,5 @@
-import type { Finding } from "@lameduck/audit";
-import type { Cause, RemedyResult } from "@lameduck/accounting";
+import { ruleNamed, type Finding, type Symptom } from "@lameduck/audit";
+import type { RemedyResult } from "@lameduck/accounting";
 
 /** `not tried` is no pass: the rollout could not have shown it. */
 export interface Verdict {
@@ -8,33 +8,8 @@ export interface Verdict {
   readonly because: string;
 }
 
-interface Symptom {
-  readonly causes: readonly Cause[];
-  /** SIGKILL at the end of the grace period shows it, too. */
-  readonly killed?: true;
-  /** Only the program itself shows it: a stand-in needs no time to start. */
-  readonly ofProgram?: true;
-}
-
-const stale: readonly Cause[] = ["C1", "C2"];
-const cut: readonly Cause[] = ["C4", "C5"];
-
-/** What a rollout shows of each rule's fault. Rules that are not here speak of what the lab does not have. */
-const symptoms: Readonly<Record<string, Symptom>> = {
-  "prestop-exceeds-grace": { causes: cut, killed: true },
-  "grace-too-short": { causes: cut, killed: true },
-  "no-lame-duck": { causes: stale },
-  "lame-duck-too-short": { causes: stale },
-  "shell-swallows-term": { causes: cut, killed: true },
-  "term-not-graceful": { causes: ["C4"] },
-  "no-readiness-probe": { causes: ["C7"], ofProgram: true },
-  "no-surge-room": { causes: ["C9", "C8"] },
-  "replaced-in-place": { causes: ["C9"] },
-  "lameduck-misconfigured": { causes: [...stale, ...cut], killed: true },
-};
-
 export function canBeShown({ rule, severity }: Finding): boolean {
-  return rule in symptoms && severity !== "unknown";
+  return ruleNamed(rule)?.symptom !== undefined && severity !== "unknown";
 }
 
 export interface Rolled {
@@ -44,7 +19,7 @@ export interface Rolled {
 }
 
 export function verdictOf(finding: Finding, { before, after, isStandIn }: Rolled): Verdict {
-  const symptom = symptoms[finding.rule];
+  const symptom = ruleNamed(finding.rule)?.symptom;
   if (symptom === undefined) return notTried(finding, "a rollout in the lab cannot show it");
   if (finding.severity === "unknown") return notTried(finding, "it is a question");
   if (symptom.ofProgram && isStandIn) return notTried(finding, "a stand-in needs no time to start");
@@ -63,8 +38,8 @@ function notTried(finding: Finding, because: string): Verdict {
   return { finding, verdict: "not tried", because };
 }
 
-function seenOf({ causes: those, killed }: Symptom, result: RemedyResult): string {
-  const lost = those.reduce((sum, cause) => sum + (result.lostByCause[cause] ?? 0), 0);
+function seenOf({ causes, killed }: Symptom, result: RemedyResult): string {
+  const lost = causes.reduce((sum, cause) => sum + (result.lostByCause[cause] ?? 0), 0);
   return [
     ...(lost > 0 ? [`${lost} ${lost === 1 ? "request" : "requests"} lost`] : []),
     ...(killed && result.killed > 0

@@ -12,7 +12,7 @@ export interface ComponentStatus {
   readonly trouble: readonly string[];
 }
 
-export type ComponentName = "webhook" | "coordinator" | "watcher";
+type ComponentName = "webhook" | "coordinator" | "watcher";
 
 const longest = 300;
 
@@ -81,7 +81,7 @@ export function componentOf({ metadata, spec, status }: Workload, pods: readonly
 }
 
 /** Why pods are not ready, as the kubelet, the scheduler and the controller say it: the pull error, no node, a crash, a quota. */
-export function troubleOf(pods: readonly Pod[], conditions: readonly Condition[] = []): string[] {
+function troubleOf(pods: readonly Pod[], conditions: readonly Condition[] = []): string[] {
   const ofPods = pods
     .filter((pod) => !isReady(pod))
     .flatMap(({ status, spec }) => [

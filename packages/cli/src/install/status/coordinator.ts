@@ -6,7 +6,7 @@ import { ifReadable } from "../facts.ts";
 import { podsOf, readComponent, type ComponentStatus } from "./component.ts";
 
 /** One replica of the coordinator, as it says itself. */
-export interface ReplicaStatus {
+interface ReplicaStatus {
   readonly pod: string;
   readonly status: CoordinatorStatus | undefined;
   /** Why it could not be asked. */
@@ -25,8 +25,8 @@ export interface AcknowledgementStatus {
 }
 
 const { coordinator: names, watcher } = operatorNames;
-/** Milliseconds: a NetworkPolicy drops what it does not allow, and the API server tries for half a minute. */
-const longestQuestion = 8_000;
+/** A NetworkPolicy drops what it does not allow, and the API server tries for half a minute. */
+const longestQuestionMs = 8_000;
 const notRunning = "it does not run yet";
 
 /** @param isTold whether the webhook tells pods of a coordinator. @returns undefined where acknowledgements are off. */
@@ -98,14 +98,14 @@ async function asked<T extends { readonly version: number }>(
   signal: AbortSignal,
 ): Promise<T | string> {
   try {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(longestQuestion)]);
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(longestQuestionMs)]);
     const url = `/api/v1/namespaces/${namespace}/pods/${pod}:${names.ports.metrics}/proxy${path}`;
     const answer = await client.get<T>(url, limited);
     return answer.version === 1 ? answer : "its answer is of another version; use the command of its release";
   } catch (error) {
     if (signal.aborted) throw error;
     const isLate = (error as { name?: string }).name === "TimeoutError";
-    return isLate ? `no answer within ${longestQuestion / 1_000} s` : messageOf(error);
+    return isLate ? `no answer within ${longestQuestionMs / 1_000} s` : messageOf(error);
   }
 }
 

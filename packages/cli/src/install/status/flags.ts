@@ -3,7 +3,7 @@ import { flagsIn, type FlaggedWorkloads } from "@lameduck/audit/flags";
 import { printable } from "@lameduck/drain/common";
 import type { KubernetesClient } from "@lameduck/kube";
 
-export interface FlaggedNamespace extends FlaggedWorkloads {
+interface FlaggedNamespace extends FlaggedWorkloads {
   readonly name: string;
 }
 

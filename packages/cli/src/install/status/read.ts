@@ -20,8 +20,8 @@ import { helmRelease } from "../place.ts";
 import { componentOf, podsOf, type ComponentStatus } from "./component.ts";
 import { readAcknowledgements, readTerminating, type AcknowledgementStatus } from "./coordinator.ts";
 import { terminatingNow, type TerminatingNow } from "./terminating.ts";
-import { injectorOfPolicy, injectorOfWebhook } from "../trial/injector.ts";
-import { tried, type Trial } from "../trial/trial.ts";
+import { injectorOfPolicy, injectorOfWebhook } from "../injector.ts";
+import { tried, type Trial } from "../trial.ts";
 import { judge, type JudgedPod, type Surroundings } from "./judge.ts";
 import { inBatches } from "../objects.ts";
 
@@ -46,7 +46,7 @@ export interface Status {
   readonly command: string;
   readonly namespace: string;
   readonly helm: string | undefined;
-  /** Only one namespace was looked at, as whoever may read no more than that can: nothing is known of the rest. */
+  /** Only one namespace was looked at, with the rights of its tenants: nothing is known of the rest. */
   readonly isOfTenant: boolean;
   readonly operator: ComponentStatus | undefined;
   /** The API server calls the webhook: it is registered, and its authority is known. */
@@ -65,7 +65,7 @@ export interface Status {
 
 interface Read {
   readonly status: NamespaceStatus;
-  /** Those that are being deleted. */
+  /** Pods that are being deleted. */
   readonly leaving: readonly Pod[];
 }
 
@@ -170,7 +170,7 @@ async function namespacesOf(
   return readEach(client, labelled, ofLameduck, signal);
 }
 
-/** As one who may read no other can see it. @throws {CliError} LAMEDUCK_BAD_OPTION where there is no such namespace. */
+/** The status as a tenant of one namespace can see it. @throws {CliError} LAMEDUCK_BAD_OPTION where there is no such namespace. */
 async function namespaceAlone(client: KubernetesClient, name: string, signal: AbortSignal): Promise<Read[]> {
   const path = `/api/v1/namespaces/${name}`;
   const there = await orUndefined(client.get<KubernetesObject>(path, signal), 404);

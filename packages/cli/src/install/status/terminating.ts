@@ -10,7 +10,7 @@ export interface TerminatingNow {
   readonly workload: string;
   /** Milliseconds, by the API server's clock. */
   readonly since: number;
-  /** It is older than that: a pod whose containers have ended is marked as deleted anew. */
+  /** The termination began earlier: a pod whose containers have ended is marked as deleted anew. */
   readonly isAtLeast: boolean;
   /** Undefined where its containers have ended. */
   readonly graceSeconds: number | undefined;

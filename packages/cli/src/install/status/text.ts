@@ -3,13 +3,13 @@ import { injectLabelValue } from "@lameduck/inject";
 import { printable } from "@lameduck/drain/common";
 import { acknowledgementLines } from "./coordinator.ts";
 import { terminatingLines } from "./terminating.ts";
-import { trialText } from "../trial/trial.ts";
+import { trialText } from "../trial.ts";
 import type { JudgedPod } from "./judge.ts";
 import type { NamespaceStatus, Status } from "./read.ts";
 
 /** Kubernetes' own, and what the cluster autoscaler waits for at most (--max-graceful-termination-sec). */
-const usualGrace = 30;
-const autoscalerLimit = 600;
+const usualGraceSeconds = 30;
+const autoscalerLimitSeconds = 600;
 /** Pods that terminate, by line. */
 const mostPods = 100;
 
@@ -100,11 +100,13 @@ function versionsOf(injected: readonly JudgedPod[]): string {
 
 /** A longer grace period is paid for when nodes are drained and workloads scaled down. */
 function* graceLines(pods: readonly JudgedPod[]): Generator<string> {
-  const long = pods.filter(({ version, graceSeconds }) => version !== undefined && graceSeconds > usualGrace);
+  const long = pods.filter(
+    ({ version, graceSeconds }) => version !== undefined && graceSeconds > usualGraceSeconds,
+  );
   if (long.length === 0) return;
   const longest = Math.max(...long.map(({ graceSeconds }) => graceSeconds));
-  yield `grace periods: ${long.length} injected pods have more than ${usualGrace} s, ${longest} s at most`;
+  yield `grace periods: ${long.length} injected pods have more than ${usualGraceSeconds} s, ${longest} s at most`;
   yield `  a drain of a node, and each step of scaling down, may take that long where traffic does not go; usually it goes sooner`;
-  if (longest > autoscalerLimit)
-    yield `  the cluster autoscaler ends pods after ${autoscalerLimit} s unless --max-graceful-termination-sec says more`;
+  if (longest > autoscalerLimitSeconds)
+    yield `  the cluster autoscaler ends pods after ${autoscalerLimitSeconds} s unless --max-graceful-termination-sec says more`;
 }

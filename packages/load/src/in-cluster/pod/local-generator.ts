@@ -1,12 +1,12 @@
 import { Generator } from "../../generator/generator.ts";
-import { parseLoad, type LoadOptions } from "../../plan.ts";
+import { type LoadOptions, parseLoad } from "../../plan.ts";
 import type { FromGenerator, Progress } from "../../generator/protocol.ts";
 import type { Trial } from "../../generator/trials.ts";
 import type { Tried } from "../../worked.ts";
 import { routePlan, senderOf } from "../../routes/plan.ts";
 import type { OpenRoute } from "../../routes/route.ts";
 import type { Numbered } from "../transport/pack.ts";
-import { RecordStream } from "./record-stream.ts";
+import { type Finished, RecordTable } from "../../generator/records.ts";
 
 /** The load of one route in this process. */
 export class LocalGenerator {
@@ -55,5 +55,30 @@ export class LocalGenerator {
       this.#trials = message.trials;
     }
     if (message.type === "done") this.#done.resolve();
+  }
+}
+
+/** Keeps records only until they have been sent away. */
+class RecordStream extends RecordTable {
+  #ended: Numbered[] = [];
+  #begun = 0;
+
+  override get rows(): number {
+    return this.#begun;
+  }
+
+  override begin(): number {
+    return this.#begun++;
+  }
+
+  override write(row: number, record: Finished): void {
+    this.#ended.push({ row, record });
+  }
+
+  /** Requests that ended since the last call. */
+  take(): Numbered[] {
+    const taken = this.#ended;
+    this.#ended = [];
+    return taken;
   }
 }

@@ -9,10 +9,10 @@ import { Output } from "./output.ts";
 import { LocalGenerator } from "./local-generator.ts";
 import { messageOf } from "@lameduck/drain/common";
 
-/** How often records leave, milliseconds: the fewer lines the better they pack, the more the fresher the figures. */
-const flushPeriod = 250;
+/** How often records leave: the fewer lines the better they pack, the more the fresher the figures. */
+const flushPeriodMs = 250;
 /** A log that is silent for longer than this is one whose stream has been cut. */
-const reportPeriod = 1_000;
+const reportPeriodMs = 1_000;
 
 const clock = runClock();
 const epoch = wallClockAtOrigin();
@@ -52,8 +52,8 @@ async function run(plan: PodPlan): Promise<void> {
   const flushing = setInterval(() => {
     flush(generators);
     if (output.overflowing) stopping.resolve("log too slow");
-  }, flushPeriod);
-  const reporting = setInterval(() => report(generators), reportPeriod);
+  }, flushPeriodMs);
+  const reporting = setInterval(() => report(generators), reportPeriodMs);
   const because = await stopping.promise;
   await Promise.all(generators.map((generator) => generator.stop()));
   clearInterval(flushing);

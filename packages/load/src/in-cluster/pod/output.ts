@@ -8,7 +8,7 @@ type Untimed<T> = T extends unknown ? Omit<T, "at"> : never;
 const mostRecords = 400;
 
 /** With more than that not yet written, the reader of the log is too slow for the load. */
-const mostWaiting = 32 * 1024 * 1024;
+const mostWaitingBytes = 32 * 1024 * 1024;
 
 /** The pod's log: numbered lines. Not process.stdout, whose writes to a pipe stop the event loop while the reader is busy. */
 export class Output {
@@ -21,7 +21,7 @@ export class Output {
   }
 
   get overflowing(): boolean {
-    return this.#stream.writableLength > mostWaiting;
+    return this.#stream.writableLength > mostWaitingBytes;
   }
 
   say(message: Untimed<PodMessage>): void {

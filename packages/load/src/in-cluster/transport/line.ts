@@ -29,7 +29,7 @@ export type PodMessage = { readonly at: number } &
     | { readonly type: "failed"; readonly url: string; readonly problem: string }
   );
 
-export interface PodLine {
+interface PodLine {
   /** From 0, without gaps. */
   readonly sequence: number;
   readonly message: PodMessage;

@@ -10,8 +10,8 @@ export interface Numbered {
   readonly record: Finished;
 }
 
-/** Times are kept to this many milliseconds. */
-const step = 0.01;
+/** Times are kept to this. */
+const stepMs = 0.01;
 
 /** The fields of each kind, a column each. */
 const times = ["fired", "sent", "finished", "connected"] as const;
@@ -22,10 +22,10 @@ const flags = ["reused", "endedBySender", "late"] as const;
 type Column = (number | null)[];
 
 interface Columns {
-  /** From the one before. */
+  /** Difference from the record before. */
   readonly row: number[];
   readonly intended: number[];
-  /** From the intended time; null where there is none. */
+  /** Difference from the intended time; null where the time is not known. */
   readonly times: Column[];
   /** Places in `words`. */
   readonly texts: Column[];
@@ -41,7 +41,7 @@ export function pack(records: readonly Numbered[]): PackedRecords {
     words.set(text, known);
     return known;
   };
-  const units = (time: number): number => Math.round(time / step);
+  const units = (time: number): number => Math.round(time / stepMs);
   const intended = records.map(({ record }) => units(record.intended));
   const columns = <Field extends keyof Finished>(
     fields: readonly Field[],
@@ -63,7 +63,7 @@ export function unpack(packed: PackedRecords): Numbered[] {
   const columns = JSON.parse(inflateRawSync(Buffer.from(packed, "base64")).toString()) as Columns;
   const { words } = columns;
   const intended = sums(columns.intended);
-  const records = intended.map((units) => ({ sender: 0, intended: units * step }) as Finished);
+  const records = intended.map((units) => ({ sender: 0, intended: units * stepMs }) as Finished);
   const fill = <Field extends keyof Finished>(
     fields: readonly Field[],
     from: readonly Column[],
@@ -75,7 +75,7 @@ export function unpack(packed: PackedRecords): Numbered[] {
         record[field] = (kept === undefined ? undefined : value(kept, index)) as Finished[Field];
       }
   };
-  fill(times, columns.times, (time, index) => (time + intended[index]!) * step);
+  fill(times, columns.times, (time, index) => (time + intended[index]!) * stepMs);
   fill(texts, columns.texts, (place) => words[place] || undefined);
   fill(numbers, columns.numbers, (number) => number);
   fill(flags, columns.flags, (flag) => flag === 1);

@@ -1,53 +1,46 @@
 import { BadLine, quoted } from "../errors.ts";
-import { csvTable } from "../csv.ts";
-import { asText, jsonLines } from "../json.ts";
+import { asCount, asTime, readObject } from "../fields.ts";
 import type { Parser, ParserContext } from "../request.ts";
-import { readDuration, readTime } from "../time.ts";
 
-/** The columns (CSV) or keys (JSON lines) of our own form; others are left alone. docs/rollout.md explains them. */
-const plainColumns = ["time", "url", "status", "error", "latency", "pod", "connection"] as const;
+/** The keys of our own form, one object a line. docs/rollout.md explains them. */
+const keys = new Set(["time", "url", "status", "error", "latency", "pod", "connection"]);
 
-type Column = (typeof plainColumns)[number];
-
-/** Whether a header has what is needed: when, and what came of it. */
-export function isPlain(names: readonly string[]): boolean {
-  return names.includes("time") && (names.includes("status") || names.includes("error"));
-}
-
-export function plainCsv(context: ParserContext): Parser {
-  return csvTable(
-    (names) => names.map((name) => name.trim().toLowerCase()),
-    (field, line) => read(context, line, (name) => field(name).trim()),
-  );
-}
-
-export function plainJson(context: ParserContext): Parser {
-  return jsonLines((object, line) => read(context, line, (name) => asText(object[name])));
-}
-
-function read(context: ParserContext, line: number, value: (name: Column) => string): void {
-  const time = readTime(value("time"), line, context.zone);
-  if (time.resolution > 1) context.coarse(time.resolution);
-  const begun = time.at + (time.resolution > 1 ? time.resolution / 2 : 0);
-  const status = value("status") === "" ? 0 : Number(value("status"));
-  if (!Number.isInteger(status) || status < 0 || status > 999)
-    throw new BadLine(line, `${quoted(value("status"))} is not a status`);
-  const error = value("error");
-  if (status === 0 && error === "") throw new BadLine(line, "has neither a status nor an error");
-  const latency = value("latency") === "" ? 0 : readDuration(value("latency"), line);
-  context.emit({
-    begun,
-    finished: begun + latency,
-    url: value("url") || undefined,
-    status,
-    error,
-    pod: value("pod") || undefined,
-    reused: connection(value("connection"), line),
-  });
-}
-
-function connection(text: string, line: number): boolean | undefined {
-  if (text === "") return undefined;
-  if (text === "new" || text === "reused") return text === "reused";
-  throw new BadLine(line, `${quoted(text)} is neither "new" nor "reused"`);
+export function plain(context: ParserContext): Parser {
+  return {
+    line: (line, number) => {
+      if (line.trim() === "") return;
+      const object = readObject(line, number);
+      const unknown = Object.keys(object).find((key) => !keys.has(key));
+      if (unknown !== undefined)
+        throw new BadLine(number, `${quoted(unknown)} is not one of ${[...keys].join(", ")}`);
+      const text = (key: string): string => {
+        const value = object[key] ?? "";
+        if (typeof value === "string") return value;
+        throw new BadLine(number, `${key} is not a text`);
+      };
+      const { time, status = 0, latency = 0 } = object;
+      let begun = asTime(time, number);
+      if (!String(time).includes(".")) {
+        const resolution = 1_000;
+        context.coarse(resolution);
+        begun += resolution / 2;
+      }
+      if (status !== 0 && !(Number.isInteger(status) && Number(status) >= 100 && Number(status) <= 999))
+        throw new BadLine(number, `${quoted(JSON.stringify(status))} is not a status`);
+      const [error, connection] = [text("error"), text("connection")];
+      if (status === 0 && error === "") throw new BadLine(number, "has neither a status nor an error");
+      if (!["", "new", "reused"].includes(connection))
+        throw new BadLine(number, `${quoted(connection)} is neither "new" nor "reused"`);
+      context.emit({
+        begun,
+        finished: begun + asCount(latency, "latency", number),
+        url: text("url") || undefined,
+        status: Number(status),
+        error,
+        pod: text("pod") || undefined,
+        reused: connection === "" ? undefined : connection === "reused",
+      });
+    },
+    end: () => undefined,
+  };
 }

@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import {
+  comparisonText,
+  htmlReport,
+  junitReport,
+  markdownReport,
+  serialiseResults,
+  type Results,
+  type Wording,
+} from "@lameduck/accounting";
+import { publish, type OutputFile } from "./output.ts";
+
+/** Where the results of `lab` and `rollout` go beside the terminal. */
+export interface OutputOptions {
+  readonly json?: string;
+  readonly html?: string;
+  readonly junit?: string;
+  readonly markdown?: string;
+  readonly allowLoss?: boolean;
+}
+
+const names = ["json", "html", "junit", "markdown"] as const;
+
+export function addOutputOptions(command: Command): Command {
+  return command
+    .optionsGroup("The results (a file of - is stdout):")
+    .option("--json <file>", "the results as JSON (docs/results.md)")
+    .option("--html <file>", "a report with a chart of every termination: kubelet, pod and senders")
+    .option("--junit <file>", "JUnit XML, for pipelines that show test results")
+    .option("--markdown <file>", "a summary for a pipeline's page or a comment, such as $GITHUB_STEP_SUMMARY")
+    .option("--allow-loss", "exit with 0 even if requests were lost or pods killed");
+}
+
+export function resultFiles(options: OutputOptions): OutputFile[] {
+  return names.map((name) => [`--${name}`, options[name]]);
+}
+
+export interface Published {
+  readonly instead?: Wording;
+  /** Why the run did not come to its end, if it did not. */
+  readonly unfinished?: string | undefined;
+}
+
+/** Shows the results and writes what was asked for. */
+export function publishResults(results: Results, options: OutputOptions, published: Published = {}): void {
+  const { instead } = published;
+  const texts = {
+    json: () => serialiseResults(results),
+    html: () => htmlReport(results, instead),
+    junit: () => junitReport(results, { ...published, allowLoss: options.allowLoss }),
+    markdown: () => markdownReport(results, instead),
+  };
+  publish(
+    () => `\n${comparisonText(results, { stream: process.stdout, ...(instead ? { instead } : {}) })}`,
+    names.map((name) => [`--${name}`, options[name], texts[name]]),
+  );
+}
