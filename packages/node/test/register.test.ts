@@ -100,7 +100,7 @@ describe("attached without code", { concurrency: 3 }, () => {
     });
 
   test("a worker that the application forks during the hold serves nobody and is ended by SIGTERM", async () => {
-    await using child = await start("workers.mjs", { LAMEDUCK_FLOOR: "3s" });
+    await using child = await start("workers.mjs", { LAMEDUCK_FLOOR: "6s" });
     child.kill();
     await child.until(() => child.events.filter((event) => event.lameduck === "phase").length >= 3);
     const { body } = await ask(child.port);
