@@ -54,7 +54,7 @@ test("every code of the catalogue is provoked by a test", () => {
   assert.deepEqual([...provoked].sort(), ofConfig.sort());
 });
 
-test("without options: adaptive, 1 s floor, 25 s cap of Kubernetes' 30 s", () => {
+test("the defaults are adaptive, a floor of 1 s and a cap of 25 s, of Kubernetes' 30 s", () => {
   assert.deepEqual(parseConfig(), {
     policy: { kind: "adaptive", lossBudget: 0.001, convergence: 4_000 },
     floor: 1_000,

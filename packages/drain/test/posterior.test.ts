@@ -129,7 +129,7 @@ test("what quick terminations teach makes the next ones quicker, and is small pl
   );
 });
 
-test("no traffic, no priorUpdate", () => {
+test("a termination without traffic says nothing of its environment", () => {
   const drain = new Drain(parseConfig());
   drain.observe({ type: "termination", at: 0 });
   assert.equal(drain.priorUpdate(3_000), undefined);

@@ -49,7 +49,7 @@ test("whatever the cluster says, no hold is longer than without it", () => {
 });
 
 // How often evidence is weighed hangs on when it was asked for, and old connections may be waited for without it: hence the small share more.
-test("nor with requests on old connections, but for the grid of the weighing", () => {
+test("whatever the cluster says, no hold with requests on old connections is longer, but for the grid of the weighing", () => {
   fc.assert(
     fc.property(
       arrivals,

@@ -41,21 +41,21 @@ int main(int argc, char **argv)
 		return 2;
 	struct drain drain;
 	drain_init(&drain, &config);
-	drain_observe(&drain, (struct observation){ .type = SEEN_WATCHING, .at = -before });
+	drain_observe(&drain, &(struct observation){ .type = SEEN_WATCHING, .at = -before });
 	char name[32];
 	long next = 0;
 	double booking = 0, weighing = 0;
 	for (struct observation seen; (seen = arrival(next, addresses, name)).at < 0; next++) {
 		double begun = used();
-		drain_observe(&drain, seen);
+		drain_observe(&drain, &seen);
 		booking += used() - begun;
 	}
 	double per_arrival = booking / (double)next;
-	drain_observe(&drain, (struct observation){ .type = SEEN_TERMINATION, .at = 0 });
+	drain_observe(&drain, &(struct observation){ .type = SEEN_TERMINATION, .at = 0 });
 	double now = 0;
 	for (int asked = 1;; asked++) {
 		for (struct observation seen; (seen = arrival(next, addresses, name)).at <= now && seen.at <= ends; next++)
-			drain_observe(&drain, seen);
+			drain_observe(&drain, &seen);
 		double begun = used();
 		struct decision decision = drain_decide(&drain, now);
 		weighing += used() - begun;

@@ -59,9 +59,13 @@ describe("a recording", { skip, concurrency: 3 }, () => {
 
   test("what earlier terminations have taught is where the decision begins, and is recorded", async () => {
     await using network = await Network.create();
-    const atOnce = priorHypotheses().map((_, index) => (index === 0 ? 1 : 0));
-    let learnt = learn(undefined, atOnce);
-    for (let count = 0; count < 50; count++) learnt = learn(learnt, atOnce);
+    const weights = priorHypotheses().map(
+      ({ delay, mean, weight }) => weight * Math.exp(-4 * (delay + mean)),
+    );
+    const sum = weights.reduce((total, weight) => total + weight, 0);
+    const quick = weights.map((weight) => weight / sum);
+    let learnt = learn(undefined, quick);
+    for (let count = 0; count < 50; count++) learnt = learn(learnt, quick);
     const text = learntText(learnt);
     const server = await pod(network, ["--trace", join(volume, "learnt.jsonl"), "--learnt", text]);
     await held(network, server);

@@ -13,7 +13,7 @@ export const probePeriodVariable = initVariableOf("probePeriod");
 export const probeFields = ["readinessProbe", "livenessProbe", "startupProbe"] as const;
 /** Those with which the kubelet sends data on a connection of its own. */
 export const probeActions = ["httpGet", "grpc"] as const;
-export const usualProbePeriod = 10;
+export const usualProbePeriod = options.probePeriod.default / 1_000;
 /** No hold is long enough for two probes of a longer one. */
 export const longestProbePeriod = 3_600;
 

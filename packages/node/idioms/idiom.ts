@@ -37,8 +37,6 @@ export interface Idiom {
   readonly ignores: RegExp | undefined;
   /** A line that Lameduck causes, and that must be there with it. */
   readonly gives: string | undefined;
-  /** Why it ends worse with Lameduck today, known and not mended: said, and no failure. */
-  readonly known: string | undefined;
   /** Lameduck cannot be called in its code. */
   readonly onlyImport: boolean;
   /** From the signal to SIGKILL, milliseconds. */
@@ -74,7 +72,6 @@ export async function idioms(parts?: readonly string[]): Promise<Idiom[]> {
         exitsAsIs: false,
         ignores: undefined,
         gives: undefined,
-        known: undefined,
         onlyImport: false,
         graceMs: 12_000,
         node: 22,

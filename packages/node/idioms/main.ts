@@ -102,7 +102,7 @@ const mostAgain = 25;
 const isBad = (tried: readonly Tried[]): boolean => tried.some(({ problems }) => problems.length > 0);
 const worse = new Map<string, number>();
 const from = performance.now();
-let [tries, again, known, round] = [0, 0, 0, 0];
+let [tries, again, round] = [0, 0, 0];
 
 async function tryAll(): Promise<void> {
   const delayMs = round === 0 ? 0 : Math.round(Math.random() * 400);
@@ -121,10 +121,7 @@ async function tryAll(): Promise<void> {
     // Programs that share two cores with twenty others are late, and so are their clients: alone they have no excuse.
     const alone = bad.length > mostAgain ? tried : await tryIdiom(idiom, settings);
     report(idiom, alone);
-    if (isBad(alone) && idiom.known !== undefined) {
-      known++;
-      say(`${idiom.group}/${idiom.name}: known: ${idiom.known}`);
-    } else if (isBad(alone)) worse.set(idiom.name, (worse.get(idiom.name) ?? 0) + 1);
+    if (isBad(alone)) worse.set(idiom.name, (worse.get(idiom.name) ?? 0) + 1);
     else {
       again++;
       say(`${idiom.group}/${idiom.name} was worse beside others, and as good alone:`);
@@ -141,6 +138,6 @@ const took = `${((performance.now() - from) / 1_000).toFixed(0)} s`;
 const times = round === 1 ? "" : `, ${round} times each`;
 const failed = [...worse.values()].reduce((sum, count) => sum + count, 0);
 say(
-  `${chosen.length} idioms${times}: ${tries - failed - known} as good as without Lameduck (${again} of them only alone), ${failed} worse, ${known} known to be worse; ${took}`,
+  `${chosen.length} idioms${times}: ${tries - failed} as good as without Lameduck (${again} of them only alone), ${failed} worse; ${took}`,
 );
 process.exitCode = failed > 0 ? 1 : 0;

@@ -35,8 +35,7 @@ async function tables(): Promise<string> {
       const rows = all
         .filter((idiom) => idiom.group === group)
         .map(
-          (idiom) =>
-            `| ${idiom.name}${idiom.isQuick ? " *" : ""} | ${idiom.what}${idiom.known === undefined ? "" : `. Worse with Lameduck: ${idiom.known}`} | ${versionsOf(idiom)} |`,
+          (idiom) => `| ${idiom.name}${idiom.isQuick ? " *" : ""} | ${idiom.what} | ${versionsOf(idiom)} |`,
         );
       return [`### ${title}`, "", "| idiom | at its end | packages |", "| --- | --- | --- |", ...rows].join(
         "\n",

@@ -292,3 +292,54 @@ export function replaceEmit(emit: typeof process.emit): void {
     // Read-only.
   }
 }
+
+/** The listeners by which Node begins and ends to watch a signal, as this module finds them before the program has run. */
+const watchersOfSignals = (["newListener", "removeListener"] as const).flatMap((event) =>
+  process
+    .rawListeners(event as "newListener")
+    .filter(({ name }) => /^(?:start|stop)ListeningIfSignal$/.test(name))
+    .map((watcher) => ({ event, watcher })),
+);
+
+/**
+ * `process.removeAllListeners()` of a program takes them away, and no signal reaches anybody any more. Without it: such a program dies at once of the
+ * signal, as it does without us.
+ */
+export function restoreSignals(): void {
+  for (const { event, watcher } of watchersOfSignals)
+    if (!process.rawListeners(event).includes(watcher))
+      process.on(event as "newListener", watcher as () => void);
+}
+
+/** What primaries of a cluster and workers that have Lameduck tell each other. */
+export type Word = "who" | "here" | "left" | "hold" | "over" | "end";
+
+/** The process, or a child: what has a channel to the other. */
+interface Channel {
+  readonly connected: boolean;
+  send?(message: object, handle: undefined, options: undefined, done: () => void): unknown;
+  on(event: "internalMessage", listener: (message: unknown) => void): unknown;
+  removeListener(event: "internalMessage", listener: (message: unknown) => void): unknown;
+}
+
+const ofWords = "NODE_LAMEDUCK";
+
+/**
+ * A message whose `cmd` begins with NODE_ comes as `internalMessage`, by which node:cluster speaks to its own: no program's listener of `message` sees it.
+ * Without it: workers count as such without Lameduck, and get what the primary's handlers send them without a hold.
+ */
+export function onWord(from: unknown, notify: (word: Word) => void): () => void {
+  const channel = from as Channel;
+  const listener = (message: unknown): void => {
+    const { cmd, word } = (message ?? {}) as { cmd?: unknown; word?: Word };
+    if (cmd === ofWords && word !== undefined) notify(word);
+  };
+  channel.on("internalMessage", listener);
+  return () => void channel.removeListener("internalMessage", listener);
+}
+
+export function tellWord(to: unknown, word: Word): void {
+  const channel = to as Channel;
+  // Of a channel that closes just now nobody is told.
+  if (channel.connected) channel.send?.({ cmd: ofWords, word }, undefined, undefined, () => {});
+}

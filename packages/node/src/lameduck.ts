@@ -13,7 +13,7 @@ import { makeLog } from "./reports/log.ts";
 import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
 import { readinessIn, type Readiness } from "./servers/health.ts";
 import { Recording } from "./hold/recording.ts";
-import { heldFor } from "./reports/report.ts";
+import { heldFor } from "./reports/termination-events.ts";
 import { otherRuntime } from "./options/environment.ts";
 import { Servers, type WatchedServer } from "./servers/servers.ts";
 import type { LameduckOptions } from "./options/lameduck-options.ts";
@@ -115,7 +115,7 @@ export class Lameduck {
       get hold() {
         return heldFor(hold.timeline());
       },
-      acknowledgements: this.#coordinator?.known,
+      acknowledgements: this.#coordinator?.acknowledgements,
     };
   }
 
@@ -139,7 +139,7 @@ export class Lameduck {
 
   /** Workers of node:cluster: SIGTERM is passed on to them, and they are waited for. Call it in the primary. */
   addWorkers(): this {
-    passOnToWorkers(this);
+    this.atDetach(passOnToWorkers(this));
     this.#engage();
     return this;
   }

@@ -50,7 +50,7 @@ export function socketTable(name: "tcp" | "tcp6" | "udp" | "udp6" | "unix"): str
 export const established = "01";
 export const listening = "0A";
 
-/** What is sought of a TCP socket of this machine. */
+/** What a TCP socket is to have. */
 interface Sought {
   readonly localPort?: number;
   readonly remotePort?: number;

@@ -13,21 +13,21 @@ import type { HeldBefore, Holder } from "./hold/holders.ts";
 import type { Settings } from "./options/settings.ts";
 import type { Announcer } from "./reports/announce.ts";
 import type { Recording } from "./hold/recording.ts";
-import { Report } from "./reports/report.ts";
+import { TerminationEvents } from "./reports/termination-events.ts";
 import type { Servers } from "./servers/servers.ts";
 import { surviveCrashes, tellCrash } from "./signals/crashes.ts";
 import type { OtherHandlers } from "./signals/other-handlers.ts";
 import { signalGate } from "./signals/signals.ts";
 
-/** Milliseconds that a slow disk may take for the last of a recording. */
+/** A slow disk may take so long for the end of a recording. */
 const longestWriteMs = 250;
-/** Milliseconds in which handlers may close servers themselves, at least. */
+/** Handlers have at least this time to close servers themselves. */
 const shortTurnMs = 1_000;
-/** Milliseconds for the last reports where the program has used up the time. */
+/** The last reports have this time where the program has used up its own. */
 const longestReportMs = 1_000;
 
 /** What a termination works with. */
-export interface Parts {
+interface Parts {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly announcer: Announcer;
@@ -45,22 +45,22 @@ export interface Parts {
   readonly holder: Holder | undefined;
 }
 
-/** Whoever is terminated. */
-export interface Owner {
+/** What a termination tells its Lameduck. */
+interface Owner {
   /** Whether the process ends with it: this may change until the end. */
   readonly exits: () => boolean;
   readonly enter: (phase: Phase) => void;
   readonly held: (end: HoldEnd) => void;
   /** Handlers of the program may get the signal from now on. */
   readonly letOthers: () => void;
-  /** Closing begins, and what the hold has said is on its way. */
+  /** Closing begins. The event of the end of the hold has been sent. */
   readonly close: (end: HoldEnd) => void;
   /** @param until when the program must have ended, too; undefined where nobody kills it. */
   readonly end: (exitCode: number | null, until: number | undefined) => void;
 }
 
 interface Held {
-  /** Those of the lame-duck phase, which may outlast it. */
+  /** Settles when the hooks of the lame-duck phase have ended, which may outlast it. */
   readonly hooks: Promise<void>;
   readonly isCapped: boolean;
 }
@@ -88,16 +88,16 @@ export class Termination {
       held: heldBefore,
       hasClosedHooks: hooks.has("closed"),
     });
-    const report = new Report(settings, from, by);
+    const events = new TerminationEvents(settings, from, by);
     const cap = Math.min(settings.drain.cap, Math.max(1, by.cap - from));
     recording?.begin(reason, { ...settings.drain, cap });
-    const leaveExit = this.#reportExit(report);
+    const leaveExit = this.#reportExit(events);
     const noLongerSurvive = surviveCrashes((message) => {
       tellCrash(message, announcer, settings.log);
       if (this.#owner.exits()) others.crashed();
     });
     try {
-      const held = await this.#serveOn(report, reason, by.cap, heldBefore);
+      const held = await this.#serveOn(events, reason, by.cap, heldBefore);
       await this.#close(held, others.exist && !settings.isKilled ? withoutKill(by) : by);
     } catch (error) {
       // Whatever goes wrong, the process must end in order and say so.
@@ -107,7 +107,7 @@ export class Termination {
     this.#owner.enter("closed");
     leaveExit();
     const exitCode = this.#exitCode();
-    const closed = report.closed(clock.now(), cut, hooks.outcomes, exitCode);
+    const closed = events.closed(clock.now(), cut, hooks.outcomes, exitCode);
     const left = Math.max(by.hooks, others.exist ? clock.now() + longestReportMs : 0) - clock.now();
     const reported = [
       announcer.phase(closed),
@@ -135,7 +135,10 @@ export class Termination {
       await stopListening();
       await closing.untilIdle(isInFlight, by.others);
     }
-    if (areOthers) servers.beforeHandlers();
+    if (areOthers) {
+      await others.areDue(by.others);
+      servers.beforeHandlers();
+    }
     this.#owner.letOthers();
     if (areOthers) {
       endSpan();
@@ -165,7 +168,7 @@ export class Termination {
 
   /** The lame-duck phase. */
   async #serveOn(
-    report: Report,
+    events: TerminationEvents,
     reason: string,
     capAt: number,
     heldBefore: HeldBefore | undefined,
@@ -178,7 +181,7 @@ export class Termination {
       isSecond: heldBefore?.isOver === true,
       isAsked: () => holder?.isAsked() === true,
     });
-    const begun = report.lameDuck(reason, evidence.requestsInFlight, servers.open);
+    const begun = events.lameDuck(reason, evidence.requestsInFlight, servers.open);
     void announcer.phase(begun);
     const hooks = allHooks.run("lame-duck", capAt);
     // A process that does not listen (yet, or any more) has nothing to wait for.
@@ -187,7 +190,7 @@ export class Termination {
     const end = await holding;
     holder?.end();
     this.#owner.held(end);
-    const stopped = report.closing(clock.now(), end, servers.open);
+    const stopped = events.closing(clock.now(), end, servers.open);
     void announcer.phase(stopped);
     coordinator?.report(reportAtStop(stopped));
     // What comes next may exit at once, as handlers of the application do.
@@ -210,11 +213,11 @@ export class Termination {
   }
 
   /** An application that exits by itself ends the termination, too. */
-  #reportExit(report: Report): () => void {
+  #reportExit(events: TerminationEvents): () => void {
     const { clock, announcer, servers, hooks } = this.#parts;
     return signalGate().atExit((code) => {
       const outcomes = [...hooks.outcomes, ...hooks.unfinished("closed")];
-      void announcer.phase(report.exited(clock.now(), servers.cut(), outcomes, code));
+      void announcer.phase(events.exited(clock.now(), servers.cut(), outcomes, code));
     });
   }
 }

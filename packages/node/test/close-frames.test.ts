@@ -51,7 +51,7 @@ test("a close frame without a code becomes 1001, whatever was written before, an
   );
 });
 
-test("texts, several frames in one write, and what is no frame of a server", () => {
+test("texts and several frames in one write are followed, and bytes that are no frame of a server are left alone", () => {
   const text = frame(0x81, Buffer.from("bye"));
   assert.ok(written([Buffer.concat([...text, bare])]).bytes.equals(Buffer.concat([...text, named])));
   assert.ok(written([["\u0088\u0000", "latin1"]]).bytes.equals(named));

@@ -23,7 +23,8 @@ const volume = mkdtempSync(join(tmpdir(), "lameduck-coordinator-"));
 after(() => rmSync(volume, { recursive: true }));
 let files = 0;
 
-describe("what the coordinator answers", { concurrency: 3 }, () => {
+// Most of them wait for the end of a hold.
+describe("what the coordinator answers", { concurrency: 4 }, () => {
   test("a pod that all consumers have let go of stops, and says who let go last", async () => {
     await using coordination = await Coordination.start(waiting);
     const child = await asked({ ...coordination.environment, LAMEDUCK_FLOOR: "50ms" });
@@ -61,7 +62,7 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     assert.equal(coordination.last("reason"), "forced");
   });
 
-  test("also one that knows nothing else of the pod", async () => {
+  test("a coordinator that was asked to end the hold ends it, also where it knows nothing else of the pod", async () => {
     await using coordination = await Coordination.start("lameduck 1\nstate: unknown\nend: now\n");
     const child = await asked({ ...coordination.environment, LAMEDUCK_FLOOR: "20s" });
     child.kill();
@@ -69,7 +70,7 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     assert.equal(child.event("closing")?.reason, "forced");
   });
 
-  test("it tells how the termination goes, until its end", async () => {
+  test("the pod tells the coordinator how its termination goes, until its end", async () => {
     await using coordination = await Coordination.start(released);
     const child = await terminated(coordination.environment);
     await child.exited;
@@ -170,7 +171,7 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     await using coordination = await Coordination.start((response) => response.end(released));
     const child = await startServer(
       {},
-      { ...coordination.environment, ...short, LAMEDUCK_GRACE_PERIOD: "20s" },
+      { ...coordination.environment, ...short, LAMEDUCK_GRACE_PERIOD: "60s" },
     );
     child.kill();
     await child.until(() => coordination.asked.length > 0);
@@ -217,7 +218,7 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     await using coordination = await Coordination.start((response) => response.writeHead(500).end());
     const env = { ...coordination.environment, ...short };
     const [available, consistent] = await Promise.all([
-      terminated(env),
+      terminated({ ...env, LAMEDUCK_GRACE_PERIOD: "60s" }),
       terminated({ ...env, LAMEDUCK_MODE: "consistency" }),
     ]);
     await Promise.all([available.exited, consistent.exited]);

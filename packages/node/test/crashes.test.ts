@@ -43,7 +43,7 @@ describe("uncaught errors", { concurrency: 3 }, () => {
       assert.equal(child.event("closing")?.reason, "forced");
     });
 
-  test("where no hook comes after them, requests have the reserve, not half of it", async () => {
+  test("requests have the reserve, not half of it, where no hook comes after them", async () => {
     await using child = await startServer({}, { ...env, LAMEDUCK_RESERVE: "8s" });
     const inFlight = ask(child.port, "/?wait=5500");
     await ask(child.port);
@@ -107,7 +107,7 @@ describe("uncaught errors", { concurrency: 3 }, () => {
       assert.equal((await child.exited).code, 1);
     });
 
-  test("by default the process ends at once, as without us", async () => {
+  test("an error that nobody catches ends the process at once by default, as without us", async () => {
     await using child = await startServer({}, inPod);
     using crashing = new RawClient(child.port).get("/crash");
     assert.equal((await child.exited).code, 1);

@@ -32,7 +32,7 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
     assert.ok(child.event("closing")!.hold >= 300);
   });
 
-  test("goes on serving new connections after SIGTERM and stops when they fall silent", async () => {
+  test("a server goes on serving new connections after SIGTERM and stops when they fall silent", async () => {
     const env = { ...inPod, LAMEDUCK_FLOOR: "200ms", LAMEDUCK_CONVERGENCE: "300ms" };
     await using child = await startServer({}, env);
     for (let count = 0; count < 20; count++) await ask(child.port);
@@ -52,7 +52,7 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
     assert.equal(child.event("closed")?.reason, "done");
   });
 
-  test("asks pooled clients to leave after the floor, with the listener open", async () => {
+  test("pooled clients are asked to leave after the floor, with the listener open", async () => {
     const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_POLICY: "until-deadline", LAMEDUCK_CAP: "3s" };
     await using child = await startServer({ options: { ramp: 0 } }, env);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -69,7 +69,7 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
     assert.equal(child.event("closing")?.reason, "cap");
   });
 
-  test("asks pooled clients to leave where the application sets Connection: keep-alive itself", async () => {
+  test("pooled clients are asked to leave where the application sets Connection: keep-alive itself", async () => {
     const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_CONVERGENCE: "100ms", LAMEDUCK_CAP: "60s" };
     await using child = await startServer({ options: { ramp: 0, grace: "90s" } }, env);
     const clients = ["set", "object", "array"].map((way) => {

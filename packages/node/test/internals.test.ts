@@ -88,7 +88,7 @@ async function terminates(protocol: Protocol, missing: string): Promise<void> {
   await get(protocol, child.port, "/");
   child.kill();
   await child.until("lame-duck");
-  const meanwhile = get(protocol, child.port, "/?wait=4000");
+  const meanwhile = get(protocol, child.port, "/?wait=2600");
   assert.ok(await get(protocol, child.port, "/", agent));
   assert.ok(await before, "a request begun before SIGTERM is finished");
   assert.ok(await meanwhile, "a request begun during the hold is finished, though it outlasts it");

@@ -137,7 +137,7 @@ test("hooks of closed wait until the hold is over, and one that fails is reporte
 
 test("the failing health path: its status is chosen, its name exact, other methods alike", async () => {
   const lbHealth = { path: "/alive", status: 500, wait: "300ms" };
-  const { duck, port } = await start("http", ok, { lbHealth });
+  const { duck, port } = await start("http", ok, { lbHealth, policy: "until-deadline" });
   const statusOf = async (path: string): Promise<number> => (await ask(port, path)).status;
   assert.equal(await statusOf("/alive"), 200);
   const closed = duck.terminate();
@@ -153,6 +153,7 @@ test("the failing health path: its status is chosen, its name exact, other metho
   );
   using head = new RawClient(port).send("HEAD /alive HTTP/1.1\r\nHost: x\r\n\r\n");
   await head.until(({ received }) => received.startsWith("HTTP/1.1 500"));
+  await duck.stop();
   await closed;
   assert.equal(duck.state().phase, "closed");
 });
@@ -199,7 +200,7 @@ test("peers.md names tests that exist, and nothing else", () => {
   }
 });
 
-test("connections made before it was attached are ended like the others, and counted", async () => {
+test("connections from before the library was attached are ended like the others, and counted", async () => {
   const server = createServer(ok);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

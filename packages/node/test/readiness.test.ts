@@ -32,7 +32,7 @@ test("an application's own readiness route is ready through the hold: endpoints 
   assert.deepEqual(seen, { serving: 200, "lame-duck": 200, closed: 503 });
 });
 
-test("where a load balancer learns by health checks it fails from SIGTERM on, and the hold lasts until that is believed", async () => {
+test("the readiness route fails from SIGTERM on where a load balancer learns by health checks, and the hold lasts until that is believed", async () => {
   const seen = await statuses({ policy: "fixed", delay: 0, lbHealth: { wait: "500ms" } });
   assert.deepEqual(seen, { serving: 200, "lame-duck": 503, closed: 503 });
 });

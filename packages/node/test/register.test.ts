@@ -31,7 +31,7 @@ describe("attached without code", { concurrency: 3 }, () => {
     assert.equal(child.event("closed")?.reason, "done");
   });
 
-  test("an ES module with servers created later", async () => {
+  test("an ES module that creates its servers later is held and closed by us", async () => {
     await using child = await start("plain.mjs");
     assert.equal(child.ports.length, 2);
     assert.deepEqual(await serveOn(child), { code: 0, signal: null });

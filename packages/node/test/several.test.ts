@@ -61,7 +61,7 @@ for (const way of [
     assert.equal((await child.exited).code, 3, child.stderr);
   });
 
-test("in a worker thread, which no signal reaches, it says so", async () => {
+test("the library says so in a worker thread, which no signal reaches", async () => {
   await using child = await startScript([fixture("several.ts")], { WAY: "a worker thread" });
   await child.until(() => /worker thread/.test(child.stderr));
   assert.match(child.stderr, /signals reach the main thread alone/);

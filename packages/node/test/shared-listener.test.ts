@@ -45,7 +45,7 @@ describe("a listener that others accept from, too", () => {
     });
 
   test(
-    "is known by its handle, and by who else has it",
+    "a shared listener is known by its handle, and by who else has it",
     { skip: !existsSync("/proc/self/fd") && "no /proc" },
     async () => {
       const alone = await listening(loopback);

@@ -20,7 +20,7 @@ describe("signals", { concurrency: 3 }, () => {
     assert.equal(child.event("closing")?.reason, "forced");
   });
 
-  test("only a signal that came before is one that comes again", async () => {
+  test("a signal comes again only if it came before", async () => {
     const env = { ...inPod, LAMEDUCK_FLOOR: "1500ms", LAMEDUCK_SIGNALS: "SIGTERM,SIGUSR2" };
     await using child = await startServer({}, env);
     const heard = (): string[] =>

@@ -121,8 +121,8 @@ const whenToStop = {
   },
   learnt: {
     kind: "own",
-    text: "what earlier terminations have taught, as the injection sets it",
-    more: "In code: what `learn` gives.",
+    text: "what earlier terminations have taught, as one line of text",
+    more: "In code it is what `learn` gives.",
     byDefault: "",
     decides: true,
     policies: ["adaptive", "acknowledged"],
@@ -241,6 +241,8 @@ const traffic = {
   probePeriod: {
     kind: "duration",
     text: "periodSeconds of the kubelet's httpGet or grpc probe, once for each",
+    // Kubernetes' own.
+    default: 10_000,
     byDefault: "assumed: 10s",
     init: { flag: "probe-period", reads: "read_probe_period", holds: true },
   },

@@ -55,7 +55,7 @@ static bool read_choices(struct settings *settings, struct error *error)
 		const char *said = choices[0] ? *flag_text(settings, &flags[i]) : NULL;
 		if (!said || is(said, choices[0]) || is(said, choices[1]))
 			continue;
-		error_set(error, ERROR_BAD_CHOICE, flags[i].name, "\"%s\" is neither %s nor %s", said, choices[0], choices[1]);
+		error_set(error, ERROR_BAD_CHOICE, flags[i].name, "\"%s\" is not \"%s\" or \"%s\"", said, choices[0], choices[1]);
 		return false;
 	}
 	settings->hold.traffic.wait_for_streams = is(settings->streams, "wait");

@@ -38,14 +38,14 @@ void drain_free(struct drain *drain)
 	senders_free(&drain->senders);
 }
 
-static void arrival(struct drain *drain, struct observation seen)
+static void arrival(struct drain *drain, const struct observation *seen)
 {
-	double at = seen.at;
+	double at = seen->at;
 	drain->traffic_known = true;
-	if (seen.type == SEEN_CONNECTION) {
-		senders_arrival(&drain->senders, seen.name, at);
-		if (!seen.old)
-			release_connection(&drain->release, seen.name, at, seen.earlier);
+	if (seen->type == SEEN_CONNECTION) {
+		senders_arrival(&drain->senders, seen->name, at);
+		if (!seen->old)
+			release_connection(&drain->release, seen->name, at, seen->earlier);
 		drain->last_connection = fmax(drain->last_connection, at);
 	} else {
 		drain->last_request = fmax(drain->last_request, at);
@@ -64,23 +64,23 @@ static bool begins_watch(enum observation_type type)
 	return type != SEEN_RELEASED && type != SEEN_UNRELEASED && type < SEEN_SETTLED;
 }
 
-void drain_observe(struct drain *drain, struct observation seen)
+void drain_observe(struct drain *drain, const struct observation *seen)
 {
-	double at = seen.at;
+	double at = seen->at;
 	drain->revision++;
 	/* The watch begins with the first observation of the pod itself. */
-	if (!drain->watching && begins_watch(seen.type)) {
+	if (!drain->watching && begins_watch(seen->type)) {
 		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at,
 			     &drain->config.prior);
 		drain->watching = true;
 	}
-	switch (seen.type) {
+	switch (seen->type) {
 	case SEEN_WATCHING:
 		senders_watching_from(&drain->senders, at);
 		return;
 	case SEEN_TERMINATION:
 		if (!drain->terminated) {
-			drain->terminated_at = seen.at;
+			drain->terminated_at = seen->at;
 			senders_held_from(&drain->senders, at);
 		}
 		drain->terminated = true;
@@ -91,7 +91,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 		arrival(drain, seen);
 		return;
 	case SEEN_IN_FLIGHT:
-		drain->in_flight = fmax(0, drain->in_flight + seen.value);
+		drain->in_flight = fmax(0, drain->in_flight + seen->value);
 		if (drain->in_flight == 0)
 			drain->last_request = fmax(drain->last_request, at);
 		return;
@@ -99,7 +99,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 		release_give(&drain->release, at);
 		return;
 	case SEEN_UNRELEASED:
-		release_withdraw(&drain->release, seen.value > 0);
+		release_withdraw(&drain->release, seen->value > 0);
 		return;
 	case SEEN_FORCE:
 		drain->forced = true;
@@ -108,15 +108,15 @@ void drain_observe(struct drain *drain, struct observation seen)
 		senders_settle(&drain->senders);
 		break;
 	case SEEN_COVERAGE:
-		senders_set_coverage(&drain->senders, seen.value);
+		senders_set_coverage(&drain->senders, seen->value);
 		break;
 	case SEEN_FORGOTTEN:
-		senders_forget(&drain->senders, seen.name);
-		release_forget(&drain->release, seen.name);
+		senders_forget(&drain->senders, seen->name);
+		release_forget(&drain->release, seen->name);
 		break;
 	case SEEN_AGAIN:
-		senders_arrival(&drain->senders, seen.name, at);
-		release_connection(&drain->release, seen.name, at, seen.earlier);
+		senders_arrival(&drain->senders, seen->name, at);
+		release_connection(&drain->release, seen->name, at, seen->earlier);
 		break;
 	}
 	/* A correction: the evidence is weighed anew. */
@@ -136,7 +136,7 @@ double drain_expected_loss(const struct drain *drain, double now)
 	return senders_expected_loss(&drain->senders, now, convergence);
 }
 
-bool drain_is_enough(const struct drain *drain, double now)
+static bool is_enough(const struct drain *drain, double now)
 {
 	return drain_expected_loss(drain, now) < drain->config.loss_budget;
 }
@@ -171,7 +171,7 @@ static double evaluate(struct drain *drain, double now)
 /* The same, without an effect on when the evidence is weighed next. */
 static double evaluate_once(const struct drain *drain, double now)
 {
-	return uses_evidence(drain) && !drain_is_enough(drain, now) ? INFINITY : -INFINITY;
+	return uses_evidence(drain) && !is_enough(drain, now) ? INFINITY : -INFINITY;
 }
 
 static void add_in_flight(struct waits *waits, const struct drain *drain, double now)
@@ -251,7 +251,7 @@ static enum stop_reason reason_of(const struct drain *drain, double now, double 
 		return STOP_IDLE;
 	if (drain->config.floor > 0 && was_met_by(drain, floor_at))
 		return STOP_FLOOR;
-	if (now >= release_settled_at(&drain->release) && drain_weighs(&drain->config) && !drain_is_enough(drain, now))
+	if (now >= release_settled_at(&drain->release) && drain_weighs(&drain->config) && !is_enough(drain, now))
 		return STOP_ACKNOWLEDGED;
 	return kind == POLICY_FIXED ? STOP_DELAY : STOP_QUIET;
 }

@@ -45,7 +45,7 @@ static void tell_decision(const struct cluster *cluster, struct teller *teller, 
 		seen = (struct observation){ .type = SEEN_RELEASED, .at = now - status->released, .name = status->last,
 					     .consumers = consumers };
 	}
-	tell(teller, seen);
+	tell(teller, &seen);
 }
 
 bool cluster_step(struct cluster *cluster, struct teller *teller, double now)

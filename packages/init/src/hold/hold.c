@@ -105,7 +105,7 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 		log_line(logger, LOG_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
 		    sockets_are_elsewhere(&hold->traffic.sockets) ? "the program's other ports are watched instead"
 						      : "no other port of the program was found, either");
-	tell(&hold->teller, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
+	tell(&hold->teller, &(struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
 	decide_now(hold, now);
 	cluster_begin(&hold->cluster, why ? &settings->place : NULL, logger, now);
 	tell_coordinator(hold, false, now);
@@ -172,7 +172,7 @@ static bool is_good_moment(struct hold *hold, double now)
 static void give_up(struct hold *hold, const char *why, double now)
 {
 	hold->ended_by = why;
-	tell(&hold->teller, (struct observation){ .type = SEEN_FORCE, .at = now });
+	tell(&hold->teller, &(struct observation){ .type = SEEN_FORCE, .at = now });
 }
 
 void hold_force(struct hold *hold, const char *why, double now)

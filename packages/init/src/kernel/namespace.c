@@ -1,6 +1,6 @@
 #include "namespace.h"
 
-#include "netlink_abi.h"
+#include "netlink.h"
 #include "../base/files.h"
 #include "../base/text.h"
 
@@ -38,38 +38,24 @@ bool default_gateway(struct address *gateway)
 	return read_file("/proc/net/route", text, sizeof text) > 0 && parse_default_gateway(text, gateway);
 }
 
-/* Hundredths of a second since boot at which the oldest address in the datagram was made; 0 where there is none. */
-static uint32_t oldest_stamp(const uint8_t *at, size_t length, uint32_t oldest, bool *done)
+/* Hundredths of a second since boot at which the oldest address so far was made; 0 where there is none. */
+static uint32_t oldest_stamp(struct netlink_part datagram, uint32_t oldest, bool *done)
 {
-	const size_t body = 8; /* struct ifaddrmsg */
+	enum { ADDRESS_MESSAGE = 8, CREATED_AT = 8 }; /* struct ifaddrmsg; in struct ifa_cacheinfo */
 	struct netlink_header header;
-	while (length >= sizeof header) {
-		memcpy(&header, at, sizeof header);
-		if (header.length < sizeof header || header.length > length)
-			break;
-		if (header.type == MESSAGE_DONE || header.type == MESSAGE_ERROR) {
-			*done = true;
-			return oldest;
+	struct netlink_part body, value;
+	uint16_t type;
+	uint32_t stamp;
+	while (!*done && next_message(&datagram, &header, &body)) {
+		*done = header.type == MESSAGE_DONE || header.type == MESSAGE_ERROR;
+		netlink_skip(&body, ADDRESS_MESSAGE);
+		while (!*done && next_attribute(&body, &type, &value)) {
+			if (type != ATTRIBUTE_ADDRESS_CACHE || value.left < CREATED_AT + sizeof stamp)
+				continue;
+			memcpy(&stamp, value.at + CREATED_AT, sizeof stamp);
+			if (stamp != 0 && (oldest == 0 || stamp < oldest))
+				oldest = stamp;
 		}
-		size_t offset = sizeof header + body;
-		struct netlink_attribute attribute;
-		while (offset + sizeof attribute <= header.length) {
-			memcpy(&attribute, at + offset, sizeof attribute);
-			if (attribute.length < sizeof attribute || offset + attribute.length > header.length)
-				break;
-			uint32_t stamp;
-			if (attribute.type == ATTRIBUTE_ADDRESS_CACHE && attribute.length >= 4 + 12) {
-				memcpy(&stamp, at + offset + 4 + 8, sizeof stamp);
-				if (stamp != 0 && (oldest == 0 || stamp < oldest))
-					oldest = stamp;
-			}
-			offset += (attribute.length + 3u) & ~3u;
-		}
-		size_t step = (header.length + 3u) & ~3u;
-		if (step >= length)
-			break;
-		at += step;
-		length -= step;
 	}
 	return oldest;
 }
@@ -94,7 +80,7 @@ double namespace_age(void)
 		ssize_t got = recv(fd, datagram, sizeof datagram, 0);
 		if (got <= 0)
 			break;
-		oldest = oldest_stamp(datagram, (size_t)got, oldest, &done);
+		oldest = oldest_stamp((struct netlink_part){ datagram, (size_t)got }, oldest, &done);
 	}
 	close(fd);
 	struct timespec up;

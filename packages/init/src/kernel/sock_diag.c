@@ -1,6 +1,6 @@
 #include "sock_diag.h"
 
-#include "netlink_abi.h"
+#include "netlink.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,11 +8,6 @@
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-static size_t aligned(size_t length)
-{
-	return (length + 3) & ~(size_t)3;
-}
 
 static uint32_t u32_at(const uint8_t *info, size_t length, size_t offset)
 {
@@ -42,29 +37,14 @@ static void take_tcp_info(struct tcp_row *row, const uint8_t *info, size_t lengt
 	row->bytes_sent = u64_at(info, length, INFO_BYTES_ACKED);
 }
 
-static void take_attributes(struct tcp_row *row, const uint8_t *at, size_t left)
-{
-	struct netlink_attribute attribute;
-	while (left >= sizeof attribute) {
-		memcpy(&attribute, at, sizeof attribute);
-		if (attribute.length < sizeof attribute || attribute.length > left)
-			return;
-		if (attribute.type == ATTRIBUTE_TCP_INFO)
-			take_tcp_info(row, at + sizeof attribute, attribute.length - sizeof attribute);
-		size_t step = aligned(attribute.length);
-		if (step >= left)
-			return;
-		at += step;
-		left -= step;
-	}
-}
-
-static bool take_message(struct tcp_row *row, const uint8_t *body, size_t length)
+static bool take_message(struct tcp_row *row, struct netlink_part body)
 {
 	struct diag_message message;
-	if (length < sizeof message)
+	struct netlink_part value;
+	uint16_t type;
+	if (body.left < sizeof message)
 		return false;
-	memcpy(&message, body, sizeof message);
+	memcpy(&message, body.at, sizeof message);
 	if (message.family != AF_INET && message.family != AF_INET6)
 		return false;
 	*row = (struct tcp_row){
@@ -77,31 +57,25 @@ static bool take_message(struct tcp_row *row, const uint8_t *body, size_t length
 		.inode = message.inode,
 		.expires = message.expires,
 	};
-	take_attributes(row, body + sizeof message, length - sizeof message);
+	netlink_skip(&body, sizeof message);
+	while (next_attribute(&body, &type, &value))
+		if (type == ATTRIBUTE_TCP_INFO)
+			take_tcp_info(row, value.at, value.left);
 	return true;
 }
 
 enum diag_end parse_diag(const void *datagram, size_t length, tcp_row_visitor *visit, void *context)
 {
-	const uint8_t *at = datagram;
+	struct netlink_part rest = { datagram, length }, body;
 	struct netlink_header header;
-	while (length >= sizeof header) {
-		memcpy(&header, at, sizeof header);
-		if (header.length < sizeof header || header.length > length)
-			return DIAG_ERROR;
+	while (next_message(&rest, &header, &body)) {
+		struct tcp_row row;
 		if (header.type == MESSAGE_DONE)
 			return DIAG_DONE;
 		if (header.type == MESSAGE_ERROR)
 			return DIAG_ERROR;
-		struct tcp_row row;
-		if (header.type == MESSAGE_SOCK_DIAG_BY_FAMILY &&
-		    take_message(&row, at + sizeof header, header.length - sizeof header))
+		if (header.type == MESSAGE_SOCK_DIAG_BY_FAMILY && take_message(&row, body))
 			visit(context, &row);
-		size_t step = aligned(header.length);
-		if (step >= length)
-			return DIAG_MORE;
-		at += step;
-		length -= step;
 	}
 	return DIAG_MORE;
 }

@@ -26,7 +26,7 @@ static void reclassify_probes(struct arrivals *arrivals, const struct address *p
 {
 	char name[ADDRESS_TEXT];
 	address_format(peer, name);
-	tell(arrivals->teller, (struct observation){ .type = SEEN_FORGOTTEN, .name = name });
+	tell(arrivals->teller, &(struct observation){ .type = SEEN_FORGOTTEN, .name = name });
 	pools_forget_openings(arrivals->pools, peer);
 	size_t kept = arrivals->kept_count < MOST_KEPT_ARRIVALS ? arrivals->kept_count : MOST_KEPT_ARRIVALS;
 	bool only_probes_before = probes_are_all(&arrivals->probes, peer);
@@ -117,7 +117,7 @@ void arrivals_take_past(struct arrivals *arrivals, const struct past_connection 
 		bool probe = was_probe(&arrivals->probes, &past[i]);
 		if (at >= settled_at && !probe && !has_settled) {
 			has_settled = true;
-			tell(arrivals->teller, (struct observation){ .type = SEEN_SETTLED });
+			tell(arrivals->teller, &(struct observation){ .type = SEEN_SETTLED });
 		}
 		if (at >= settled_at)
 			keep(arrivals, peer, SIZE_UNKNOWN, at, at);
@@ -126,6 +126,6 @@ void arrivals_take_past(struct arrivals *arrivals, const struct past_connection 
 		if (has_settled)
 			pools_note_opening(arrivals->pools, peer, at);
 		/* Not counted: it came before the hold. */
-		tell(arrivals->teller, (struct observation){ .type = SEEN_CONNECTION, .at = at, .name = address_format(peer, name) });
+		tell(arrivals->teller, &(struct observation){ .type = SEEN_CONNECTION, .at = at, .name = address_format(peer, name) });
 	}
 }

@@ -97,7 +97,7 @@ void before_begin(struct before *before, const struct baseline *baseline, const 
 	history.complete_from = now - TIME_WAIT_MS;
 	sockets_visit_past(sockets, take_past, &history);
 	sort(&history);
-	tell(arrivals->teller, (struct observation){ .type = SEEN_WATCHING,
+	tell(arrivals->teller, &(struct observation){ .type = SEEN_WATCHING,
 						     .at = history.count > 0 ? history.complete_from : began });
 	double first = history.past[0].at;
 	double settled_at = fmin(first + beginning_ms, (first + began) / 2);
@@ -142,7 +142,7 @@ void before_tell(struct before *before, const struct sockets *sockets, double no
 		return;
 	/* Of a connection that the peer closed first nothing is left: the gaps between the others are longer than the usual ones. */
 	double coverage = fmax(least_coverage, before->with_peer / (before->with_peer + rest));
-	tell(teller, (struct observation){ .type = SEEN_COVERAGE, .value = coverage });
+	tell(teller, &(struct observation){ .type = SEEN_COVERAGE, .value = coverage });
 	/* As one sender, at even gaps. They say nothing of a release, as nobody knows when each of them came. */
 	double gap = before->span / rest;
 	for (double ago = fmin(rest, most_told); ago >= 1; ago--)

@@ -182,7 +182,7 @@ static void tell_of(struct pools *pools, struct pool *pool, double since, double
 	double latest = fmin(now, fmax(pool->latest, since));
 	if (opens_often(pools, pool, now)) {
 		/* Telling of them only for a while would look as if they fell silent. */
-		tell(pools->teller, (struct observation){ .type = SEEN_REQUEST, .at = latest, .name = name });
+		tell(pools->teller, &(struct observation){ .type = SEEN_REQUEST, .at = latest, .name = name });
 		return;
 	}
 	/* It opens too few connections. So its requests on old ones decide whether it still chooses this pod. */

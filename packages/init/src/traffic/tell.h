@@ -12,7 +12,7 @@ struct teller {
 	double last_arrival; /* NAN for none */
 };
 
-void tell(struct teller *teller, struct observation seen);
+void tell(struct teller *teller, const struct observation *seen);
 
 /* A new connection of `sender`, which came between `since` and `at`. */
 void tell_connection(struct teller *teller, const char *sender, double at, double since);

@@ -90,7 +90,7 @@ static void tell_in_flight(struct traffic *traffic, double now)
 {
 	double in_flight = traffic->sockets.busy + traffic->sockets.listeners.backlog;
 	if (in_flight != traffic->in_flight)
-		tell(traffic->teller, (struct observation){ .type = SEEN_IN_FLIGHT, .at = now, .value = in_flight - traffic->in_flight });
+		tell(traffic->teller, &(struct observation){ .type = SEEN_IN_FLIGHT, .at = now, .value = in_flight - traffic->in_flight });
 	traffic->in_flight = in_flight;
 }
 

@@ -75,7 +75,7 @@ static void take_back(struct unattributed *unattributed, struct teller *teller)
 		return;
 	unattributed->open += late;
 	unattributed->told_count -= (size_t)late;
-	tell(teller, (struct observation){ .type = SEEN_FORGOTTEN, .name = unattributed_sender });
+	tell(teller, &(struct observation){ .type = SEEN_FORGOTTEN, .name = unattributed_sender });
 	size_t kept = unattributed->told_count < MOST_UNATTRIBUTED ? unattributed->told_count : MOST_UNATTRIBUTED;
 	for (size_t age = kept; age-- > 0;) {
 		struct told_connection *told = &unattributed->told[(unattributed->told_count - 1 - age) % MOST_UNATTRIBUTED];

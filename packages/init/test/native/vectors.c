@@ -96,8 +96,8 @@ static void play(const struct drain_options *options)
 	for (;;) {
 		for (; next < seen_count && seen[next].at <= now; next++) {
 			if (seen[next].type == SEEN_TERMINATION)
-				drain_observe(&drain, (struct observation){ .type = SEEN_COVERAGE, .value = coverage });
-			drain_observe(&drain, seen[next]);
+				drain_observe(&drain, &(struct observation){ .type = SEEN_COVERAGE, .value = coverage });
+			drain_observe(&drain, &seen[next]);
 		}
 		struct decision decision = drain_decide(&drain, now);
 		if (decision.stop) {

@@ -4,6 +4,9 @@ const cluster = (how, more = {}) => ({
   env: { IDIOM_HOW: how, ...more },
 });
 
+/** Workers without a handler of SIGTERM. */
+const told = (how) => ({ command: ["node", "fixtures/told.mjs"], env: { IDIOM_HOW: how } });
+
 export default {
   "cluster, round robin": { what: "the primary passes the signal on; workers close", ...cluster("forward") },
   "cluster, SCHED_NONE": {
@@ -18,8 +21,19 @@ export default {
   "cluster, kill": { what: "`worker.kill()` for each worker", ...cluster("kill") },
   "cluster, messages": {
     what: "a message tells each worker to close and exit",
-    known: "workers end before the message",
     ...cluster("message"),
+  },
+  "cluster, message, disconnect": {
+    what: "a message, `worker.disconnect()`, and `worker.kill()` for a worker that stays too long",
+    ...told("disconnect"),
+  },
+  "cluster, SIGQUIT": { what: "SIGQUIT tells each worker to close and exit", ...told("SIGQUIT") },
+  "cluster, the primary exits": { what: "`process.exit(3)` in the primary at once", ...told("exit") },
+  "fork, ready, shutdown": {
+    what: "a parent that has waited for a message, ready, sends its child another, shutdown",
+    onlyImport: true,
+    holds: false,
+    ...told("forked"),
   },
   "cluster, the group": {
     what: "the signal reaches primary and workers",

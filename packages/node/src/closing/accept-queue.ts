@@ -27,8 +27,7 @@ export function ownListeners(servers: readonly NetServer[]): readonly NetServer[
 }
 
 /**
- * Processes to which Node can pass a handle, directly or by another: descendants, the parent and what else descends from it. Process 1 is the parent of
- * whoever has lost his own.
+ * Processes to which Node can pass a handle, directly or by another: descendants, the parent and what else descends from it. Process 1 is the parent of every orphan.
  */
 function relatives(): number[] {
   const parents = new Map<number, number>();
@@ -36,7 +35,7 @@ function relatives(): number[] {
   const family = new Set([process.pid, ...(process.ppid > 1 ? [process.ppid] : [])]);
   const isRelated = (id: number): boolean => {
     let each: number | undefined = id;
-    // Numbers that are given again meanwhile could make a circle.
+    // A number that the kernel has given to a new process meanwhile could make a circle.
     for (let steps = 0; each !== undefined && each > 0 && steps < parents.size; steps++) {
       if (family.has(each)) return true;
       each = parents.get(each);
@@ -62,7 +61,7 @@ const mostTurns = 100;
  * Closing a listener resets whatever waits in its accept queue, requests already sent included. So first the queue is shortened:
  * the kernel then leaves further connections unanswered, which their senders may try again without harm, while what has come in is
  * still accepted.
- * @param own those whose queue is nobody else's.
+ * @param own the listeners whose queue no other process accepts from.
  */
 export async function emptyQueue(own: readonly NetServer[], accepted: () => number): Promise<void> {
   for (const server of own) shortenQueue(server);
@@ -75,7 +74,7 @@ export async function emptyQueue(own: readonly NetServer[], accepted: () => numb
   }
 }
 
-/** Each costs a turn of the event loop, in which one more client is let in. */
+/** Each attempt costs a turn of the event loop, which lets one more client in. */
 const mostAttempts = 100;
 
 /**

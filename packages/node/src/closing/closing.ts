@@ -9,14 +9,14 @@ const pollPeriodMs = 10;
 const goodbyeTimeoutMs = 250;
 /** WebSockets and event streams are ended over at most this time, one a millisecond, so that clients do not all reconnect at once. */
 const longestSpreadMs = 5_000;
-/** What ending a stream takes at most, once it was decided: an event that is half written, and a goodbye. */
+/** The longest that ending a stream takes: the rest of an event that is half written, and a goodbye. */
 const lastMomentMs = 1_250;
 /** An event stream that might end by itself gets this long at most, before it is ended in order like those without an end. */
 const longPatienceMs = 4_000;
-/** A WebSocket client has this long to answer that it is closed: several round trips of a slow one, or of one that is near. */
+/** A WebSocket client has this long to answer the close frame: several round trips of a slow client, and of one that is near. */
 const longAnswerMs = 1_000;
 const shortAnswerMs = 500;
-/** Where nobody expects a process to last after the signal, it gets this long, and one with an end may be silent for so long. */
+/** The same for a doubtful stream where nobody expects the process to last after the signal. There a stream with an end may be silent for as long. */
 const shortPatienceMs = 500;
 
 /** Lets what is in flight finish and ends connections, each as late and as gently as the time allows. */

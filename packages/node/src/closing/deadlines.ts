@@ -2,7 +2,7 @@ import { unforeseen } from "@lameduck/drain";
 import type { HeldBefore } from "../hold/holders.ts";
 import type { Settings } from "../options/settings.ts";
 
-/** What a crash leaves of the hold, milliseconds: to let in who waits in the accept queue already. */
+/** What a crash leaves of the hold: time to accept the connections that wait already. */
 const lastTurnsMs = 100;
 
 /** The moments that bound a termination, on the process's clock. */
@@ -21,7 +21,7 @@ export interface Deadlines {
   readonly kill: number;
 }
 
-export interface Termination {
+export interface TerminationFacts {
   readonly from: number;
   /** How long ago the signal was sent, milliseconds. */
   readonly late: number;
@@ -34,7 +34,7 @@ export interface Termination {
 
 export function deadlinesOf(
   { drain, deadline, ramp }: Settings,
-  { from, late, isCrash, held, hasClosedHooks }: Termination,
+  { from, late, isCrash, held, hasClosedHooks }: TerminationFacts,
 ): Deadlines {
   // However late the signal: the floor for senders and the reserve for requests in flight matter more than the estimated lateness.
   const counted = Math.min(late, drain.cap - drain.floor);
@@ -52,7 +52,7 @@ export function deadlinesOf(
 /** What a program may take where nobody kills it: 20 days, within what a timer can wait. */
 const noDeadlineMs = 20 * 24 * 3_600_000;
 
-/** Nobody kills the process: once the program has the signal, it takes the time it takes. */
+/** For a process that nobody kills: its program may take as long as it likes once it has the signal. */
 export function withoutKill(by: Deadlines): Deadlines {
   return {
     ...by,
@@ -62,7 +62,7 @@ export function withoutKill(by: Deadlines): Deadlines {
   };
 }
 
-/** The grace period began when the other began to hold, or with the hook. What it has left is for asking clients to leave, and for closing. */
+/** The grace period began with the hold of the init, or with the preStop hook. The rest of it is for asking clients to leave, and for closing. */
 function afterAnother(
   { program, spent, isOver }: HeldBefore,
   from: number,

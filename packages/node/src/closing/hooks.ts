@@ -45,7 +45,7 @@ export class Hooks {
     return this.#outcomes;
   }
 
-  /** Where the process ends before they have: what has become of the hooks of a phase. */
+  /** The hooks of a phase that have not ended, as skipped: for a process that ends before they have. */
   unfinished(phase: HookPhase): HookOutcome[] {
     const ended = new Set(
       this.#outcomes.filter((outcome) => outcome.phase === phase).map(({ name }) => name),
@@ -90,7 +90,7 @@ export class Hooks {
     }
   }
 
-  /** Which names exist is known only now; a mistake in them must not cost the hooks their run. */
+  /** The names that exist are known only now. A wrong name must not keep the hooks from running. */
   #ordered(phase: HookPhase): Hook[] {
     const hooks = this.#of(phase);
     const names = hooks.map(({ name }) => name);

@@ -3,14 +3,14 @@ import { messageOf } from "@lameduck/drain/common";
 import { sleep, untilSettled, type Clock } from "../clock.ts";
 import type { Evidence } from "../hold/evidence.ts";
 import type { CoordinatorSettings, Mode } from "../options/coordinator.ts";
-import { parseAnswer, type Answer, type Report } from "./protocol.ts";
+import { parseAnswer, type Answer, type PodReport } from "./protocol.ts";
 import { Requests } from "./request.ts";
 
 /** Seconds of a long poll. A coordinator that has stopped is noticed soon after. */
 const longPollSeconds = 5;
-/** Milliseconds beyond them, as for any answer. */
+/** An answer may take as much longer. */
 const allowanceMs = 2_000;
-/** Milliseconds between two questions: at least, and after failures. */
+/** Between two questions; after failures it grows to `longestPauseMs`. */
 const shortestPauseMs = 100;
 /** After a release the pod stops soon. */
 const pauseOnceReleasedMs = 1_000;
@@ -25,7 +25,7 @@ const longestFailingMs = 1_000;
 const attempts = 3;
 /** Addresses of senders in a report. */
 const mostSenders = 64;
-/** Milliseconds by which a process may end later, so that its end is known. */
+/** A process may end by so much later, to report its end. */
 const lastReportTimeoutMs = 500;
 
 /** What is known of the pod's consumers, for people. */
@@ -34,7 +34,7 @@ export interface Acknowledgements {
   readonly state: Answer["state"] | "silent";
   /** How many consumers have let go, of how many: "4/5". */
   readonly consumers: string | null;
-  /** Whom it waits for. */
+  /** The consumer that has not let go yet. */
   readonly behind: string | null;
 }
 
@@ -48,7 +48,7 @@ export class Coordinator {
   readonly #say: (message: string) => void;
   readonly #ended = new AbortController();
   readonly #requests: Requests | undefined;
-  /** Matters that have been logged. */
+  /** The matters that have been logged already. */
   readonly #logged = new Set<string>();
   /** Somebody has asked it to end the hold. */
   onEnd: () => void = () => {};
@@ -59,7 +59,7 @@ export class Coordinator {
   #isBegun = false;
   #isSilent = false;
   #reporting: Promise<void> = Promise.resolve();
-  #reported: Report = {};
+  #reported: PodReport = {};
 
   constructor(
     { place, mode }: CoordinatorSettings,
@@ -74,14 +74,14 @@ export class Coordinator {
     this.#requests = place && new Requests(place, this.#ended.signal);
   }
 
-  get known(): Acknowledgements | undefined {
+  get acknowledgements(): Acknowledgements | undefined {
     const { state, consumers = null, behind = null } = this.#answer ?? {};
     if (this.#isSilent) return { state: "silent", consumers, behind };
     return state && { state, consumers, behind };
   }
 
   /** To be called once the hold has begun. */
-  begin(first: Report): void {
+  begin(first: PodReport): void {
     this.#isBegun = true;
     this.#evidence.onOverruled = () => this.#overruled();
     void this.#ask();
@@ -89,7 +89,7 @@ export class Coordinator {
   }
 
   /** Reports are sent in order, each with everything that was reported before, since an earlier report may be lost. */
-  report(news: Report): void {
+  report(news: PodReport): void {
     if (!this.#isBegun) return;
     this.#reported = { ...this.#reported, ...news };
     const lines = Object.entries(this.#reported).filter(([, value]) => value !== "");
@@ -98,7 +98,7 @@ export class Coordinator {
   }
 
   /** The last report is waited for a moment, where the coordinator answers. */
-  async end(last: Report, within: number): Promise<void> {
+  async end(last: PodReport, within: number): Promise<void> {
     if (this.#answer && !this.#isSilent) {
       this.report(last);
       await untilSettled(this.#reporting, Math.min(lastReportTimeoutMs, within));
@@ -106,7 +106,7 @@ export class Coordinator {
     this.#ended.abort();
   }
 
-  /** Who sends, by the pod's own evidence: addresses, those first that are waited for. */
+  /** The senders by the pod's own evidence: their addresses, pending ones first. */
   #senders(): string {
     const pendingSenders = this.#evidence.drain.pendingSenders(this.#clock.now());
     const names = pendingSenders.flatMap(({ sender }) =>
@@ -127,7 +127,7 @@ export class Coordinator {
       const query = `&wait=${wait}${seen === undefined ? "" : `&seen=${seen}`}`;
       try {
         const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowanceMs));
-        // Whoever says so has it from the pod itself, whatever else is known.
+        // The end was asked for at the pod itself, so it counts whatever the coordinator knows.
         if (answer.endsHold) this.onEnd();
         // Another replica may know the pod.
         if (answer.state === "unknown")

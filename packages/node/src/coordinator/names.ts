@@ -4,12 +4,12 @@ import { readFile } from "node:fs/promises";
 import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 
-/** Milliseconds for one name server to answer a question, and how often each is asked. */
+/** Time in milliseconds for one name server to answer, and how often each one is asked. */
 const queryOptions = { timeout: 1_000, tries: 2 };
 /** Answers after which the C library, too, asks for the name with the next suffix. */
 const isNotThere: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "ESERVFAIL"]);
 
-export interface NameFiles {
+interface NameFiles {
   readonly hosts: string;
   readonly resolver: string;
 }

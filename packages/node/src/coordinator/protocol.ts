@@ -66,13 +66,13 @@ function millisecondsOf(text = ""): number {
 }
 
 /** What a pod reports of its termination, by the keys of docs/acknowledgements-protocol.md. */
-export type Report = Readonly<Record<string, string>>;
+export type PodReport = Readonly<Record<string, string>>;
 
-export function reportAtBegin({ reason, policy, floor }: LameDuckEvent): Report {
+export function reportAtBegin({ reason, policy, floor }: LameDuckEvent): PodReport {
   return { phase: "lame-duck", program: "library", policy, reason, "floor-ms": String(floor) };
 }
 
-export function reportAtStop(event: ClosingEvent): Report {
+export function reportAtStop(event: ClosingEvent): PodReport {
   const { reason, hold, at, lastArrival, connections, requests, explanation } = event;
   return {
     phase: "closing",
@@ -85,6 +85,6 @@ export function reportAtStop(event: ClosingEvent): Report {
   };
 }
 
-export function reportAtEnd({ phase }: ClosedEvent): Report {
+export function reportAtEnd({ phase }: ClosedEvent): PodReport {
   return { phase };
 }

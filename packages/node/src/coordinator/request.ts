@@ -14,9 +14,9 @@ export class Requests {
   readonly #place: CoordinatorPlace;
   readonly #ended: AbortSignal;
   readonly #resolve: LookupFunction;
-  /** For the addresses. */
+  /** Callers that wait for the addresses. */
   readonly #waiting: Parameters<LookupFunction>[2][] = [];
-  /** How many have failed: each time another address of the name is the first to be tried. */
+  /** Number of failed requests. After each one another address of the name is tried first. */
   #failures = 0;
 
   constructor(place: CoordinatorPlace, ended: AbortSignal, resolve: LookupFunction = lookupUntil(ended)) {
@@ -70,7 +70,7 @@ export class Requests {
         readAll(response).then(resolve, reject);
       });
       sent.on("error", reject);
-      // Whatever happened: as after an upgrade that nobody asked for.
+      // Also where neither a response nor an error came: after an upgrade that nobody asked for.
       sent.on("close", () => {
         clearTimeout(connecting);
         clearTimeout(whole);
@@ -80,7 +80,7 @@ export class Requests {
     });
   }
 
-  /** One for all requests that wait: name servers that are slow are not asked more often for it. */
+  /** One look-up for all requests that wait: slow name servers are not asked once for each. */
   readonly #lookup: LookupFunction = (host, options, callback) => {
     this.#waiting.push(callback);
     if (this.#waiting.length > 1) return;

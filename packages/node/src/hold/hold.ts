@@ -8,14 +8,14 @@ import type { Evidence } from "./evidence.ts";
 const tickPeriodMs = 20;
 
 /** What makes one hold different from others. */
-export interface Manner {
-  /** Another has held before: clients are asked to leave from the beginning, and nothing else is waited for. */
+export interface HoldKind {
+  /** The init or a preStop hook has held before: clients are asked to leave from the beginning, and nothing else is waited for. */
   readonly isSecond: boolean;
   /** Whether somebody has asked for its end. */
   readonly isAsked: () => boolean;
 }
 
-/** Milliseconds between two looks whether somebody has. */
+/** Between two looks whether somebody has asked for the end. */
 const askPeriodMs = 200;
 
 export interface HoldEnd {
@@ -27,18 +27,18 @@ export interface HoldEnd {
   readonly hold: number;
   /** Milliseconds for which the event loop stood still. */
   readonly stalled: number;
-  /** What it says of the environment, for `learn`; undefined where nothing was seen. */
+  /** What the hold says of the environment, for `learn`; undefined where nothing was seen. */
   readonly priorUpdate: readonly number[] | undefined;
 }
 
 /** What a hold does with the servers. */
-type Held = Pick<Servers, "hold" | "hint" | "tick" | "accepted">;
+type HeldServers = Pick<Servers, "hold" | "hint" | "tick" | "accepted">;
 
 /** The time between SIGTERM and the decision that it is safe to stop: serving, watching, and after a while asking clients to leave. */
 export class Hold {
   readonly #evidence: Evidence;
   readonly #recording: Recording | undefined;
-  readonly #servers: Held;
+  readonly #servers: HeldServers;
   readonly #clock: Clock;
   readonly #hintAt: number;
   readonly #ramp: number;
@@ -51,7 +51,7 @@ export class Hold {
 
   constructor(
     evidence: Evidence,
-    servers: Held,
+    servers: HeldServers,
     clock: Clock,
     settings: { hintAt: number; ramp: number },
     recording?: Recording,
@@ -64,7 +64,7 @@ export class Hold {
     this.#ramp = settings.ramp;
   }
 
-  /** To be called after an observation that may end the wait: nothing in flight any more, an acknowledgement, a force. */
+  /** To be called after an observation that may end the wait: nothing in flight any more, a release, a force. */
   reconsider(): void {
     this.#ask = true;
   }
@@ -89,7 +89,7 @@ export class Hold {
   }
 
   /** @param capAt when it must be over, which for a signal that came late is before the cap has passed. */
-  async run(capAt: number, { isSecond, isAsked }: Manner): Promise<HoldEnd> {
+  async run(capAt: number, { isSecond, isAsked }: HoldKind): Promise<HoldEnd> {
     const from = this.#clock.now();
     const { drain } = this.#evidence;
     this.#conditions = new Conditions(drain, from);

@@ -20,7 +20,7 @@ import type { Environment } from "../options/environment.ts";
 import { parentOf, startOf } from "../proc.ts";
 
 const folder = "/dev/shm";
-/** Milliseconds: the kubelet signals at once when its hook has ended, and may be slow on a busy node. */
+/** A hold that ended so recently was for this signal: the kubelet signals when its hook has ended, and may be slow on a busy node. */
 const justMs = 5_000;
 
 /** The hold of another, before this one. */
@@ -53,7 +53,7 @@ export class Holder {
     this.#parts = partsOfProcess();
     const init = Number(environment["LAMEDUCK_INIT"] ?? "");
     this.#init = init > 0 ? init : undefined;
-    // Only a parent sends its signals here; and only process 1 is a hook's container's first.
+    // A signal comes from the parent, or from the kubelet to process 1.
     const isFirst = process.pid === 1 && Boolean(environment["KUBERNETES_SERVICE_HOST"]);
     this.#isAnnounced = signals.length > 0 && (isFirst || process.ppid === this.#init);
   }
@@ -92,9 +92,8 @@ export class Holder {
   }
 
   /**
-   * What was held before the signal came here.
-   * @param grace how long ago it may have begun, in milliseconds.
-   * @param cap what is assumed where an init holds, and cannot say so.
+   * The hold of the init or of a preStop hook before this signal. @param grace milliseconds since such a hold began, at most. @param cap length of
+   * an init's hold that cannot be read.
    */
   before(grace: number, cap: number): HeldBefore | undefined {
     const time = now();
@@ -148,7 +147,7 @@ const remove = (): void => {
     try {
       rmSync(pathOf(kind, process.pid), { force: true });
     } catch {
-      // It is another user's.
+      // The file is another user's.
     }
 };
 
@@ -171,7 +170,7 @@ function write(all: ReadonlySet<Part>): void {
   }
 }
 
-/** When the process began to hold; 0: not yet. */
+/** When the process began to hold; 0 where it has not. */
 function begunOf(parts: ReadonlySet<Part>): number {
   const begun = [...parts].map(({ began }) => began).filter((began) => began > 0);
   return begun.length > 0 ? Math.min(...begun) : 0;
@@ -213,7 +212,7 @@ function readHolder(
   }
 }
 
-/** All containers of a pod may write there. */
+/** Whether a file is of a user that we trust: all containers of a pod may write into the folder. */
 function isTrusted(file: Stats, pid: number): boolean {
   const uids = [0, process.geteuid?.(), statSync(`/proc/${pid}`).uid];
   return file.isFile() && uids.includes(file.uid);

@@ -13,13 +13,13 @@ import {
 import { messageOf } from "@lameduck/drain/common";
 import { sleep } from "../clock.ts";
 
-/** How many observations of before the termination are remembered: the latest, at least. Sums of habits fade within minutes anyway. */
+/** At least so many observations from before the termination are remembered, the latest ones. Habits fade within minutes anyway. */
 const mostRemembered = 20_000;
-/** How many may wait for a slow disk. */
+/** So many lines may wait for a slow disk. */
 const mostWaiting = 50_000;
 /** Bytes of a trace; `end` comes after them. */
 const mostWritten = 8 * 2 ** 20;
-/** Lines that are made at a time, so that requests are not kept waiting for them. */
+/** Lines that are turned into text at a time, so that requests do not wait for it. */
 const atATime = 500;
 /** Milliseconds between two looks for more to write. */
 const pauseMs = 250;
@@ -38,7 +38,7 @@ export class Recording {
   #header: Omit<TraceHeader, "clock"> | undefined;
   #from: number | undefined;
   #leftOut = 0;
-  /** Of what was forgotten: what is still in flight. */
+  /** Requests that are still in flight, of the lines that were forgotten. */
   #inFlight = 0;
   #off = false;
   #end: { readonly at: number; readonly reason: StopReason } | undefined;
@@ -99,7 +99,7 @@ export class Recording {
     else this.#leftOut++;
   }
 
-  /** The older half. Arrivals are complete from the first one that is kept on. */
+  /** Forgets the older half. Arrivals are complete from the first line that is kept. */
   #forget(): void {
     for (const line of this.#lines.splice(0, mostRemembered))
       if (line.type === "in-flight") this.#inFlight += (line as { change: number }).change;
@@ -132,7 +132,7 @@ export class Recording {
       if (this.#lines.length === 0) break;
       const lines = this.#lines.splice(0, atATime);
       const text = lines.map((line) => this.#textOf(line)).join("");
-      // What comes after something that has no room is left out, too.
+      // Once something has had no room, everything after it is left out, too.
       left -= left < text.length ? Infinity : text.length;
       if (left >= 0) yield text;
       else this.#leftOut += lines.length;
@@ -176,7 +176,7 @@ async function makeRoom(path: string): Promise<void> {
   await rename(path, older);
 }
 
-/** @throws where what is there is no trace. */
+/** @throws where something else than a trace is there. */
 async function isThere(path: string): Promise<boolean> {
   const status = await statOf(path, lstat);
   if (!status) return false;

@@ -35,7 +35,7 @@ export function optionsFromEnvironment(environment: Environment): DrainOptions {
 }
 
 /** As lameduck-init reads it: Number() would take "0x1" as well. */
-const decimal = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i;
+const decimal = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?<!\.)$/i;
 
 function numberFrom(value: string, variable: string): number {
   if (decimal.test(value) && Number.isFinite(Number(value))) return Number(value);

@@ -140,7 +140,7 @@ function isSocketIoPoll({ method, url }: ProbeRequest): boolean {
  * an error of it would be the request's: it counts as no, with one warning. So does an answer other than true, such as a promise.
  * @throws {LameduckError} for what is no function
  */
-export function parseMatch(match: unknown, option: string): (request: ProbeRequest) => boolean {
+function parseMatch(match: unknown, option: string): (request: ProbeRequest) => boolean {
   if (match === undefined) return () => false;
   if (typeof match !== "function") throw badOption(option, "is not a function");
   let warned = false;

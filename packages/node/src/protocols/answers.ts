@@ -19,13 +19,13 @@ export class Answers<T extends Writable> {
   readonly #context: WatchContext;
   readonly #kind: AnswerKind<T>;
   readonly #inFlight = new Set<T>();
-  /** Those in flight that may still turn out to be event streams, and what becomes of them then. */
+  /** Answers in flight that may still turn out to be event streams, and which kind of stream they would be. */
   readonly #undecided = new Map<T, Lasting>();
-  /** Event streams in flight: they end by themselves, as far as we know. */
+  /** Event streams in flight that end by themselves, as far as we know. */
   readonly #finite = new Set<T>();
-  /** With what takes back that each is going to be ended. */
+  /** Streams without an end, each with a function that keeps it from being ended. */
   readonly #endless = new Map<T, () => void>();
-  /** Those of them that may end by themselves. */
+  /** Those of the endless ones that may end by themselves. */
   readonly #doubtful = new WeakSet<T>();
   readonly #boundaries = new WeakMap<T, EventBoundary>();
   /** Undefined before closing. */
@@ -41,7 +41,7 @@ export class Answers<T extends Writable> {
     return this.#inFlight.size + this.#endless.size;
   }
 
-  /** Of an answer that has begun already it changes nothing. */
+  /** Changes nothing for an answer that is known. */
   begin(answer: T, request: ProbeRequest): void {
     if (this.#inFlight.has(answer) || this.#endless.has(answer)) return;
     if (this.#context.isStream(request)) this.#addEndless(answer);
@@ -59,7 +59,7 @@ export class Answers<T extends Writable> {
     if (!this.#endless.delete(answer) && this.#inFlight.delete(answer)) this.#context.traffic.inFlight(-1);
   }
 
-  /** To be called often: what an answer is shows in its headers, and silence in nothing. */
+  /** To be called often, since no event tells of headers, nor of silence. */
   classify(): void {
     for (const [answer, lasting] of this.#undecided)
       if (this.#kind.isEventStream(answer)) this.#decide(answer, lasting);
@@ -70,7 +70,7 @@ export class Answers<T extends Writable> {
       if ((this.#boundaries.get(answer)?.writtenAt ?? Infinity) <= latest) this.#becomesEndless(answer);
   }
 
-  /** Ends the endless ones, and those that are yet to come. */
+  /** Ends the endless ones, also those that begin later. */
   endStreams(patience: Patience): void {
     this.#patience = patience;
     const now = this.#context.now();
@@ -140,14 +140,14 @@ function lastingOf({ method, headers }: ProbeRequest): Lasting {
   return headers["accept"]?.includes("text/event-stream") ? "endless" : "doubtful";
 }
 
-/** An application writes the rest of an event soon after its beginning; one that never does keeps nobody waiting for longer. */
+/** The rest of an event that is half written is waited for so long: applications write it soon after its beginning. */
 const longestEventMs = 1_000;
 /** A line break, then an empty line. */
 const lastBytes = 4;
 
 /** Where the events of a `text/event-stream` end (HTML, 9.2.5): an application may write one in several parts. */
 class EventBoundary {
-  /** When something was last written, on the clock of `now`; of the time before, the beginning of the watch is known. */
+  /** Time of the last write, or of the beginning of the watch before the first one. */
   writtenAt: number;
   #tail = "";
   #atBoundary: (() => void) | undefined;
@@ -193,7 +193,7 @@ class EventBoundary {
     return isTaken;
   }) as Writable["write"];
 
-  /** True also where nothing was written since the hold began: that is longer than any event takes. */
+  /** True also where nothing has been written since the hold began: no event takes that long. */
   #isBetween(): boolean {
     return this.#tail === "" || this.#tail.replaceAll(/\r\n?/g, "\n").endsWith("\n\n");
   }

@@ -22,7 +22,7 @@ export function nameCloseFrames(socket: Socket, closed: () => void): void {
   const following = ((chunk: unknown, ...rest: unknown[]): boolean => {
     const bytes = bytesOf(chunk, rest[0]);
     const named = bytes && name(bytes);
-    // The encoding belonged to the text.
+    // The encoding belongs to the text, and bytes have none.
     if (named)
       return Reflect.apply(
         write,
@@ -54,7 +54,7 @@ export function nameCloseFrames(socket: Socket, closed: () => void): void {
   socket.write = following;
 }
 
-/** Of a frame with its head; undefined where that is none, or not all of it. */
+/** The length of a frame, its head included; undefined where the head is cut, or is none of a server. */
 function lengthAt(bytes: Uint8Array, at: number, second: number): number | undefined {
   const size = longer[second] ?? 0;
   // Frames of a server are not masked.

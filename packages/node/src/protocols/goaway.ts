@@ -46,13 +46,13 @@ export interface Calls {
   readonly begun: Iterable<number>;
   /** Its client has sent a ping, by which it will know that it was asked to go. */
   readonly hasPinged: boolean;
-  /** Since when it should have been asked. */
+  /** Time since when its turn to be asked has come. */
   readonly dueAt: number;
   /** When the listener closed; Infinity before. */
   readonly stoppedAt: number;
 }
 
-/** Whether it costs calls to ask such a client now, or soon would not. */
+/** Whether asking such a client now costs calls, and asking it later may cost none. */
 export function isBetterAskedLater({ begun, hasPinged, dueAt, stoppedAt }: Calls, now: number): boolean {
   const times = [...begun];
   if (times.length === 0) return false;

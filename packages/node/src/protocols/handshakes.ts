@@ -19,7 +19,7 @@ export class Handshakes implements ConnectionWatch {
     this.#context = context;
   }
 
-  /** Those that have not become connections of a protocol. */
+  /** Connections whose handshake has not ended. */
   get open(): number {
     return this.#pending.size;
   }

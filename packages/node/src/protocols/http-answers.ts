@@ -17,7 +17,7 @@ export function closeAfter(response: ServerResponse): void {
   });
 }
 
-/** Of what writeHead() takes, headers come as an object or as names and values in turn. */
+/** An argument of writeHead(). Headers come as an object, or as names and values in turn. */
 function withoutKeepAlive(argument: unknown): unknown {
   if (typeof argument !== "object" || argument === null) return argument;
   if (Array.isArray(argument))

@@ -14,8 +14,8 @@ import { senderOf, type Cut, type Patience, type ProtocolWatch, type WatchContex
 type AnyHttp2Server = Http2Server | Http2SecureServer;
 
 /**
- * A session gets this long before it is asked to go, milliseconds: asked at once, a client whose load balancer has not converged would
- * make a session, and over TLS a handshake, for each request.
+ * A session gets this long before it is asked to go. Asked at once, a client whose load balancer has not converged would make a session, and over
+ * TLS a handshake, for each request.
  */
 const youngestAgeMs = 1_000;
 /** A session without a stream for this long counts as an arrival all the same. */
@@ -38,7 +38,7 @@ interface SessionState {
   /** Has sent a stream that was no probe, or nothing for a while: its sender is known to choose this pod. */
   counted: boolean;
   askedAt: number;
-  /** Whether it can be given notice, once that has been asked. */
+  /** Whether it can be given notice; undefined until somebody needs to know. */
   notifiable?: boolean;
   idleSince: number;
   /** Streams since the hold began, but for the session's first. */
@@ -48,7 +48,7 @@ interface SessionState {
   /** Its client may drop its calls in flight when it is asked to go. */
   dropsCalls: boolean;
   hasPinged: boolean;
-  /** Since when it should have been asked. */
+  /** Time since when its turn to be asked has come. */
   dueAt: number;
   /** Open streams, from the hold on without probes. */
   readonly streams: Map<ServerHttp2Stream, Asked>;

@@ -6,17 +6,20 @@ import { inodesIn, parentOf, processes, socketsOf, socketTable } from "../proc.t
 
 /** The kubelet's shortest period is 1 s. What comes more often is traffic, and costs no further look. */
 const shortestPeriodMs = 900;
-/** How far a probe may be from its place, at least, and as a share of the period: a process is started for each, and processor time is short in pods. */
+/**
+ * Probes may be early or late by this time, or by this share of their period if that is more: a process is started for each, and processor time is
+ * short in pods.
+ */
 const jitterMs = 300;
 const jitterShare = 0.1;
 /** Startup, readiness and liveness probe may ask the same. */
 const mostPerPeriod = 3;
-/** Kept of each kind of request. */
+/** Times that are kept of each kind of request. */
 const mostTimes = 12;
 /** Kinds of request that are followed; whatever else is asked over loopback is traffic. */
 const mostKinds = 4;
 
-/** What such tools send of themselves. A proxy adds to it, or has it from a client that knows another host. */
+/** The headers that such tools send. A proxy adds others, or passes on the host that its client knows. */
 const plain = /^(host|user-agent|accept|accept-encoding|accept-language|sec-fetch-mode|connection)$/;
 const ownHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 const tools = /^(curl|wget)\b/i;
@@ -137,7 +140,7 @@ const tables = ["tcp", "tcp6", "udp", "udp6", "unix"] as const;
 
 function ownerOf(socket: string): number | undefined {
   const until = performance.now() + longestLookMs;
-  // The youngest first, as probes are processes of a moment: numbers go up to the latest, and begin again after the highest.
+  // The youngest process first, as probes last for a moment. Numbers grow up to that of the latest process, and begin again after the highest.
   const latest = Number(readFileSync("/proc/loadavg", "latin1").trim().split(" ").at(-1));
   const age = (id: number): number => (id <= latest ? latest - id : Infinity);
   const others = processes().filter((id) => id !== process.pid);
@@ -163,7 +166,7 @@ function originOf(id: number): number {
   return origin;
 }
 
-/** Whether no socket but the one is of a network, or listens. */
+/** Whether none of its other sockets is of a network, or listens. */
 function hasNoOther(id: number, inode: string): boolean {
   const others = socketsOf(id).map((socket) => socket.slice("socket:[".length, -1));
   const lines = tables.flatMap((name) => socketTable(name).split("\n"));

@@ -23,7 +23,7 @@ export class OpenSockets {
     this.#closed = this.#closeListener();
   }
 
-  /** From the "connection" of each. */
+  /** To be called for each "connection" of the server. */
   opened(socket: Socket): void {
     if (this.#keepsAll || !isFindable(socket, this.#server)) this.#keep(socket);
   }

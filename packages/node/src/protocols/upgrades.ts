@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 import { goingAway, nameCloseFrames } from "./close-frames.ts";
 import type { Patience } from "./watch.ts";
 
-/** What is no WebSocket, such as a tunnel, is at work while it has moved a byte within this time. */
+/** A connection that is no WebSocket, such as a tunnel, is at work if it has moved a byte within this time. */
 const pauseMs = 1_000;
-/** Ways out of HTTP. Node leaves it only where somebody listens. */
+/** The events by which a connection leaves HTTP. It leaves only where somebody listens. */
 const exits = ["upgrade", "connect"] as const;
 
 interface Upgraded {

@@ -27,7 +27,9 @@ export function failHealth(server: EventEmitter, health: Health): () => void {
 const text = "terminating\n";
 const type = { "content-type": "text/plain" };
 
-/** By event: answers if the path is that of the health check, and says so. HTTP/2 has streams also where they become requests. */
+/**
+ * For each event what answers the health path and returns true, and nothing for other paths. HTTP/2 emits streams also where they become requests.
+ */
 const failures: ReadonlyMap<string | symbol, (health: Health, args: unknown[]) => true | undefined> = new Map(
   [
     [

@@ -167,7 +167,7 @@ interface Marked {
   [watched]?: { readonly giveUp: (() => void) | undefined };
 }
 
-/** One server: its listener, and its connections by what is known of them. */
+/** One server: its listener, and its connections in groups of one protocol each. */
 class ServerWatch {
   readonly server: WatchedServer;
   /** HTTP/1.1, where the server speaks it. */

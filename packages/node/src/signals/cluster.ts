@@ -1,37 +1,92 @@
 import cluster, { type Worker } from "node:cluster";
+import { sleep } from "../clock.ts";
+import { onWord, tellWord } from "../internals.ts";
 import type { Observed } from "../observed.ts";
+import { signalGate } from "./signals.ts";
 
 /** Primaries that replace every worker that has gone would do so in a tight loop; this slows it to one a second. */
-const lifeOfNewborns = 1_000;
+const lifeOfNewbornsMs = 1_000;
+const pollPeriodMs = 20;
 
 /**
- * The primary of a cluster serves nothing itself, but in a container it is the one that gets SIGTERM, and its workers die with it.
- * So it passes the signal on and stays until they have gone.
+ * The primary of a cluster serves nothing itself, but in a container it is the one that gets SIGTERM, and its workers die with it. So it has them hold, and
+ * stays until they have gone. How they end is for the primary's own handlers to say, by a message, a signal or disconnect(): they get the signal once the holds
+ * of the workers are over. Where it has none, SIGTERM is passed on.
+ * @returns what takes it back.
  */
-export function passOnToWorkers(duck: Pick<Observed, "on" | "hook" | "busy">): void {
+export function passOnToWorkers(duck: Pick<Observed, "on" | "hook" | "busy">): () => void {
+  /** Those that have Lameduck, and whether their hold is over. */
+  const known = new Map<Worker, boolean>();
   let workers: Worker[] = [];
+  let areTold = false;
+  let look = (): void => {};
+  const met = new WeakSet<Worker>();
+  const meet = (worker: Worker): void => {
+    if (met.has(worker)) return;
+    met.add(worker);
+    onWord(worker.process, (word) => {
+      if (word === "here") known.set(worker, false);
+      if (word === "over") known.set(worker, true);
+      if (word === "left") known.delete(worker);
+      look();
+    });
+    tellWord(worker.process, "who");
+  };
+  const forget = (worker: Worker): void => void known.delete(worker);
+  for (const worker of all()) meet(worker);
+  cluster.on("fork", meet);
+  cluster.on("disconnect", forget);
+
   const areGone = (): boolean => workers.every((worker) => worker.isDead());
-  duck.on("lame-duck", () => {
+  const areOver = (): boolean => workers.every((worker) => worker.isDead() || known.get(worker) !== false);
+  duck.on("lame-duck", ({ reason }) => {
     const lease = duck.busy();
-    workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-    cluster.on("fork", suppress);
-    const exited = (): void => {
-      if (areGone()) lease[Symbol.dispose]();
+    areTold = signalGate().others(reason as NodeJS.Signals).length > 0;
+    workers = all().filter((worker) => !areTold || known.has(worker));
+    const over = Promise.withResolvers<void>();
+    signalGate().ahead.add(over.promise);
+    look = (): void => {
+      if (areTold ? !areOver() : !areGone()) return;
+      lease[Symbol.dispose]();
+      over.resolve();
     };
-    cluster.on("exit", exited);
+    cluster.on("fork", suppress);
+    cluster.on("disconnect", look);
+    cluster.on("exit", look);
     // Where the process goes on (exit: false) it may fork again.
     duck.on("closed", () => {
+      signalGate().ahead.delete(over.promise);
       cluster.off("fork", suppress);
-      cluster.off("exit", exited);
+      cluster.off("disconnect", look);
+      cluster.off("exit", look);
     });
-    for (const worker of workers) worker.process.kill("SIGTERM");
-    if (areGone()) lease[Symbol.dispose]();
+    for (const worker of workers)
+      if (areTold) tellWord(worker.process, "hold");
+      else worker.process.kill("SIGTERM");
+    look();
   });
   const gone = async (): Promise<void> => {
-    while (!areGone()) await new Promise((resolve) => cluster.once("exit", resolve));
+    let areLetGo = !areTold;
+    while (!areGone()) {
+      const { exit, fatal } = signalGate();
+      // Without us they would go with the primary now.
+      if (!areLetGo && (exit.code !== undefined || fatal)) {
+        areLetGo = true;
+        for (const worker of workers) tellWord(worker.process, "end");
+      }
+      await sleep(pollPeriodMs);
+    }
   };
   // Bounded by the deadline only: a worker may use all of the grace period.
   duck.hook("closed", "workers", gone, { timeout: "720h" });
+  return () => {
+    cluster.off("fork", meet);
+    cluster.off("disconnect", forget);
+  };
+}
+
+function all(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
 }
 
 /**
@@ -45,7 +100,7 @@ function suppress(worker: Worker): void {
     worker.process.kill("SIGTERM");
     worker.process.kill("SIGCONT");
   };
-  const timer = setTimeout(kill, lifeOfNewborns).unref();
+  const timer = setTimeout(kill, lifeOfNewbornsMs).unref();
   process.once("exit", kill);
   worker.once("exit", () => process.removeListener("exit", kill));
 }

@@ -2,12 +2,12 @@ import cluster from "node:cluster";
 import { createServer, type Server as NetServer } from "node:net";
 import { inodesIn, listening, socketsOf, socketTable } from "../proc.ts";
 
-/** Numbers of the processes above that were given us without code, as their children are. */
+/** The numbers of those processes above this one that Node loaded us into. Children inherit it. */
 const variable = "LAMEDUCK_PARENTS";
 /** A name among Linux's abstract sockets, which are files nowhere, while a process holds. */
 const nameOf = (pid: number): string => `lameduck-holds-${pid}`;
 
-/** Children inherit the options by which Node loads us: they can know from whom. */
+/** Writes our number into the variable: children inherit it with the options by which Node loads us. */
 export function tellChildren(): void {
   if (!parents().includes(process.pid)) process.env[variable] = [process.pid, ...parents()].join(" ");
 }

@@ -34,7 +34,7 @@ export class LateExit {
     this.#original = undefined;
   }
 
-  /** Whoever waits. */
+  /** Exits at once, also where somebody waits. */
   now(code: number): never {
     this.#waiting = 0;
     return process.exit(code);

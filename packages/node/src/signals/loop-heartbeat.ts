@@ -1,9 +1,9 @@
 import type { Clock } from "../clock.ts";
 
 /** Between two beats: four wake-ups a second, and a lateness that goes unnoticed is less than what is kept free at the deadline. */
-const period = 250;
+const periodMs = 250;
 /** What a timer may be late by without the event loop having been blocked. */
-const slack = 50;
+const slackMs = 50;
 
 /**
  * A signal is delivered only when the event loop turns, but the grace period runs from when it was sent. Nothing tells when that was, so
@@ -26,7 +26,7 @@ export class LoopHeartbeat {
     this.#timer = setInterval(() => {
       this.#previous = this.#last;
       this.#last = this.#clock.now();
-    }, period).unref();
+    }, periodMs).unref();
   }
 
   stop(): void {
@@ -38,9 +38,9 @@ export class LoopHeartbeat {
   lateness(): number {
     if (!this.#timer) return 0;
     const now = this.#clock.now();
-    const longest = period + slack;
+    const longest = periodMs + slackMs;
     if (now - this.#last > longest) return now - this.#last;
     // Timers come before signals in a turn of the loop, so that the beat that was missed has been made up for just now.
-    return now - this.#last < slack && this.#last - this.#previous > longest ? now - this.#previous : 0;
+    return now - this.#last < slackMs && this.#last - this.#previous > longest ? now - this.#previous : 0;
   }
 }

@@ -1,17 +1,17 @@
 import { constants } from "node:os";
 import type { Server as NetServer } from "node:net";
-import { sleep, type Clock } from "../clock.ts";
+import { sleep, untilSettled, type Clock } from "../clock.ts";
 import { unrefConnections } from "../internals.ts";
 import { signalGate } from "./signals.ts";
 import { isTestRun } from "./test-run.ts";
 
 /** A program that has closed one of its servers has this time to close the others in its own order. */
-const theirTurn = 1_000;
-/** Requests in flight have this time where somebody sends a second signal, milliseconds: as long as `docker stop` waits. */
-const patience = 10_000;
-const pollPeriod = 10;
+const theirTurnMs = 1_000;
+/** Requests in flight have this time where somebody sends a second signal: as long as `docker stop` waits. */
+const patienceMs = 10_000;
+const pollPeriodMs = 10;
 /** The kernel keeps a signal without a handler from process 1. */
-const longestDeath = 100;
+const longestDeathMs = 100;
 
 /**
  * The program's own shutdown: what its handlers of the signal, or a main flow that waits for it, do once the hold is over. Nobody can tell when that is done
@@ -29,15 +29,17 @@ export class OtherHandlers {
     this.#say = say;
   }
 
-  /** Whether there are any. */
+  /** Whether the program has such a shutdown. */
   get exist(): boolean {
     return signalGate().concernsOthers;
   }
 
   /** The exit code, where they have asked for the end of the process. */
   get exitCode(): number | undefined {
-    const { exit, fatal } = signalGate();
-    return exit.code ?? (fatal && 128 + constants.signals[fatal]);
+    const { exit, fatal, isLetGo } = signalGate();
+    if (exit.code !== undefined) return exit.code;
+    if (fatal) return 128 + constants.signals[fatal];
+    return isLetGo ? Number(process.exitCode ?? 0) : undefined;
   }
 
   /** An error that nobody catches ends a program. Without its end an interval or a pool would keep the process for ever. */
@@ -46,15 +48,22 @@ export class OtherHandlers {
     if (passed !== undefined) exit.ask(1);
   }
 
-  /** Until when requests may last: less, once the program has asked for the end, where nobody waits for the process. */
+  /** Until when requests may last. Outside a pod it is less once the program has asked for its end. */
   limit(latest: number, isPod: boolean): () => number {
     let asked: number | undefined;
     return () => {
-      if (this.exitCode === undefined || isPod) return Math.max(latest, this.#begun + theirTurn);
+      if (this.exitCode === undefined || isPod) return Math.max(latest, this.#begun + theirTurnMs);
       const { exit, isRaised } = signalGate();
-      asked ??= this.#clock.now() + (exit.code !== undefined || isRaised ? theirTurn : patience);
+      asked ??= this.#clock.now() + (exit.code !== undefined || isRaised ? theirTurnMs : patienceMs);
       return Math.min(latest, asked);
     };
+  }
+
+  /** Holds of workers end a moment after that of their primary. @param latest when they get the signal all the same. */
+  async areDue(latest: number): Promise<void> {
+    const { ahead } = signalGate();
+    const wait = Math.min(theirTurnMs, latest - this.#clock.now());
+    if (ahead.size > 0) await untilSettled(Promise.all(ahead), Math.max(0, wait));
   }
 
   /** Gives them the signal. @param hooksFollow they cannot end the process before end(). */
@@ -75,7 +84,7 @@ export class OtherHandlers {
     for (const server of servers) server.unref();
     let latest = until;
     while (open() > 0 && this.#clock.now() < latest && this.exitCode === undefined) {
-      if (open() < before) latest = Math.min(latest, this.#clock.now() + theirTurn);
+      if (open() < before) latest = Math.min(latest, this.#clock.now() + theirTurnMs);
       unrefConnections(servers);
       if (await isLoopEmpty(isBusy())) return;
     }
@@ -113,13 +122,13 @@ function exitWith(exitCode: number): void {
 /** By the signal's own action, which the exit status tells. */
 export function die(name: NodeJS.Signals): void {
   process.kill(process.pid, name);
-  setTimeout(() => process.exit(128 + constants.signals[name]), longestDeath);
+  setTimeout(() => process.exit(128 + constants.signals[name]), longestDeathMs);
 }
 
-/** Waits a moment. @param isBusy there is work of ours: the loop is not empty, whatever it holds. */
+/** Waits a moment. @param isBusy there is work of ours, so that the loop counts as not empty. */
 async function isLoopEmpty(isBusy: boolean): Promise<boolean> {
   if (isBusy) {
-    await sleep(pollPeriod);
+    await sleep(pollPeriodMs);
     return false;
   }
   return new Promise((resolve) => {
@@ -128,7 +137,7 @@ async function isLoopEmpty(isBusy: boolean): Promise<boolean> {
       signalGate().whenEmpty(undefined);
       resolve(isEmpty);
     };
-    const timer = setTimeout(end, pollPeriod, false).unref();
+    const timer = setTimeout(end, pollPeriodMs, false).unref();
     signalGate().whenEmpty(() => end(true));
   });
 }

@@ -12,8 +12,8 @@ import { signalGate, type SignalMember } from "./signals.ts";
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */
 export type Manner = "named" | "found";
 
-/** How often a helper looks whether its parent needs it, milliseconds. Both may get the signal at once. */
-const askPeriod = 100;
+/** How often a helper looks whether its parent needs it. Both may get the signal at once. */
+const askPeriodMs = 100;
 
 /** What signals and crashes do to a process. */
 export interface Terminated {
@@ -144,7 +144,7 @@ export class ProcessSignals {
       if (isNeeded && this.#terminated.phase() === "lame-duck") return;
       clearInterval(timer);
       this.#terminated.stop(name);
-    }, askPeriod);
+    }, askPeriodMs);
   }
 
   /**

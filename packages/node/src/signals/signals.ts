@@ -1,8 +1,11 @@
-import cluster from "node:cluster";
 import { EventEmitter } from "node:events";
 import { constants } from "node:os";
-import { replaceEmit } from "../internals.ts";
+import { replaceEmit, restoreSignals } from "../internals.ts";
 import { LateExit, watchKill } from "./late-exit.ts";
+import { followPrimary } from "./worker.ts";
+
+/** By which a primary tells its workers to hold: all members listen to it, but for those that listen to none. */
+const ofPrimary = "SIGTERM";
 
 /** A subscriber to signals: one for each lameduck() call of the process. */
 export interface SignalMember {
@@ -25,6 +28,8 @@ export type SignalHandler = (name: NodeJS.Signals, number: number) => unknown;
  */
 export class SignalGate {
   readonly exit = new LateExit();
+  /** What must be over before the program's handlers get the signal. */
+  readonly ahead = new Set<Promise<unknown>>();
   readonly #members = new Set<SignalMember>();
   /** Our own handler of each signal that a member listens to. */
   readonly #handlers = new Map<NodeJS.Signals, () => void>();
@@ -33,12 +38,16 @@ export class SignalGate {
   #emit: typeof process.emit | undefined;
   #isListening = false;
   #room: number | undefined;
-  /** By which Node listens to signals that somebody listens to. */
-  #ofNode: readonly (readonly [string, unknown])[] = [];
   #passed: NodeJS.Signals | undefined;
   /** Those that members have acted on. */
   readonly #acted = new Set<NodeJS.Signals>();
   #fatal: NodeJS.Signals | undefined;
+  /** The primary of a cluster has told this worker to hold, and its handlers tell it what comes next: they count as handlers of this process. */
+  #isFollowing = false;
+  #isLetGo = false;
+  /** Tells the primary that the hold is over. */
+  #tellOver: (() => void) | undefined;
+  #unfollow: ((isEnding: boolean) => void) | undefined;
   #unwatchKill: (() => void) | undefined;
   /** Whether the program itself has sent a signal that it had got. */
   isRaised = false;
@@ -58,6 +67,11 @@ export class SignalGate {
     return this.#fatal;
   }
 
+  /** Whether the primary that this worker waits for will say nothing any more. */
+  get isLetGo(): boolean {
+    return this.#isFollowing && this.#isLetGo;
+  }
+
   join(member: SignalMember): void {
     this.#members.add(member);
     for (const name of member.signals) if (!this.#handlers.has(name)) this.#listen(name);
@@ -73,6 +87,8 @@ export class SignalGate {
       }
     if (this.#handlers.size > 0 || !this.#isListening) return;
     this.#isListening = false;
+    // One that ends says nothing: it is waited for until it has gone.
+    this.#unfollow?.(this.#acted.size > 0);
     this.#unwatchKill?.();
     this.#unwatchKill = undefined;
     process.removeListener("newListener", this.#makeRoom);
@@ -86,7 +102,8 @@ export class SignalGate {
 
   /** Whether handlers of the program have got the signal of this termination, or are to get it. */
   get concernsOthers(): boolean {
-    return this.#passed !== undefined || [...this.#owed].some((name) => this.others(name).length > 0);
+    if (this.#passed !== undefined || this.#isFollowing) return true;
+    return [...this.#owed].some((name) => this.others(name).length > 0);
   }
 
   /**
@@ -94,6 +111,7 @@ export class SignalGate {
    * Of several it is the first: to many programs a second signal means to exit at once.
    */
   release(): void {
+    this.#holdIsOver();
     const owed = [...this.#owed];
     if (owed.some((name) => this.#isHeld(name))) return;
     this.#owed.clear();
@@ -156,6 +174,7 @@ export class SignalGate {
   endIfOwed(): void {
     if (this.#members.size > 0) return;
     this.#passed = undefined;
+    this.#isFollowing = false;
     this.#acted.clear();
     this.#owedEnd?.();
   }
@@ -196,9 +215,11 @@ export class SignalGate {
     }
     if (!this.#isListening) {
       this.#isListening = true;
-      this.#ofNode = ["newListener", "removeListener"].flatMap((event) =>
-        process.rawListeners(event as "newListener").map((own) => [event, own] as const),
-      );
+      this.#unfollow = followPrimary({
+        hold: (over) => this.#follow(over),
+        letGo: () => (this.#isLetGo = true),
+      });
+      restoreSignals();
       process.on("newListener", this.#makeRoom);
       process.on("removeListener", this.#stay);
     }
@@ -206,13 +227,30 @@ export class SignalGate {
     for (const listener of earlier) process.on(name, listener);
   }
 
-  /**
-   * The program's own handlers get it, too; or it has none left: then the signal ends it, as it would without us. A worker of a cluster has got its first
-   * from us in the primary, and gets the program's as well.
-   */
+  /** The program's own handlers get it, too; or it has none left: then the signal ends it, as it would without us. */
   #reached(name: NodeJS.Signals): void {
     if (this.#reachesOthers ?? this.others(name).length > 0) this.#passed ??= name;
-    else if (this.#passed !== undefined && !cluster.isWorker) this.#fatal ??= name;
+    else if (this.#passed !== undefined) this.#fatal ??= name;
+  }
+
+  /** Where a signal has come as well, it means what it means without us. */
+  #follow(over: () => void): void {
+    this.#tellOver = over;
+    this.#isLetGo = false;
+    if (this.#acted.size === 0 && this.#owed.size === 0) {
+      this.#isFollowing = true;
+      const acts = this.#listeners(ofPrimary).map((member) => member.signal(ofPrimary));
+      this.#isFollowing = acts.includes(true);
+      if (this.#isFollowing) this.#acted.add(ofPrimary);
+    }
+    this.#holdIsOver();
+  }
+
+  #holdIsOver(): void {
+    if (!this.#tellOver || this.#isHeld(ofPrimary)) return;
+    if (this.#isFollowing) this.#passed ??= ofPrimary;
+    this.#tellOver();
+    this.#tellOver = undefined;
   }
 
   /** Our handler takes none of the places that Node allows without a warning; it looks once this listener is added. */
@@ -235,7 +273,7 @@ export class SignalGate {
     // All listeners of all events may go, those by which Node starts to listen to signals among them.
     queueMicrotask(() => {
       if (!this.#isListening || process.rawListeners("removeListener").includes(this.#stay)) return;
-      for (const [event, own] of this.#ofNode) process.on(event as "newListener", own as () => void);
+      restoreSignals();
       process.on("newListener", this.#makeRoom);
       process.on("removeListener", this.#stay);
       for (const each of this.#handlers.keys()) this.#again(each);
@@ -261,14 +299,18 @@ export class SignalGate {
     // Node keeps calling the emit that it has bound, also after it was put back: see leave().
     // oxlint-disable-next-line typescript/unbound-method -- it is called with the process
     const emit = this.#emit ?? process.emit;
-    if (!handler || !this.#isHeld(event as NodeJS.Signals)) {
+    if (handler && this.#isFollowing && this.others(event as NodeJS.Signals).length > 0)
+      this.#isFollowing = false;
+    else if (!handler || !this.#isHeld(event as NodeJS.Signals)) {
       // Asked before they run: what `once` registered is gone when it does.
       this.#reachesOthers = handler && this.others(event as NodeJS.Signals).length > 0;
       return Reflect.apply(emit, process, [event, ...args]);
     }
     this.#owed.add(event as NodeJS.Signals);
+    this.#isFollowing = false;
     for (const hidden of this.#hidden(event as NodeJS.Signals)) callHandler(hidden, event as NodeJS.Signals);
     handler();
+    if (!this.#isHeld(event as NodeJS.Signals)) this.release();
     return true;
   }) as typeof process.emit;
 
@@ -302,7 +344,7 @@ function callHandler(handler: SignalHandler, name: NodeJS.Signals): void {
 }
 
 /** Shared by all copies of this package in the process, hence a registered symbol with the version of the interface in it. */
-const place = Symbol.for("@lameduck/node:signals:5");
+const place = Symbol.for("@lameduck/node:signals:6");
 
 export function signalGate(): SignalGate {
   const holder = process as unknown as Record<symbol, SignalGate | undefined>;

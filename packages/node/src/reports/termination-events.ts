@@ -6,7 +6,7 @@ import type { Settings } from "../options/settings.ts";
 import type { Cut } from "../protocols/watch.ts";
 
 /** Builds the events of one termination. Times within the process are monotonic; events carry time of day. */
-export class Report {
+export class TerminationEvents {
   readonly #settings: Settings;
   readonly #from: number;
   readonly #epoch: number;
