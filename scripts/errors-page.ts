@@ -16,7 +16,6 @@ const titles: Record<string, string> = {
   kube: "rollout: the cluster",
   init: "@lameduck/init",
   manifests: "Manifests",
-  accounting: "The results document",
   load: "The load, and results of other load tools",
   stage: "lab: the local stage",
   simulator: "simulate and advise",

@@ -153,7 +153,7 @@ async function deploy(
   const objects = [
     // Services first: a webhook that looks for what leads to a pod sees none where they come later.
     service(app, { type: "NodePort" }),
-    // Only where it is used: clients that may have resolved it are senders that a pod has to reckon with.
+    // Only where it is used: clients that may have resolved it are senders of the pod, too.
     ...(route === "headless" ? [service(headlessName(app), { headless: true, selects: app })] : []),
     deployment({
       name: app,

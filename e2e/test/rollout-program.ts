@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseResults, type Results } from "@lameduck/accounting";
+import type { Results } from "@lameduck/accounting";
 import { apiPort, fabricAddress } from "../cluster/network/addresses.ts";
 import { type Cluster, until } from "../cluster/index.ts";
 
@@ -77,7 +77,7 @@ export class RolloutProgram {
 }
 
 export async function resultsOf(file: string): Promise<{ results: Results; observed: Observed }> {
-  const results = parseResults(await readFile(file, "utf8"), file);
+  const results = JSON.parse(await readFile(file, "utf8")) as Results;
   return { results, observed: results.settings["observed"] as Observed };
 }
 

@@ -1,5 +1,5 @@
 export { account } from "./account.ts";
-export { buildResults, parseResults, serialiseResults } from "./document/document.ts";
+export { buildResults, serialiseResults } from "./document/document.ts";
 export { podLives } from "./evidence/pod-life.ts";
 export { mergeRuns } from "./merge.ts";
 export { type Cause, causes } from "./causes/cause.ts";
@@ -26,7 +26,6 @@ export type {
 } from "./model/results.ts";
 export { StatusClasses } from "./model/status-classes.ts";
 export { type PodEvent, type SenderEvent, stopReasons } from "./model/timeline.ts";
-export { resultsErrors } from "./document/errors.ts";
 export { percent } from "./report/figures.ts";
 export { htmlReport, legend } from "./report/html/page.ts";
 export { htmlPage } from "./report/html/markup.ts";

@@ -1,53 +1,24 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { parseResults, resultsJsonSchema, serialiseResults } from "../src/document/document.ts";
-import { ResultsError } from "../src/document/errors.ts";
+import { resultsJsonSchema, serialiseResults } from "../src/document/document.ts";
 import { causes } from "../src/causes/cause.ts";
 import type { Results } from "../src/model/results.ts";
 import { madeUpComparison } from "./report-fixture.ts";
+import { resultsOf } from "./results-of.ts";
 
 const docs = new URL("../../../docs/", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, docs), "utf8");
 
-function problem(text: string): ResultsError {
-  try {
-    parseResults(text, "run.json");
-  } catch (error) {
-    assert.ok(error instanceof ResultsError);
-    return error;
-  }
-  throw new assert.AssertionError({ message: "it was accepted" });
-}
-
 test("a document survives writing and reading", () => {
   const results = madeUpComparison();
-  assert.deepEqual(parseResults(serialiseResults(results), "run.json"), results);
+  assert.deepEqual(resultsOf(serialiseResults(results)), results);
 });
 
-test("fields of later releases stay in", () => {
-  const results = { ...madeUpComparison(), later: 1 };
-  assert.deepEqual(parseResults(JSON.stringify(results), "run.json"), results);
-});
-
-test("what is no results document is refused with a code, the place and what to do", () => {
-  const results = madeUpComparison();
-  const broken = problem("{");
-  assert.equal(broken.code, "LAMEDUCK_RESULTS_NOT_JSON");
-  assert.match(broken.message, /^run\.json: /);
-  assert.ok(broken.remedy.length > 0);
-  assert.equal(problem("[]").code, "LAMEDUCK_RESULTS_INVALID");
-  assert.equal(problem("null").code, "LAMEDUCK_RESULTS_INVALID");
-  const later = problem(JSON.stringify({ ...results, schema: "lameduck.results/v2" }));
-  assert.equal(later.code, "LAMEDUCK_RESULTS_VERSION");
-  assert.match(later.message, /"lameduck\.results\/v2", this release reads "lameduck\.results\/v1"/);
-  const wrong = {
-    ...results,
-    remedies: [results.remedies.at(0), { ...results.remedies.at(1), lost: "many" }],
-  };
-  const invalid = problem(JSON.stringify(wrong));
-  assert.equal(invalid.code, "LAMEDUCK_RESULTS_INVALID");
-  assert.equal(invalid.place, "run.json: remedies[1].lost");
+test("a document with a value of the wrong kind is not what the schema describes", () => {
+  const { remedies, ...rest } = madeUpComparison();
+  const wrong = { ...rest, remedies: [remedies.at(0), { ...remedies.at(1), lost: "many" }] };
+  assert.throws(() => resultsOf(JSON.stringify(wrong)), /"remedies",\s+1,\s+"lost"/);
 });
 
 test("docs/results.schema.json is what the document is checked by; UPDATE_DOCS=1 writes it", () => {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { badOption } from "./errors.ts";
 
-// Texts, not commander's Options: such a one takes the heading of the first command that has it along to all others.
+// Texts, not commander's Options: an Option keeps the heading of the first command that it is added to.
 export const contextOption = [
   "--context <name>",
   "context of the kubeconfig (default: its current one)",

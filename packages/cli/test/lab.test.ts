@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { parseResults } from "@lameduck/accounting";
+import { resultsOf } from "../../accounting/test/results-of.ts";
 import { program, run, runProgram, start } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));
@@ -71,7 +71,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
       markdown,
     ]);
     assert.equal(code, 0, err);
-    const { remedies, seed } = parseResults(readFileSync(file, "utf8"), file);
+    const { remedies, seed } = resultsOf(readFileSync(file, "utf8"));
     const [close, adaptive] = remedies;
     assert.equal(seed, 1);
     assert.ok(close && adaptive);
@@ -101,7 +101,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     const lab = ["lameduck", "lab", "--remedies", "adaptive", ...quick, "--json", "-", "--", "node", own];
     const { code, out, err } = await runProgram("npx", lab, { cwd: new URL("../../..", import.meta.url) });
     assert.equal(code, 0, err);
-    const [adaptive] = parseResults(out, "stdout").remedies;
+    const [adaptive] = resultsOf(out).remedies;
     assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
     assert.deepEqual(
       adaptive?.each.map(({ killed }) => killed),
@@ -121,7 +121,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     const own = ["--json", "-", "--", "node", server];
     const { code, out, err } = await run(["lab", "--protocol", "h2c", ...quick, ...own]);
     assert.equal(code, 1, err);
-    const { remedies, settings } = parseResults(out, "stdout");
+    const { remedies, settings } = resultsOf(out);
     const [nothing, adaptive] = remedies;
     assert.deepEqual((settings["load"] as { protocol: string }).protocol, "h2c");
     assert.ok(nothing && nothing.sent > 100);
@@ -142,7 +142,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     const args = ["lab", "--env", "LAMEDUCK_GRACE_PERIOD=15s", ...quick];
     const { code, out, err } = await run([...args, "--json", json, "--", "node", own]);
     assert.equal(code, 0, err + out);
-    const { remedies } = parseResults(readFileSync(json, "utf8"), json);
+    const { remedies } = resultsOf(readFileSync(json, "utf8"));
     const [nothing] = remedies;
     assert.equal(remedies.length, 1);
     assert.equal(nothing?.lost, 0, JSON.stringify(nothing?.lostRequests.slice(0, 5)));
@@ -200,7 +200,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.match(err, /ending: what was measured is kept; once more ends at once/);
     assert.match(err, /1 of 2 remedies measured/);
     assert.match(out, /close was not finished: interrupted; what came later is not counted/);
-    const { remedies } = parseResults(readFileSync(file, "utf8"), file);
+    const { remedies } = resultsOf(readFileSync(file, "utf8"));
     assert.ok((remedies[1]?.sent ?? 0) > 50, "the load of the one under way is kept");
     assert.equal(remedies[1]?.interrupted, "interrupted");
     assert.deepEqual(processesOf(temporary), []);

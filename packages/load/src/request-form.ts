@@ -26,7 +26,7 @@ export interface RequestForm {
   readonly answer: string | undefined;
 }
 
-/** In a message of a WebSocket: what tells it from the others. */
+/** Token in a message of a WebSocket, by which the answer is recognised. */
 export const tokenPlace = "{token}";
 
 const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;

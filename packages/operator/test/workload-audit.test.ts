@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { flagsIn } from "@lameduck/audit/flags";
+import { findLosingWorkloads } from "@lameduck/audit/flags";
 import { inject, defaultSettings, applyPatch } from "@lameduck/inject";
 import { ClusterView } from "../../webhook/src/cluster-view.ts";
 import { flaggedTypes } from "../../webhook/src/workload-audit/flagger.ts";
@@ -198,7 +198,7 @@ test("who may write one namespace does not keep the processor busy: what is too 
     api.put(deployments, `web-${index}`, { metadata: { namespace: "shop" }, spec: { template: losing } });
   const client = api.client();
   const options = { types: flaggedTypes, kubernetes: 36, mostAudited: 150_000 };
-  const found = await flagsIn(client, "shop", options);
+  const found = await findLosingWorkloads(client, "shop", options);
   client.close();
   assert.deepEqual(found.notRead, ["apps/Deployment"]);
   assert.deepEqual([found.flags.length, found.workloads], [40, 60]);
@@ -223,7 +223,7 @@ test("while a namespace is audited others get their turn", async () => {
     }
   };
   const turning = turns();
-  const { flags } = await flagsIn(client, "shop", { types: flaggedTypes, kubernetes: 36 });
+  const { flags } = await findLosingWorkloads(client, "shop", { types: flaggedTypes, kubernetes: 36 });
   ending.abort();
   await turning;
   client.close();

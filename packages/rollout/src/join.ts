@@ -12,7 +12,7 @@ export interface JoinCounts {
 interface Joined {
   readonly records: readonly RequestRecord[];
   readonly counts: JoinCounts;
-  /** Routes whose connections keep one pod, as behind kube-proxy; the others choose a pod for each request, or did not say. */
+  /** Routes whose connections keep one pod, as behind kube-proxy. Other routes choose a pod for each request, or did not say. */
   readonly sticky: readonly string[];
 }
 

@@ -36,7 +36,7 @@ export interface Target {
   readonly owner: Owner | undefined;
   /** For a pod without `owner`: a controller that may replace it all the same, and is not followed. */
   readonly controller?: Pick<OwnerReference, "kind" | "name">;
-  /** Query that finds its pods, those to come included, and those of others with the same labels: see OwnedPods. */
+  /** Query that finds its present and future pods, and also pods of others with the same labels: see OwnedPods. */
   readonly podQuery: Readonly<Record<string, string>>;
   readonly podSpec: PodSpec;
   readonly podLabels: Readonly<Record<string, string>>;

@@ -207,7 +207,7 @@ export class Stage {
       if (pod.failure) throw pod.failure;
       if (pod.terminating) continue;
       const inside = this.#clock.now() > pod.createdAt + timeoutForAddressMs ? pod.loopbackOnly : undefined;
-      // Beside another container, which may pass requests on to it, a port that nobody is sent to may be meant so.
+      // In a pod of several containers a port without senders may be meant so: another container may pass requests on to it.
       if (inside && (inside.port === this.#template.port || !this.#hasCompany))
         throw loopbackOnly(pod, inside);
       if (pod.readySince !== undefined) continue;

@@ -45,7 +45,7 @@ const mostOfNamespace = 20_000_000;
  * The errors of the audit over what runs in a namespace. A workload's pods say what it is like, not its template: what admission has put into them is
  * there, as Lameduck's hook or a sidecar.
  */
-export async function flagsIn(
+export async function findLosingWorkloads(
   client: KubernetesClient,
   namespace: string,
   { types, kubernetes, mostAudited = mostOfNamespace, signal }: FlagOptions,

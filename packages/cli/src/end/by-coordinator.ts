@@ -30,7 +30,7 @@ export async function askCoordinator(
   }
 }
 
-/** @returns those of the containers that have ended, or whose hold was forced, as the pod has reported. */
+/** @returns the containers that have ended, or whose hold was forced, as the pod has reported. */
 export async function endedByCoordinator(
   client: KubernetesClient,
   pod: PodName,

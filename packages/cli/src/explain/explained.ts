@@ -19,7 +19,7 @@ export interface SenderTimeline {
   readonly losses: readonly number[];
   /** Its arrivals in the hold. */
   readonly arrivals: readonly SeenArrival[];
-  /** How long it had been silent at the end; undefined for others that had all been told apart by then. */
+  /** How long the sender had been silent at the end; undefined for the sum of other senders once all of them are told apart. */
   readonly silence: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { timelineText, type PendingSender } from "@lameduck/drain";
 import { reservations, type Explained } from "./explained.ts";
 
-/** At each moment, only those senders from whom most is expected are written: there may be a thousand. */
+/** At each moment only the senders with the greatest expected loss are written: there may be a thousand. */
 const mostSenders = 20;
 
 /** Times are milliseconds since the termination. */

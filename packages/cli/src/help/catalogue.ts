@@ -1,4 +1,3 @@
-import { resultsErrors } from "@lameduck/accounting";
 import { auditErrors } from "@lameduck/audit";
 import { operatorErrors } from "@lameduck/protocol";
 import { drainErrors } from "@lameduck/drain";
@@ -25,7 +24,6 @@ const catalogues = [
   { of: "rollout", remedies: kubernetesErrors },
   { of: "rollout --in-cluster", remedies: inClusterErrors },
   { of: "rollout --requests", remedies: requestsErrors },
-  { of: "results documents", remedies: resultsErrors },
   { of: "simulate and advise", remedies: simulatorErrors },
 ] as const;
 

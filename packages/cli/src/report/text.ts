@@ -10,7 +10,7 @@ export interface Asked {
   readonly since: string;
 }
 
-/** The latest of these, where there are many: the others are in --json. */
+/** Rows of the latest terminations, where there are many: --json has all. */
 const mostRows = 40;
 
 /** All terminations of a namespace: their figures, and a row each. */

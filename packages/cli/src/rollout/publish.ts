@@ -66,7 +66,7 @@ export function publish(run: RolloutRun, publication: Publication): number {
   return worse ? ended : (left ?? ended);
 }
 
-/** @returns the exit code of an end that was none; undefined for a rollout that finished. */
+/** @returns the exit code of a rollout that did not finish; undefined for one that did. */
 function sayOutcome(outcome: RolloutOutcome, target: Target, interrupted: number): number | undefined {
   const name = nameOf(target.reference);
   switch (outcome.kind) {

@@ -74,7 +74,7 @@ export class LoadPods {
     }
   }
 
-  /** How far those have come that have not begun. */
+  /** Progress of the pods that have not begun. */
   async standing(signal: AbortSignal): Promise<string> {
     const { kube, namespace } = this.#options;
     const waiting = (await this.#job.pods(signal)).filter(

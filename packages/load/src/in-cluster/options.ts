@@ -23,7 +23,7 @@ export interface InClusterOptions extends Omit<RouteLoadOptions, "routes"> {
   /** Pods that share the load. */
   readonly parallel: number;
   readonly image?: string;
-  /** Nodes on which no pod of the load should be: those that are going to be drained. */
+  /** Nodes that are going to be drained: no pod of the load should be there. */
   readonly avoidNodes?: readonly string[];
   /** The target's pods: where they may run and their images may be pulled, those of the load may, too. */
   readonly like?: LikePod;

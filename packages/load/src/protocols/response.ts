@@ -30,7 +30,7 @@ export class ResponseReader implements Answer {
   #remaining = 0;
   #line = "";
 
-  /** Begins the next answer; `collect` bytes of its body are kept. One to HEAD has none, whatever its length says. */
+  /** Begins the next answer; `collect` bytes of its body are kept. An answer to HEAD has no body, whatever its length says. */
   reset(collect: number, bodiless = false): void {
     this.#bodiless = bodiless;
     this.status = 0;

@@ -29,7 +29,7 @@ export interface SocketEvents {
   readonly connected: () => void;
   /** Bytes can be sent. */
   readonly ready: (socket: Socket) => void;
-  /** The bytes are to be consumed at once. Without it whoever is given the socket reads. */
+  /** The bytes are to be consumed at once. Without it the owner of the socket reads them. */
   readonly read?: (bytes: Buffer, length: number) => void;
   readonly failed: (code: string) => void;
   /** Orderly: by an end of stream. An orderly end is reported again when the connection is closed. */

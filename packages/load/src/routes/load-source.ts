@@ -24,7 +24,7 @@ export interface LoadEnd {
   /** What was watched, on the run's clock. */
   readonly from: number;
   readonly to: number;
-  /** Without waiting for requests that nobody has answered yet: somebody has had enough. */
+  /** Without waiting for requests that are not answered yet: the user has interrupted. */
   readonly abandon?: boolean;
 }
 

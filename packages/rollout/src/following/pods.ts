@@ -123,7 +123,7 @@ export class PodHistory {
     this.changed();
   }
 
-  /** Lets those who wait look again. */
+  /** Lets waiters look again. */
   changed(): void {
     for (const listener of this.#listeners) listener();
   }

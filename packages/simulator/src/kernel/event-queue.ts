@@ -2,7 +2,7 @@
 export type Action = (subject: number) => void;
 
 /**
- * Events in order of time; those of the same time in the order in which they were scheduled, whatever the heap does.
+ * Events in order of time. Events of the same time come in the order in which they were scheduled.
  * A four-ary heap on typed arrays: half as deep as a binary one, and no allocation per event.
  */
 export class EventQueue {
@@ -17,7 +17,7 @@ export class EventQueue {
   #subjects = new Float64Array(1024);
   #orders = new Float64Array(1024);
   #scheduled = 0;
-  /** Slots that were used and are free again; beyond #used none has been. */
+  /** Slots that were used and are free again. Slots from #used on were never used. */
   #free = new Int32Array(1024);
   #freed = 0;
   #used = 0;

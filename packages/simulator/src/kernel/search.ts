@@ -1,4 +1,4 @@
-/** Index of the first of the rising values that is above `value`; their number, where none is. */
+/** Index of the first of the rising values that is above `value`; the number of values where no value is. */
 export function firstAbove(values: ArrayLike<number>, value: number): number {
   let low = 0;
   let high = values.length;

@@ -44,7 +44,7 @@ export interface Withdrawal {
   readonly at: number;
   /** When each consumer has applied it. */
   readonly applied: ArrayLike<number>;
-  /** Whether a consumer matters that nobody reports for. */
+  /** Whether a consumer without a reporter matters. */
   readonly incomplete: boolean;
   /** When the pod began to be published, if that was not long ago. */
   readonly publishedAt?: number;

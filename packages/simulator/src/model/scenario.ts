@@ -81,7 +81,7 @@ export interface PooledTraffic {
 interface PodModel {
   /** Longest history that the policy is shown. */
   readonly watched: number;
-  /** How long before its deletion it became ready. Senders take it up as late as they let go of it; none: long ago. */
+  /** How long before its deletion it became ready. Senders take it up as late as they let go of it. Undefined: long ago. */
   readonly age?: Distribution;
   /** Where it does not always get a processor. */
   readonly stalls?: StallsModel;

@@ -63,7 +63,7 @@ class UnequalSenders implements Senders {
   }
 }
 
-/** Their convergence times in order, so that none is looked at for a delay but those at its place. */
+/** Their convergence times in order, so that a delay looks only at the times at its place. */
 class EqualSenders implements Senders {
   readonly #rate: number;
   readonly #times: Float64Array;
@@ -84,7 +84,7 @@ class EqualSenders implements Senders {
   }
 }
 
-/** The shortest delay after which no more is lost than that, by bisection; `longest` where none is. */
+/** The shortest delay that loses no more than that, by bisection; `longest` where no delay does. */
 export function shortestDelay(
   lostAfter: (delay: number) => number,
   lost: number,

@@ -50,7 +50,7 @@ export interface PodNetwork {
   beside(pid: number, command: Launch): Launch;
   /** Whether the port has a listener at this moment. */
   listening(port: number): Listening;
-  /** The loopback addresses that a port is listened on at, where it is at no other; else none. */
+  /** The loopback addresses on which a port listens, if it listens on no other address; else none. */
   loopbackOnly(port: number): readonly string[];
   /** Addresses of those who are connected to the port, one for each connection; undefined where the system does not tell. */
   connections(port: number): readonly string[] | undefined;

@@ -195,7 +195,7 @@ export class SenderFleet implements EndpointListener {
     }
   }
 
-  /** Ends every process at once; records are lost. Resolves when none is left. */
+  /** Ends every process at once, and loses records. Resolves when the last process has ended. */
   close(): Promise<void> {
     this.#options.signal?.removeEventListener("abort", this.#aborted);
     this.#closed ??= Promise.all([this.#generator?.close(), this.#hosts.close()]).then(() => undefined);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { auditedTypes, liveTypes } from "@lameduck/audit";
-import { flagsIn, type FlaggedWorkloads } from "@lameduck/audit/flags";
+import { findLosingWorkloads, type FlaggedWorkloads } from "@lameduck/audit/flags";
 import type { KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
 import { WorkloadEvents } from "@lameduck/cluster";
@@ -105,7 +105,7 @@ export class Flagger {
     const { client, kubernetes, onProblem } = this.#options;
     this.#lookedAt.set(namespace, performance.now());
     try {
-      const found = await flagsIn(client, namespace, {
+      const found = await findLosingWorkloads(client, namespace, {
         types: flaggedTypes,
         kubernetes: kubernetes(),
         signal,

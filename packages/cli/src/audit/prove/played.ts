@@ -64,7 +64,7 @@ export function played(
   };
 }
 
-/** Late, but not later than the audit reckons with: a hold of that time has to be enough. */
+/** Late, but not later than the audit assumes: a hold of that time has to be enough. */
 function sendersOf(
   workload: AuditedWorkload,
   facts: AuditOptions["facts"],

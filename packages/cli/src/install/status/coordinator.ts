@@ -161,7 +161,7 @@ export function areWorking({ coordinator, watcher: watchers, replicas }: Acknowl
   );
 }
 
-/** Named of each kind; the others are counted. */
+/** Consumers that are named of each kind; more are counted. */
 const mostNamed = 5;
 
 export function* acknowledgementLines(

@@ -1,5 +1,5 @@
 import { auditedTypes, liveTypes } from "@lameduck/audit";
-import { flagsIn, type FlaggedWorkloads } from "@lameduck/audit/flags";
+import { findLosingWorkloads, type FlaggedWorkloads } from "@lameduck/audit/flags";
 import { printable } from "@lameduck/drain/common";
 import type { KubernetesClient } from "@lameduck/kube";
 
@@ -21,7 +21,7 @@ export async function flagsOf(
   const types = liveTypes.filter((type) => auditedTypes.has(type));
   const flagged: FlaggedNamespace[] = [];
   for (const name of namespaces.slice(0, mostFlagged))
-    flagged.push({ name, ...(await flagsIn(client, name, { types, kubernetes, signal })) });
+    flagged.push({ name, ...(await findLosingWorkloads(client, name, { types, kubernetes, signal })) });
   return flagged;
 }
 
