@@ -23,7 +23,8 @@ export async function reserve(
   const status: BudgetStatus = budget.status ?? {};
   const { disruptionsAllowed = 0, disruptedPods = {}, observedGeneration = 0 } = status;
   if (disruptedPods[pod] !== undefined) return undefined;
-  if (observedGeneration < (metadata.generation ?? 0)) return `the budget ${metadata.name} is being recalculated`;
+  if (observedGeneration < (metadata.generation ?? 0))
+    return `the budget ${metadata.name} is being recalculated`;
   if (disruptionsAllowed < 1) return `the disruption budget ${metadata.name} allows no disruption at present`;
   try {
     await write(client, budget, {
