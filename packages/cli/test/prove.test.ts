@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { isHere } from "../src/audit/prove/here.ts";
 import { pictureOf } from "../src/audit/prove/report.ts";
-import { program, run, runProgram, start } from "./running.ts";
+import { program, run, runProgram, start, withoutNamespaces } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-prove-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -76,9 +76,11 @@ function verdict({ verdicts }: Shown, rule: string): string | undefined {
   return verdicts.find((one) => one.rule === rule)?.verdict;
 }
 
+const skip = await withoutNamespaces();
+
 // Each has namespaces of its own and little load.
 describe("audit --prove", { concurrency: 2 }, () => {
-  test("a pod without a hold: requests are lost, and none with the fix", async () => {
+  test("a pod without a hold: requests are lost, and none with the fix", { skip }, async () => {
     const { code, proofs } = await proven(file("web.yaml", manifest("web")));
     assert.equal(code, 1);
     const [proof] = proofs;
@@ -90,7 +92,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     assert.match(proof.notes.join("\n"), /a stand-in for what registry\.example\/web:1 runs, on port 8080/);
   });
 
-  test("a shell as PID 1, from stdin, as text: the pods meet SIGKILL", async () => {
+  test("a shell as PID 1, from stdin, as text: the pods meet SIGKILL", { skip }, async () => {
     const path = file(
       "shell.yaml",
       manifest("shell", {
@@ -111,7 +113,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     assert.match(out, /confirmed +shell-swallows-term: .*2 of 2 pods killed by SIGKILL/);
   });
 
-  test("a grace period that is too short for the longest request", async () => {
+  test("a grace period that is too short for the longest request", { skip }, async () => {
     const { proofs } = await proven(
       file(
         "long.yaml",
@@ -129,28 +131,32 @@ describe("audit --prove", { concurrency: 2 }, () => {
     assert.equal(proof.after.killed, 0);
   });
 
-  test("a program of this machine is run itself; one that does not come up gives way to a stand-in", async () => {
-    file(
-      "here.js",
-      'require("http").createServer((q, r) => r.end()).listen(8080); process.on("SIGTERM", () => process.exit());',
-    );
-    file("broken.js", "process.exit(1)");
-    const container = (name: string): string => `command: [${process.execPath}, ${name}]`;
-    const { proofs } = await proven(
+  test(
+    "a program of this machine is run itself; one that does not come up gives way to a stand-in",
+    { skip },
+    async () => {
       file(
-        "here.yaml",
-        `${manifest("here", { container: container("here.js") })}---\n${manifest("broken", { container: container("broken.js") })}`,
-      ),
-    );
-    const [here, broken] = proofs;
-    assert.ok(here && broken);
-    assert.match(here.notes[0] ?? "", /here\.js, as this machine has it/);
-    assert.equal(verdict(here, "no-lame-duck"), "confirmed");
-    assert.match(broken.notes.join("\n"), /did not start here[^]*a stand-in for/);
-    assert.equal(verdict(broken, "no-lame-duck"), "confirmed");
-  });
+        "here.js",
+        'require("http").createServer((q, r) => r.end()).listen(8080); process.on("SIGTERM", () => process.exit());',
+      );
+      file("broken.js", "process.exit(1)");
+      const container = (name: string): string => `command: [${process.execPath}, ${name}]`;
+      const { proofs } = await proven(
+        file(
+          "here.yaml",
+          `${manifest("here", { container: container("here.js") })}---\n${manifest("broken", { container: container("broken.js") })}`,
+        ),
+      );
+      const [here, broken] = proofs;
+      assert.ok(here && broken);
+      assert.match(here.notes[0] ?? "", /here\.js, as this machine has it/);
+      assert.equal(verdict(here, "no-lame-duck"), "confirmed");
+      assert.match(broken.notes.join("\n"), /did not start here[^]*a stand-in for/);
+      assert.equal(verdict(broken, "no-lame-duck"), "confirmed");
+    },
+  );
 
-  test("what cannot be rolled is not tried, which is no pass", async () => {
+  test("what cannot be rolled is not tried, which is no pass", { skip }, async () => {
     const { proofs } = await proven(
       file(
         "bad.yaml",
@@ -168,16 +174,20 @@ describe("audit --prove", { concurrency: 2 }, () => {
     assert.match(long[0]?.skipped ?? "", /grace period of 7200 s is longer/);
   });
 
-  test("Ctrl-C: the report is kept, the exit code says so, and nothing is said to have been proved", async () => {
-    const path = file("slow.yaml", manifest("slow"));
-    const running = start(["audit", path, "--prove"]);
-    await running.said(/rolling/);
-    running.child.kill("SIGINT");
-    const { code, out } = await running.ended;
-    assert.equal(code, 130);
-    assert.match(out, /no-lame-duck/);
-    assert.doesNotMatch(out, /^proof/m);
-  });
+  test(
+    "Ctrl-C: the report is kept, the exit code says so, and nothing is said to have been proved",
+    { skip },
+    async () => {
+      const path = file("slow.yaml", manifest("slow"));
+      const running = start(["audit", path, "--prove"]);
+      await running.said(/rolling/);
+      running.child.kill("SIGINT");
+      const { code, out } = await running.ended;
+      assert.equal(code, 130);
+      assert.match(out, /no-lame-duck/);
+      assert.doesNotMatch(out, /^proof/m);
+    },
+  );
 
   for (const [args, problem] of [
     [["x.yaml", "--prove", "--fix"], /--prove: goes without --fix/],

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { enterStage, type StageErrorCode } from "@lameduck/stage";
 
 export const program = fileURLToPath(new URL("../bin/lameduck.js", import.meta.url));
 
@@ -47,8 +48,19 @@ function startProgram(file: string, args: readonly string[], where: Where = {}):
   const said = async (words: RegExp): Promise<void> => {
     while (!words.test(err)) {
       if (child.exitCode !== null) throw new Error(`ended without saying ${words}: ${err}`);
-      await new Promise((resolve) => child.stderr.once("data", resolve));
+      await Promise.race([ended, new Promise((resolve) => child.stderr.once("data", resolve))]);
     }
   };
   return { child, said, ended };
+}
+
+/** The `skip` option of a test whose lab asks for namespaces of its own: false where this machine has them. */
+export async function withoutNamespaces(): Promise<string | false> {
+  try {
+    await enterStage("", [], { network: "namespaces", nodeArguments: ["-e", "0"] });
+    return false;
+  } catch (error) {
+    if ((error as { code?: StageErrorCode }).code === "LAMEDUCK_NO_NAMESPACES") return "needs namespaces";
+    throw error;
+  }
 }
