@@ -5,6 +5,7 @@ import type { Programs } from "../host/programs.ts";
 import { findProgram, requireProgram } from "../host/requirements.ts";
 import { run } from "../host/run.ts";
 import type { Image, ImageFile, Layer } from "./image.ts";
+import { inside } from "../../../scripts/pack/workspace.ts";
 
 export const pauseImage = "lameduck.test/pause:1";
 export const nodeImage = "lameduck.test/node:1";
@@ -90,7 +91,7 @@ async function initLayer(): Promise<Layer[]> {
 /** The sample server, and Lameduck's library as an installation from npm would lay it out. */
 export async function appFiles(): Promise<ImageFile[]> {
   const library: ImageFile[] = [];
-  for (const name of ["drain", "node"]) {
+  for (const name of [...inside.node, "node"]) {
     const installed = `/app/node_modules/@lameduck/${name}`;
     const source = join(packages, name);
     if (!(await exists(join(source, "dist")))) continue;
