@@ -1,13 +1,18 @@
 /**
  * `npm test`: formatting, types, lint, then every package's tests. Installs nothing and starts no cluster. Arguments narrow the
- * tests to those whose path contains one of them, and skip the checks: `npm test -- drain`.
+ * tests to those whose path contains one of them, and skip the checks: `npm test -- drain`. `--skipped` adds the files in which the
+ * last whole run skipped a test, such as for want of a program that has been installed since.
  */
 import { spawnSync } from "node:child_process";
-import { globSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync } from "node:fs";
 
-const wanted = process.argv.slice(2);
+/** Where a whole run notes the files in which it has skipped a test, one a line. */
+const notes = "node_modules/.cache/lameduck-skipped";
+
+const wanted = process.argv.slice(2).flatMap((part) => (part === "--skipped" ? skippedFiles() : [part]));
+const isWhole = process.argv.length === 2;
 const tests = globSync("packages/*/test/**/*.test.ts")
-  .filter((path) => wanted.length === 0 || wanted.some((part) => path.includes(part)))
+  .filter((path) => isWhole || wanted.some((part) => path.includes(part)))
   .sort();
 
 if (tests.length === 0) {
@@ -27,8 +32,10 @@ const checks: [what: string, command: string, ...arguments_: string[]][] = [
   ["lint", "oxlint", "--type-aware", "--quiet"],
 ];
 
-if (wanted.length === 0) for (const [what, ...command] of checks) run(what, command);
-else run("types", ["tsc", "-b"]);
+if (isWhole) {
+  for (const [what, ...command] of checks) run(what, command);
+  mkdirSync(notes, { recursive: true });
+} else run("types", ["tsc", "-b"]);
 /** They load servers, and mostly wait: two go side by side, but nothing that computes. */
 const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove)\./;
 /** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. */
@@ -49,8 +56,27 @@ function runTests(how: string, concurrency: number, files: readonly string[] = [
     `--test-concurrency=${concurrency}`,
     "--test-timeout=300000",
     `--import=${new URL("test-limit.ts", import.meta.url).href}`,
+    ...(isWhole ? noting(how) : []),
     ...files,
   ]);
+}
+
+function noting(how: string): string[] {
+  return [
+    "--test-reporter=spec",
+    "--test-reporter-destination=stdout",
+    `--test-reporter=${new URL("skipped.ts", import.meta.url).href}`,
+    `--test-reporter-destination=${notes}/${how}`,
+  ];
+}
+
+function skippedFiles(): string[] {
+  const files = globSync(`${notes}/*`).flatMap((path) =>
+    readFileSync(path, "utf8").split("\n").filter(Boolean),
+  );
+  if (files.length > 0) return files;
+  console.error("--skipped: no whole run has skipped a test here; run npm test first");
+  process.exit(2);
 }
 
 function run(what: string, [command = "", ...arguments_]: readonly string[]): void {
