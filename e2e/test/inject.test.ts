@@ -8,11 +8,10 @@ import {
   drainPolicyCrd,
   inject,
   applyPatch,
-  policyVersion,
   settingsFor,
   validatePolicy,
 } from "@lameduck/inject";
-import { injectLabel } from "@lameduck/protocol";
+import { apiVersion, injectLabel } from "@lameduck/protocol";
 import { builtInit, type Cluster, nodeImage, until, whyNot } from "../cluster/index.ts";
 import { generatedPods } from "../inject/pods.ts";
 import { wrongSpecs } from "../inject/wrong-policies.ts";
@@ -30,7 +29,7 @@ const facts = {
   } as const,
 };
 const clusterPolicy = {
-  apiVersion: policyVersion,
+  apiVersion,
   kind: "DrainPolicy",
   metadata: { name: "default" },
   spec: { instrumentNode: true, carrierImage: "registry.example/lameduck:0.1.0" },
@@ -105,7 +104,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
   });
 
   it("the injection refuses each field of a DrainPolicy that is wrong, by its name, as validatePolicy does", async () => {
-    const path = `/apis/${policyVersion}/namespaces/plain/drainpolicies?dryRun=All`;
+    const path = `/apis/${apiVersion}/namespaces/plain/drainpolicies?dryRun=All`;
     await until(
       async () =>
         cluster.api.post(path, clusterPolicy).then(

@@ -1,9 +1,8 @@
-import { operatorNames } from "@lameduck/protocol";
-import { policyVersion } from "@lameduck/inject";
+import { apiVersion, operatorNames } from "@lameduck/protocol";
 import { nodeImage, type Manifest } from "../cluster/index.ts";
 
 const { namespace, coordinator } = operatorNames;
-const apiVersion = "networking.k8s.io/v1";
+const networking = "networking.k8s.io/v1";
 const kind = "NetworkPolicy";
 
 export const named = (name: string): Manifest => ({
@@ -52,7 +51,7 @@ export function probeService(within: string, port: number, targetPort: number): 
 /** Nothing comes in, nothing goes out, unless another policy allows it. */
 export function denyAll(within: string): Manifest {
   const spec = { podSelector: {}, policyTypes: ["Ingress", "Egress"] };
-  return { apiVersion, kind, metadata: { name: "deny-all", namespace: within }, spec };
+  return { apiVersion: networking, kind, metadata: { name: "deny-all", namespace: within }, spec };
 }
 
 /** What pods that ask the coordinator need at least, as docs/acknowledgements.md says. */
@@ -63,13 +62,13 @@ export function askingAllowed(within: string): Manifest {
     { ports: [{ port: 53, protocol: "UDP" }] },
   ];
   const spec = { podSelector: {}, policyTypes: ["Egress"], egress };
-  return { apiVersion, kind, metadata: { name: "asking", namespace: within }, spec };
+  return { apiVersion: networking, kind, metadata: { name: "asking", namespace: within }, spec };
 }
 
 /** Its pods stop on the cluster's word alone. */
 export function wordRequired(within: string): Manifest {
   return {
-    apiVersion: policyVersion,
+    apiVersion,
     kind: "DrainPolicy",
     metadata: { name: "default", namespace: within },
     spec: { acknowledgements: { mode: "consistency" } },

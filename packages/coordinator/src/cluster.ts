@@ -18,6 +18,7 @@ import {
   sizeOfSlice,
   type Routing,
 } from "@lameduck/cluster";
+import { apiPath } from "@lameduck/protocol";
 import type { Nodes } from "./state/nodes.ts";
 import type { Terminations } from "./state/terminations.ts";
 import type { PolicySettings } from "./settings.ts";
@@ -101,9 +102,7 @@ export class Cluster {
       source("ingressclasses", "/apis/networking.k8s.io/v1/ingressclasses", keepIngressClass, (change) =>
         routing.ingressClass(change, now()),
       ),
-      source("drainpolicies", "/apis/lameduck.dev/v1alpha1/drainpolicies", keepPolicy, (change) =>
-        settings.take(change),
-      ),
+      source("drainpolicies", `${apiPath}/drainpolicies`, keepPolicy, (change) => settings.take(change)),
     ];
     this.#sources = [
       ...this.#essential,

@@ -23,11 +23,5 @@ export { settingsFor, type SettingSources } from "./policy/merge.ts";
 export { cut, formatProblem, type Problem } from "./policy/read.ts";
 export { architectures } from "@lameduck/options";
 export { type Architecture, defaultSettings } from "./policy/settings.ts";
-export {
-  misplacedSettings,
-  policyName,
-  policyVersion,
-  validateAnnotations,
-  validatePolicy,
-} from "./policy/validate.ts";
+export { misplacedSettings, policyName, validateAnnotations, validatePolicy } from "./policy/validate.ts";
 export { injectLabelValue, reasonToSkip, systemNamespaces } from "./skip.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { apiVersion } from "@lameduck/protocol";
 import {
   defaultSettings,
   drainPolicyCrd,
   inject,
-  policyVersion,
   settingsFor,
   validateAnnotations,
   validatePolicy,
@@ -15,7 +15,7 @@ import { injected, web } from "./injected.ts";
 import { wrongSpecs } from "../../../e2e/inject/wrong-policies.ts";
 
 const policy = (spec: unknown): Record<string, unknown> => ({
-  apiVersion: policyVersion,
+  apiVersion,
   kind: "DrainPolicy",
   metadata: { name: "default" },
   spec,

@@ -5,6 +5,8 @@ export { OperatorError, operatorErrors } from "./errors.ts";
 export { isMap } from "./is-map.ts";
 export { headLine, isOfVersionOne, readLines, writeLines } from "./lines.ts";
 export {
+  apiPath,
+  apiVersion,
   carrierPath,
   consumerAccount,
   coordinatorVariable,

@@ -28,6 +28,10 @@ export const endAnnotationValue = "now";
 /** The label of a namespace, or of a pod, that says whether deletions are held; as an annotation of a pod "false" says no. */
 export const holdLabel = "lameduck.dev/held-deletions";
 
+/** Group and version of DrainPolicies and DrainReports, and where the API server has them. */
+export const apiVersion = "lameduck.dev/v1alpha1";
+export const apiPath = `/apis/${apiVersion}`;
+
 /** Label and annotation of a pod that is held. The label finds it again; the annotation says how it was. */
 export const heldMark = "lameduck.dev/held";
 

@@ -1,4 +1,4 @@
-import { heldMark } from "../src/following/ownership.ts";
+import { heldMark } from "@lameduck/protocol";
 import { FakeApi, type Item } from "../../kube/test/fake-api.ts";
 
 export type { Asked, Fault } from "../../kube/test/fake-api.ts";

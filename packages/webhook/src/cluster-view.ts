@@ -1,6 +1,6 @@
 import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
 import { injectLabelValue, type Architecture, architectures, policyName } from "@lameduck/inject";
-import { injectLabel } from "@lameduck/protocol";
+import { apiPath, injectLabel } from "@lameduck/protocol";
 import {
   SenderIndex,
   type Exposure,
@@ -64,7 +64,7 @@ export class ClusterView {
     );
     const policies = source<PolicyObject>(
       "drainpolicies",
-      "/apis/lameduck.dev/v1alpha1/drainpolicies",
+      `${apiPath}/drainpolicies`,
       keepPolicy,
       (change) => {
         this.#policy(change);

@@ -1,6 +1,6 @@
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
 import { formatProblem, adviceOn, policyName, validatePolicy } from "@lameduck/inject";
-import { isMap } from "@lameduck/protocol";
+import { apiPath, isMap } from "@lameduck/protocol";
 import type { PolicyObject } from "@lameduck/cluster";
 import type { LosesRequests } from "./workload-audit/condition.ts";
 
@@ -55,7 +55,7 @@ export async function updatePolicyStatus(
       };
     });
     if (areSame(written, conditions)) continue;
-    const path = `/apis/lameduck.dev/v1alpha1/namespaces/${namespace}/drainpolicies/${name}/status`;
+    const path = `${apiPath}/namespaces/${namespace}/drainpolicies/${name}/status`;
     const status = { observedGeneration: generation, conditions };
     try {
       await client.patch(path, { status }, "merge-patch");

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { validate } from "../src/admission/validate.ts";
-import { policyVersion, adviceOn } from "@lameduck/inject";
+import { adviceOn } from "@lameduck/inject";
+import { apiVersion } from "@lameduck/protocol";
 
 const policy = (spec: object): object => ({
-  apiVersion: policyVersion,
+  apiVersion,
   kind: "DrainPolicy",
   metadata: { name: "default", namespace: "shop" },
   spec,

@@ -1,9 +1,8 @@
 import { architecturesOf } from "@lameduck/webhook";
 import { policyName, type ClusterFacts } from "@lameduck/inject";
 import { orUndefined, type KubernetesClient, type Node } from "@lameduck/kube";
+import { apiPath } from "@lameduck/protocol";
 import { version } from "../about.ts";
-
-export const drainPolicies = "/apis/lameduck.dev/v1alpha1";
 
 /** What the cluster says of itself, as far as it may be read. */
 export async function factsOf(
@@ -28,9 +27,7 @@ const processorOf = ({ metadata }: Node): string[] => {
 
 /** The DrainPolicy that holds in a namespace; undefined where there is none. */
 export function policyOf(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<unknown> {
-  return ifReadable(
-    client.get(`${drainPolicies}/namespaces/${namespace}/drainpolicies/${policyName}`, signal),
-  );
+  return ifReadable(client.get(`${apiPath}/namespaces/${namespace}/drainpolicies/${policyName}`, signal));
 }
 
 /** Undefined for what does not exist or may not be read. */

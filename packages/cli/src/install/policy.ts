@@ -1,7 +1,7 @@
 import { admissionPolicy, policyName, settingsFor, type PolicyOptions } from "@lameduck/inject";
-import { operatorNames } from "@lameduck/protocol";
+import { apiPath, operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
-import { drainPolicies, factsOf, ifReadable } from "./facts.ts";
+import { factsOf, ifReadable } from "./facts.ts";
 import type { Manifest } from "./manifest.ts";
 
 const labels = { "app.kubernetes.io/name": "lameduck" };
@@ -16,7 +16,7 @@ export async function admissionPolicies(
   signal: AbortSignal,
 ): Promise<Manifest[]> {
   const facts = await factsOf(client, signal);
-  const all = (await ifReadable(client.list(`${drainPolicies}/drainpolicies`, signal))) ?? [];
+  const all = (await ifReadable(client.list(`${apiPath}/drainpolicies`, signal))) ?? [];
   const own = new Map(
     all
       .filter(({ metadata }) => metadata.name === policyName)

@@ -1,4 +1,5 @@
 import type { KubernetesObject, ObjectMeta } from "@lameduck/kube";
+import { apiVersion } from "@lameduck/protocol";
 
 /** What is kept of each kind: enough for one question, whatever else stands in the object. */
 export interface ServiceObject extends KubernetesObject {
@@ -105,7 +106,7 @@ export function keepRoute(kind: string): (route: RouteObject) => KeptRoute {
 
 export function keepPolicy({ metadata, spec, status }: PolicyObject): PolicyObject {
   return {
-    apiVersion: "lameduck.dev/v1alpha1",
+    apiVersion,
     kind: "DrainPolicy",
     metadata: {
       ...keepMetadata(metadata, nothing),

@@ -1,8 +1,8 @@
 import { settingFields, settingNames, type SettingName } from "./fields.ts";
 import { readAnnotation, readValue, type ReadSetting } from "./read.ts";
 import { defaultSettings, type InjectionSettings } from "./settings.ts";
-import { annotationOf, policyVersion } from "./validate.ts";
-import { isMap } from "@lameduck/protocol";
+import { annotationOf } from "./validate.ts";
+import { apiVersion, isMap } from "@lameduck/protocol";
 
 /** Where settings come from: the first in this list that says something wins. */
 const sources = ["annotation", "namespace", "cluster", "default"] as const;
@@ -88,12 +88,12 @@ function limitGracePeriod(
 
 function specOf(policy: unknown, of: string, warnings: string[]): Readonly<Record<string, unknown>> {
   if (policy === undefined || policy === null) return {};
-  if (isMap(policy) && policy["apiVersion"] === policyVersion) {
+  if (isMap(policy) && policy["apiVersion"] === apiVersion) {
     const spec = policy["spec"] ?? {};
     if (isMap(spec)) return spec;
   }
   warnings.push(
-    `DrainPolicy of the ${of}: cannot be read; it is left out; its apiVersion must be ${policyVersion}`,
+    `DrainPolicy of the ${of}: cannot be read; it is left out; its apiVersion must be ${apiVersion}`,
   );
   return {};
 }

@@ -2,12 +2,11 @@ import { factNames } from "@lameduck/audit";
 import { nearest } from "@lameduck/drain";
 import { acknowledgementProblems } from "./acknowledgements.ts";
 import { annotationPrefix, ascending, settingFields, settingNames, type SettingName } from "./fields.ts";
-import { isMap, heldMark, holdLabel, probeAnnotation } from "@lameduck/protocol";
+import { apiVersion, heldMark, holdLabel, isMap, probeAnnotation } from "@lameduck/protocol";
 import { readAnnotation, readValue, type Problem, briefly } from "./read.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { unknownNames } from "./unknown.ts";
 
-export const policyVersion = "lameduck.dev/v1alpha1";
 /** One policy in a namespace is enough, and its name tells which. */
 export const policyName = "default";
 
@@ -16,11 +15,11 @@ export function validatePolicy(object: unknown): Problem[] {
   if (!isMap(object))
     return [{ field: "", message: `is no object but ${briefly(object)}`, remedy: "write a DrainPolicy" }];
   const problems: Problem[] = [];
-  if (object["apiVersion"] !== policyVersion || object["kind"] !== "DrainPolicy")
+  if (object["apiVersion"] !== apiVersion || object["kind"] !== "DrainPolicy")
     problems.push({
       field: "apiVersion",
       message: `${briefly(object["apiVersion"])}, kind ${briefly(object["kind"])} is no DrainPolicy that this version knows`,
-      remedy: `write apiVersion: ${policyVersion} and kind: DrainPolicy`,
+      remedy: `write apiVersion: ${apiVersion} and kind: DrainPolicy`,
     });
   const name = isMap(object["metadata"]) ? object["metadata"]["name"] : undefined;
   if (name !== policyName)

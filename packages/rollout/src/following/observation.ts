@@ -14,10 +14,11 @@ import {
   type Workload,
 } from "@lameduck/kube";
 import { messageOf, orAborted } from "@lameduck/drain/common";
+import { heldMark } from "@lameduck/protocol";
 import { hasReplicaSets, nameOf, pathOf, replicaSets, resources } from "../target-reference.ts";
 import type { Target } from "../target.ts";
 import { EndpointHistory } from "./endpoints.ts";
-import { heldMark, isHeld, OwnedPods } from "./ownership.ts";
+import { isHeld, OwnedPods } from "./ownership.ts";
 import { followPhases } from "./phases.ts";
 import { PodHistory } from "./pods.ts";
 

@@ -1,4 +1,5 @@
 import { type Change, controllerOf, type KubernetesObject, type Pod } from "@lameduck/kube";
+import { heldMark } from "@lameduck/protocol";
 import { hasReplicaSets } from "../target-reference.ts";
 import type { Target } from "../target.ts";
 
@@ -68,9 +69,6 @@ export class OwnedPods {
     return this.#throughSets ? this.#sets.get(controller) : controller === this.#owner;
   }
 }
-
-/** The operator's mark of a pod whose deletion it holds (docs/held-deletions.md). */
-export const heldMark = "lameduck.dev/held";
 
 /** Withdrawn from its Services, and perhaps from its owner, until it may be deleted. */
 export function isHeld({ metadata: { labels = {}, annotations = {} } }: Pod): boolean {

@@ -1,4 +1,5 @@
 import { withoutUndefined } from "@lameduck/drain/common";
+import { apiVersion } from "@lameduck/protocol";
 import { mostNamed, type Termination, workloadText } from "../../termination.ts";
 import { consumersOf, namesOf } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, Moments, Program } from "./drain-report.ts";
@@ -70,7 +71,7 @@ export function describeTermination(termination: Termination, followed: Followed
     ],
   };
   return {
-    apiVersion: "lameduck.dev/v1alpha1",
+    apiVersion,
     kind: "DrainReport",
     metadata: {
       name: nameOf(termination),

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "@lameduck/kube";
+import { apiPath, type apiVersion } from "@lameduck/protocol";
 
 /** Where a pod's own stop was decided. `none`: no Lameduck in the pod ever reported, although the coordinator watched from the beginning. */
 export type Program = "library" | "init" | "wait" | "none" | "unknown";
@@ -51,7 +52,7 @@ export interface ReportSummary {
 
 /** The record of one termination in the cluster. It has neither spec nor status, because nothing reconciles it. */
 export interface DrainReport extends KubernetesObject {
-  readonly apiVersion: "lameduck.dev/v1alpha1";
+  readonly apiVersion: typeof apiVersion;
   readonly kind: "DrainReport";
   readonly summary: ReportSummary;
   readonly pod: {
@@ -94,5 +95,4 @@ export interface DrainReport extends KubernetesObject {
   readonly unknown: readonly string[];
 }
 
-export const reportsPath = "/apis/lameduck.dev/v1alpha1";
-export const reportsOf = (namespace: string): string => `${reportsPath}/namespaces/${namespace}/drainreports`;
+export const reportsOf = (namespace: string): string => `${apiPath}/namespaces/${namespace}/drainreports`;

@@ -1,5 +1,6 @@
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
-import { reportsOf, reportsPath } from "../report/drain-report.ts";
+import { apiPath } from "@lameduck/protocol";
+import { reportsOf } from "../report/drain-report.ts";
 import { superfluous, type Kept, type RetentionLimits } from "./retention.ts";
 
 /** The names of the reports in the cluster. Removes those beyond the limits. */
@@ -27,7 +28,7 @@ export class StoredReports {
   /** Lists the reports if the last list is old: people delete reports, and another replica may have written some. */
   async read(every: number, signal: AbortSignal): Promise<void> {
     if (this.#now() - this.#readAt < every) return;
-    const there = await this.#client.listMetadata(`${reportsPath}/drainreports`, signal);
+    const there = await this.#client.listMetadata(`${apiPath}/drainreports`, signal);
     this.#kept = new Map(
       there.map(({ metadata: { namespace = "", name, creationTimestamp = "" } }) => {
         const one = { namespace, name, createdAt: Date.parse(creationTimestamp) || this.#now() };
