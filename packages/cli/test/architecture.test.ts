@@ -50,7 +50,6 @@ const withFolderCircles: ReadonlySet<string> = new Set([
   "audit",
   "cli",
   "load",
-  "node",
   "simulator",
   "stage",
 ]);
