@@ -88,7 +88,7 @@ export function renderPrior(results: readonly PriorResult[], terminations: numbe
   return [
     "## At equal knowledge",
     "",
-    `Opponents that know what the rule knows: that the environment is one of its 40 hypotheses, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each hypothesis, each counted by its weight; the fixed delay that loses as much in the same terminations, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w research -- --prior\`:`,
+    `The opponents know what the rule knows: the environment is one of its 40 hypotheses, and each has a known weight. ${priorAxes.senders.join(" and ")} senders have Poisson arrivals. Each hypothesis has ${terminations} terminations, counted by its weight. The fixed delay loses exactly as much in the same terminations. The quiet window is the shortest of ${windows.length} that loses no more. Loss / hold in s, by \`npm run grid -w research -- --prior\`:`,
     "",
     "| rate/s | adaptive | fixed | quiet |",
     "|---|---|---|---|",

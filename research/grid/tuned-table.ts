@@ -26,7 +26,7 @@ export function renderTuned(presets: readonly TunedPreset[], terminations: numbe
   return [
     "## Tuned to the preset",
     "",
-    `Each policy knows the preset. It has one setting for all cells of that preset. The table shows its shortest hold that loses no more than the level in a termination, as a mean over the cells. \`adaptive\` is given the mean \`convergence\`. Its \`lossBudget\`, \`floor\` and \`cap\` are tuned, three settings; the others have one, a delay or a window. All settings are chosen with the arrivals that they are judged by. ${terminationsText(terminations)}, seed ${seed}; by \`npm run grid -w research -- --tuned\`. On the frontier, within the margins above: ${onFrontier.length} of ${rows.length}; shorter than both: ${better.length}. Mean hold in s, and the setting:`,
+    `Each policy knows the preset. It has one setting for all cells of that preset. The table shows its shortest hold that loses no more than the level in a termination, as a mean over the cells. \`adaptive\` is given the mean \`convergence\`. Its \`lossBudget\`, \`floor\` and \`cap\` are tuned. The other policies have one setting each: a delay or a window. All settings are chosen with the arrivals that they are judged by. ${terminationsText(terminations)}, seed ${seed}; by \`npm run grid -w research -- --tuned\`. On the frontier, within the margins above: ${onFrontier.length} of ${rows.length}; shorter than both: ${better.length}. Mean hold in s, and the setting:`,
     "",
     "| preset | mean convergence, s | oracle, s | lost at most | fixed | quiet | adaptive | cells on the frontier |",
     "|---|---|---|---|---|---|---|---|",

@@ -16,7 +16,8 @@ export function connectionsOf(habit: LearntHabit, last: number, recent: Recent |
 }
 
 /**
- * Requests on connections from before the hold are a second stream of arrivals beside the new connections, with a silence of its own. Where requests come steadily, both streams fall silent because the sender has let go: it chooses a pod for each request.
+ * A sender has two streams of arrivals: new connections, and requests on connections from before the hold. Each stream has a silence of its own.
+ * A sender that chooses a pod for each request lets both streams fall silent at once, when it has let go.
  * @param later time from the last connection to the last such request; below 0 where the connection was later.
  */
 export function withRequests(

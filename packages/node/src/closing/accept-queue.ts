@@ -27,7 +27,8 @@ export function ownListeners(servers: readonly NetServer[]): readonly NetServer[
 }
 
 /**
- * Processes to which Node can pass a handle, directly or by another: descendants, the parent and what else descends from it. Process 1 is the parent of every orphan.
+ * The processes that may share a listener: Node passes a handle to a child, or to the parent. So they are the parent and all that descends from it.
+ * Process 1 does not count as a parent: every orphan has it.
  */
 function relatives(): number[] {
   const parents = new Map<number, number>();

@@ -113,9 +113,10 @@ export function isRegular(times: readonly number[]): boolean {
 const longestLookMs = 100;
 
 /**
- * Who is at the other end of a connection over loopback. `executed`: a process that was put into this container from outside, as by an exec probe;
- * `alone`: one of this container that has no other socket, so that it passes on nobody's requests; `unknown`: anything else, such as a proxy in a container of
- * its own, whose processes cannot be seen from here.
+ * The process at the other end of a connection over loopback.
+ * `executed`: it was put into this container from outside, as an exec probe is.
+ * `alone`: it is of this container and has no other socket. It passes on no requests of others.
+ * `unknown`: anything else, such as a proxy in another container, whose processes cannot be seen from here.
  */
 export type LoopbackPeer = "executed" | "alone" | "unknown";
 

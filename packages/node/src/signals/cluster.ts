@@ -9,9 +9,9 @@ const lifeOfNewbornsMs = 1_000;
 const pollPeriodMs = 20;
 
 /**
- * The primary of a cluster serves nothing itself, but in a container it is the one that gets SIGTERM, and its workers die with it. So it has them hold, and
- * stays until they have gone. How they end is for the primary's own handlers to say, by a message, a signal or disconnect(): they get the signal once the holds
- * of the workers are over. Where it has none, SIGTERM is passed on.
+ * The primary of a cluster serves nothing itself. But in a container the primary gets SIGTERM, and its workers die with it. So the primary has its workers
+ * hold, and stays until they have gone. Handlers of the program in the primary get SIGTERM once the holds of the workers are over. They tell the workers to
+ * end, by a message, a signal or disconnect(). A primary without such handlers passes SIGTERM on.
  * @returns what takes it back.
  */
 export function passOnToWorkers(duck: Pick<Observed, "on" | "hook" | "busy">): () => void {
