@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -19,6 +20,7 @@ import { simulate } from "../src/simulate/simulate.ts";
 import { examples, type Example } from "./examples-found.ts";
 import { run } from "./running.ts";
 
+const ws = createRequire(import.meta.url).resolve("ws");
 const fixtures = join(import.meta.dirname, "..", "..", "node", "test", "fixtures");
 /** Where the files are that examples name. */
 const folder = mkdtempSync(join(tmpdir(), "lameduck-examples-"));
@@ -70,6 +72,9 @@ function serve(protocol: string): void {
       stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
       stream.end(Buffer.alloc(5));
     })`,
+    ws: `server = require("node:http").createServer((_, response) => response.end());
+      new (require("${ws}").WebSocketServer)({ server }).on("connection", (socket) => socket.on("message", () => socket.send("pong")));
+      server`,
   };
   assert.ok(create[protocol], `no server speaks ${protocol}`);
   write(

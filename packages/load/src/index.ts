@@ -36,6 +36,6 @@ export { isOwnTarget, requireOwnTarget } from "./targets.ts";
 export { requestsErrors } from "./requests-file/errors.ts";
 export { shownUrl } from "./routes/shown-url.ts";
 export type { Trial } from "./generator/trials.ts";
-export { type Judgement, judge } from "./worked.ts";
+export { type Judgement, judge, manyFailures } from "./worked.ts";
 export { lastWords } from "./answer.ts";
 export { perConnectionHeaders } from "./request-form.ts";

@@ -9,7 +9,7 @@ import { tokenPlace } from "./request-form.ts";
 export type Tried = Omit<Trial, "sender"> & { readonly sender: string };
 
 /** As many failures without a success are no chance. */
-const enough = 10;
+export const manyFailures = 10;
 
 /** What the requests before the rollout say. */
 export interface Judgement {
@@ -21,18 +21,26 @@ export interface Judgement {
   readonly notes: readonly string[];
 }
 
-/** @param output what the program wrote, where that is known. */
-export function judge(trials: readonly Tried[], sent: Sent, output: readonly string[] = []): Judgement {
+/**
+ * @param output what the program wrote, where that is known.
+ * @param least so many failures of a kind that never worked are its own. Fewer may be losses, once a rollout has begun.
+ */
+export function judge(
+  trials: readonly Tried[],
+  sent: Sent,
+  output: readonly string[] = [],
+  least = 1,
+): Judgement {
   return {
     undecided: isUndecided(trials),
-    failure: neverWorked(trials, sent, output),
+    failure: neverWorked(trials, sent, { output, least }),
     notes: aboutAnswers(trials, sent),
   };
 }
 
 function isUndecided(trials: readonly Tried[]): boolean {
   return [...byKind(trials).values()].some(
-    (own) => sum(own, "due") > 0 && sum(own, "worked") === 0 && sum(own, "finished") < enough,
+    (own) => sum(own, "due") > 0 && sum(own, "worked") === 0 && sum(own, "finished") < manyFailures,
   );
 }
 
@@ -40,11 +48,15 @@ function isUndecided(trials: readonly Tried[]): boolean {
 export type Sent = Pick<LoadPlan, "protocol" | "request" | "paths">;
 
 /** A kind of request never worked, through any sender or through one. */
-function neverWorked(trials: readonly Tried[], sent: Sent, output: readonly string[]): LoadError | undefined {
+function neverWorked(
+  trials: readonly Tried[],
+  sent: Sent,
+  { output, least }: { readonly output: readonly string[]; readonly least: number },
+): LoadError | undefined {
   for (const [kind, own] of byKind(trials)) {
     const all = sum(own, "finished");
-    if (all > 0 && sum(own, "worked") === 0) return failure(kind, own, { sent, output });
-    const one = own.find(({ finished, worked }) => finished >= 2 * enough && worked === 0);
+    if (all >= least && sum(own, "worked") === 0) return failure(kind, own, { sent, output });
+    const one = own.find(({ finished, worked }) => finished >= 2 * manyFailures && worked === 0);
     if (one && own.length > 1) return failure(kind, [one], { sent, output }, ` through ${one.sender}`);
   }
   return undefined;

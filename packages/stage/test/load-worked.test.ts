@@ -4,7 +4,7 @@ import { createServer as createH2c } from "node:http2";
 import type { Socket } from "node:net";
 import { describe, test, type TestContext } from "node:test";
 import { WebSocketServer } from "ws";
-import { judge, type LoadOptions } from "@lameduck/load";
+import { judge, manyFailures, type LoadOptions } from "@lameduck/load";
 import { serve, until } from "../../load/test/servers.ts";
 import { listening, loading } from "./protocols-server.ts";
 
@@ -155,6 +155,11 @@ test("a slow path that never works is found among requests that do; some failure
   const slow = { ...good, kind: "slow", due: 12, finished: 12, worked: 0, ends: { "404": 12 } } as const;
   assert.equal(judge([good], sent).failure, undefined);
   assert.match(judge([good, slow], sent).failure?.message ?? "", /^GET \/report: .*404, 12 of 12 times/);
+  // A rollout has begun: a path that was asked twice and failed twice was cut by it, perhaps.
+  const cut = { ...slow, due: 2, finished: 2, ends: { "a connection that ended before the answer": 2 } };
+  assert.match(judge([good, cut], sent).failure?.message ?? "", /GET \/report/);
+  assert.equal(judge([good, cut], sent, [], manyFailures).failure, undefined);
+  assert.match(judge([good, slow], sent, [], manyFailures).failure?.message ?? "", /GET \/report/);
   const bad = { ...good, sender: "ingress-1", worked: 0, ends: { "400": 300 } };
   assert.match(judge([good, bad], sent).failure?.message ?? "", /GET \/ through ingress-1: /);
   // Nothing of it has ended, or too little: it is waited for.

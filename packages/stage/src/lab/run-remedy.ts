@@ -4,6 +4,7 @@ import type { Network } from "../network/network.ts";
 import type { PodNames } from "../pod-names.ts";
 import { runClock, type RunRecording } from "@lameduck/accounting";
 import { orAborted } from "@lameduck/drain/common";
+import { manyFailures } from "@lameduck/load";
 import type { Adjustment, Remedy } from "./remedies.ts";
 import { startFleet, type SenderFleet } from "../senders/fleet.ts";
 import { informed, Observed, settled } from "./observed.ts";
@@ -84,7 +85,7 @@ export async function runRemedy(run: RemedyRun): Promise<RemedySeen> {
       settings.rollouts,
       orAborted(fleet.stop(), stopping),
     );
-    mustWork({ fleet, stage });
+    mustWork({ fleet, stage }, manyFailures);
     return { recording: recorded(run, observed, { records, countedFrom, ended }) };
   } catch (error) {
     const why: unknown = stopping.aborted ? stopping.reason : error;
@@ -121,8 +122,11 @@ async function warmedUp(
 }
 
 /** @returns what is worth knowing of the answers. */
-function mustWork({ fleet, stage }: Measured): readonly string[] {
-  const { failure, notes } = fleet.judge(stage.pods.flatMap(({ output }) => output));
+function mustWork({ fleet, stage }: Measured, least?: number): readonly string[] {
+  const { failure, notes } = fleet.judge(
+    stage.pods.flatMap(({ output }) => output),
+    least,
+  );
   if (failure) throw failure;
   return notes;
 }

@@ -172,10 +172,10 @@ export class SenderFleet implements EndpointListener {
   }
 
   /** Whether requests work, by what was known 0.2 s ago. @param output what the program wrote. */
-  judge(output: readonly string[] = []): Judgement {
+  judge(output: readonly string[] = [], least?: number): Judgement {
     const { senders } = this.#options;
     const named = this.#trials.map((trial) => ({ ...trial, sender: senders[trial.sender]?.name ?? "" }));
-    return judge(named, this.#plan, output);
+    return judge(named, this.#plan, output, least);
   }
 
   /** Ends the load, waits for what is in flight (at most its time-out, or not at all), then ends every process. */
