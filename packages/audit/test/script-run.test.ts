@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, test } from "node:test";
-import { servedBy } from "../src/model/process/pid-one.ts";
+import { servedBy } from "../src/model/pid-one.ts";
 
 /** It prints the number of its process. */
 const server = "head -c 9 /proc/self/stat";
