@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 import { networkInterfaces } from "node:os";
 import { operatorNames } from "@lameduck/protocol";
 import type { CoordinatorFlags } from "./flags.ts";
-import type { TerminationRecord } from "./state/record.ts";
+import type { Termination } from "./state/termination.ts";
 
 export interface PeersOptions {
   /** Resolves to the addresses of all replicas. */
@@ -31,7 +31,7 @@ export class Peers {
     this.#options = options;
   }
 
-  send({ uid, namespace, name }: TerminationRecord, text: string): void {
+  send({ uid, namespace, name }: Termination, text: string): void {
     if (this.#underWay >= mostUnderWay) return;
     this.#underWay++;
     const path = `${operatorNames.coordinator.paths.pods}/${namespace}/${name}?uid=${encodeURIComponent(uid)}`;

@@ -2,7 +2,7 @@ import type { AcknowledgementSettings } from "@lameduck/inject";
 import type { OtherVersion } from "./protocol/other-versions.ts";
 import type { Consumers } from "./state/consumers.ts";
 import type { Nodes } from "./state/nodes.ts";
-import type { TerminationRecord } from "./state/record.ts";
+import type { Termination } from "./state/termination.ts";
 import { silence, silentAfter } from "./state/consumer-groups.ts";
 import type { Withdrawals } from "./state/withdrawals.ts";
 
@@ -59,7 +59,7 @@ export function consumersStatus(
     name: one.key,
     node: one.node,
     basis: one.basis,
-    behind: withdrawals.head - one.applied,
+    behind: withdrawals.lastSequence - one.applied,
     isSilent: silence(one, withdrawals, now) > silentAfter || now - one.heardAt > idleSilentAfter,
     problem: one.problem,
     reason: one.reason,
@@ -88,10 +88,10 @@ export function consumersByState({
 }
 
 export function terminatingByState(
-  records: Iterable<Pick<TerminationRecord, "state" | "isHeldOnly">>,
+  terminations: Iterable<Pick<Termination, "state" | "isHeldOnly">>,
 ): ReadonlyMap<string, number> {
   const counts = new Map(["waiting", "released", "incomplete", "unknown"].map((state) => [state, 0]));
-  for (const { state, isHeldOnly } of records)
+  for (const { state, isHeldOnly } of terminations)
     if (!isHeldOnly) counts.set(state, (counts.get(state) ?? 0) + 1);
   return counts;
 }

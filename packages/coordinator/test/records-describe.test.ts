@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { Termination, TerminationConsumer } from "../src/termination.ts";
+import type { TerminationConsumer, TerminationNews, TerminationView } from "../src/termination-view.ts";
 import { eventOf } from "../src/records/event-of.ts";
 import { describeTermination } from "../src/records/report/describe.ts";
 import { FollowedTerminations, type Followed } from "../src/records/report/followed.ts";
@@ -76,7 +76,7 @@ describe("a record of a termination", () => {
     ]);
     const reported = { ...released().reported, overruled: "10.244.2.9\u001b[31m", reason: "cap" };
     const report = describeTermination(
-      termination({ consumers, reported, number: 17, withdrawnAt: deletedAt + 50 }),
+      termination({ consumers, reported, sequence: 17, withdrawnAt: deletedAt + 50 }),
       whole,
     );
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe("a record of a termination", () => {
     assert.equal(report.consumers[0]?.reason, "not reloaded");
     assert.equal(report.summary.released, "no");
     assert.equal(report.overruledBy, "10.244.2.931m");
-    assert.equal(report.tooEarly, undefined);
+    assert.equal(report.falseAcknowledgers, undefined);
     assert.match(
       report.summary.text,
       /kube-proxy\/node2 and 1 more had not let go \(not reloaded\); overruled by a connection/,
@@ -103,7 +103,7 @@ describe("a record of a termination", () => {
     assert.deepEqual(eventOf(report), []);
   });
 
-  const exit = (exitCode: number, after: number, reason?: string): Termination["exits"][number] => ({
+  const exit = (exitCode: number, after: number, reason?: string): TerminationView["exits"][number] => ({
     container: "app",
     exitCode,
     finishedAt: deletedAt + after,
@@ -127,10 +127,10 @@ it("names consumers that nobody knows of any more once the pod has left the endp
     () => deletedAt,
     () => deletedAt,
   );
-  followed.observe(termination({ withdrawnAt: deletedAt + 100, number: 17 }));
-  followed.observe(released());
+  followed.hear(termination({ withdrawnAt: deletedAt + 100, sequence: 17 }), "numbered");
+  followed.hear(released(), "released");
   const gone = released({ consumers: new Map() });
-  const { consumers, summary } = describeTermination(gone, followed.observe(gone));
+  const { consumers, summary } = describeTermination(gone, followed.hear(gone, "ended"));
   assert.equal(consumers.length, 5);
   assert.match(summary.text, /released by 5 of 5 consumers/);
 });
@@ -158,29 +158,31 @@ it("no sequence of events yields a release or a hold that was not told", () => {
         () => now,
         () => now,
       );
-      const change = (fields: Partial<Termination>): void => {
+      const change = (what: TerminationNews, fields: Partial<TerminationView>): void => {
         seen = { ...seen, ...fields };
-        followed.observe(seen);
+        followed.hear(seen, what);
       };
       for (const one of steps) {
         if ("wait" in one) now += one.wait;
-        else if ("withdrawnAt" in one) change({ withdrawnAt: deletedAt + one.withdrawnAt });
+        else if ("withdrawnAt" in one) change("withdrawn", { withdrawnAt: deletedAt + one.withdrawnAt });
         else if ("releasedAt" in one) {
           const { releasedAt } = one;
-          change({ releasedAt: releasedAt === undefined ? undefined : deletedAt + releasedAt });
+          change(releasedAt === undefined ? "published" : "released", {
+            releasedAt: releasedAt === undefined ? undefined : deletedAt + releasedAt,
+          });
         } else if ("phase" in one) {
           told.phases.add(one.phase);
-          change({ reported: { ...seen.reported, phase: one.phase } });
-        } else if ("held" in one) change({ reported: { ...seen.reported, "held-ms": one.held } });
+          change("reported", { reported: { ...seen.reported, phase: one.phase } });
+        } else if ("held" in one) change("reported", { reported: { ...seen.reported, "held-ms": one.held } });
         else
-          change({
+          change("numbered", {
             consumers: new Map(seen.consumers).set(
               one.consumer,
               consumer({ appliedAt: one.appliedAt === null ? undefined : deletedAt + one.appliedAt }),
             ),
           });
       }
-      const { summary, moments, hold } = describeTermination(seen, followed.observe(seen));
+      const { summary, moments, hold } = describeTermination(seen, followed.hear(seen, "ended"));
       assert.equal(moments.released !== undefined, seen.releasedAt !== undefined);
       assert.equal(/\d/.test(summary.released), seen.releasedAt !== undefined);
       if (seen.releasedAt === undefined) assert.doesNotMatch(summary.text, /released by/);
@@ -195,12 +197,12 @@ it("no sequence of events yields a release or a hold that was not told", () => {
 });
 
 describe("what an Event says", () => {
-  const told = (fields: Partial<Termination>, more: Partial<Followed> = {}): string =>
+  const told = (fields: Partial<TerminationView>, more: Partial<Followed> = {}): string =>
     eventOf(describeTermination(released(fields), { ...whole, ...more }))
       .map(({ reason, message }) => `${reason}: ${message}`)
       .join("\n");
   const capped = { ...released().reported, reason: "cap", "held-ms": "25000" };
-  const end = (seconds: number): Termination["exits"] => [
+  const end = (seconds: number): TerminationView["exits"] => [
     { container: "app", exitCode: 0, finishedAt: deletedAt + seconds * 1_000 },
   ];
   const injected = { version: "0.1.0", what: "a preStop hook", isTold: true } as const;
@@ -284,6 +286,6 @@ describe("what an Event says", () => {
       { overruledBy: "10.244.1.1", mayBeProbe: true },
       /^DrainReleased: (?!.*overruled)/,
     ],
-  ] as const satisfies readonly (readonly [string, Partial<Termination>, RegExp, Partial<Followed>?])[])
+  ] as const satisfies readonly (readonly [string, Partial<TerminationView>, RegExp, Partial<Followed>?])[])
     it(what, () => assert.match(told(fields, more), expected));
 });

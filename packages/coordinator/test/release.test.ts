@@ -29,11 +29,11 @@ describe("a withdrawal", () => {
     model.publish("a", true);
     model.synced();
     model.pod("a", true);
-    assert.equal(model.record("a").number, undefined);
+    assert.equal(model.record("a").sequence, undefined);
     model.publish("a", true, { isTerminating: true });
     assert.equal(model.state("a"), "incomplete", "it is published although it terminates");
     model.publish("a", false);
-    assert.deepEqual([model.record("a").number, model.withdrawals.head], [1, 1]);
+    assert.deepEqual([model.record("a").sequence, model.withdrawals.lastSequence], [1, 1]);
   });
 
   it("is none of the slices of other namespaces: whoever may write them there lists what they like", () => {
@@ -66,9 +66,9 @@ describe("a withdrawal", () => {
     model.synced();
     model.pod("a", true, { address: "fd00::5" });
     model.publish("a", false);
-    assert.equal(model.record("a").number, undefined);
+    assert.equal(model.record("a").sequence, undefined);
     slice(["fd00::6"]);
-    assert.equal(model.record("a").number, 1);
+    assert.equal(model.record("a").sequence, 1);
     model.report("node1", 1);
     assert.equal(model.state("a"), "released");
   });
@@ -82,7 +82,7 @@ describe("a withdrawal", () => {
     assert.deepEqual([...model.withdrawals.after(0)], []);
     model.pass(10_000);
     model.publish("a", false);
-    assert.equal(model.record("a").number, 2);
+    assert.equal(model.record("a").sequence, 2);
     assert.equal(model.state("a"), "waiting");
   });
 
@@ -98,9 +98,9 @@ describe("a withdrawal", () => {
     for (const pod of ["a", "b"]) {
       model.pod(pod, true);
       model.publish(pod, false);
-      model.report("node1", model.withdrawals.head);
+      model.report("node1", model.withdrawals.lastSequence);
     }
-    assert.deepEqual([model.record("a").number, model.record("b").number], [1, 2]);
+    assert.deepEqual([model.record("a").sequence, model.record("b").sequence], [1, 2]);
     model.pass(100);
     model.publish("c", false, { isTerminating: false });
     model.report("node2", 2);
@@ -108,12 +108,12 @@ describe("a withdrawal", () => {
     model.publish("c", true);
     model.pass(9_000);
     assert.equal(
-      model.record("a").number,
+      model.record("a").sequence,
       undefined,
       "a proxy that lags may have let go, and choose it again",
     );
     model.pass(1_000);
-    assert.deepEqual([model.record("a").number, model.record("b").number], [3, 4]);
+    assert.deepEqual([model.record("a").sequence, model.record("b").sequence], [3, 4]);
     for (const node of ["node1", "node2"]) model.report(node, 4);
     assert.equal(model.state("a"), "released");
   });
@@ -137,7 +137,7 @@ describe("a withdrawal", () => {
     const pinned = t.mock.method(model.terminations.listings, "isPinned");
     for (const pod of pods) publish(pod, false);
     model.terminations.decide(model.now);
-    assert.equal(model.withdrawals.head, 1_000);
+    assert.equal(model.withdrawals.lastSequence, 1_000);
     assert.ok(mock.callCount() <= 2_000, `${mock.callCount()} look-ups`);
     pinned.mock.resetCalls();
     model.pass(10_000);
@@ -149,11 +149,11 @@ describe("a withdrawal", () => {
     model.node("node1");
     model.pod("a", true);
     model.publish("a", false);
-    assert.equal(model.withdrawals.head, 0);
+    assert.equal(model.withdrawals.lastSequence, 0);
     model.terminations.synced(model.now);
-    assert.equal(model.record("a").number, undefined, "it may have been published a moment ago");
+    assert.equal(model.record("a").sequence, undefined, "it may have been published a moment ago");
     model.pass(10_000);
-    assert.equal(model.record("a").number, 1);
+    assert.equal(model.record("a").sequence, 1);
     assert.equal(model.state("a"), "incomplete", "and then they are missing");
     model.report("node1", 0);
     assert.equal(model.state("a"), "waiting");
@@ -171,7 +171,7 @@ describe("a withdrawal", () => {
     model.pod("a", true, { hostNetwork: true });
     model.publish("a", false);
     assert.equal(model.state("a"), "incomplete");
-    assert.equal(model.withdrawals.head, 0);
+    assert.equal(model.withdrawals.lastSequence, 0);
   });
 
   it("of a pod with a port of its node is released only where who sends there is declared", () => {
@@ -204,7 +204,7 @@ describe("a withdrawal", () => {
     model.pod("a");
     model.pod("a", true);
     model.publish("a", false);
-    assert.deepEqual([...model.withdrawals.after(0)], [{ number: 1, addresses: ["ip-a"] }]);
+    assert.deepEqual([...model.withdrawals.after(0)], [{ sequence: 1, addresses: ["ip-a"] }]);
   });
 
   it("is numbered anew with an address that was heard of after it: nobody has looked for that yet", () => {
@@ -219,7 +219,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
     model.pod("a", true);
     assert.equal(model.state("a"), "waiting");
-    assert.deepEqual([...model.withdrawals.after(0)], [{ number: 2, addresses: ["ip-a"] }]);
+    assert.deepEqual([...model.withdrawals.after(0)], [{ sequence: 2, addresses: ["ip-a"] }]);
     model.report("node1", 2);
     assert.equal(model.state("a"), "released");
   });
@@ -526,7 +526,7 @@ describe("a termination", () => {
     model.pod("b");
     model.publish("b", false, { isTerminating: false });
     const asked = model.terminations.follow("b", model.now);
-    assert.equal(asked?.number, 2);
+    assert.equal(asked?.sequence, 2);
     for (const node of ["node1", "node2"]) model.report(node, 2);
     assert.equal(model.state("b"), "released");
     assert.ok(model.happened.every(([, uid]) => uid !== "b"));
@@ -536,6 +536,6 @@ describe("a termination", () => {
     forgotten.pod("c");
     forgotten.terminations.follow("c", forgotten.now);
     forgotten.pass(61_000);
-    assert.equal(forgotten.terminations.records.has("c"), false);
+    assert.equal(forgotten.terminations.all.has("c"), false);
   });
 });

@@ -59,7 +59,7 @@ class Reserving extends Model {
 
   isAsked(pod: string): boolean {
     this.terminations.decide(this.now);
-    return this.record(pod).number !== undefined;
+    return this.record(pod).sequence !== undefined;
   }
 }
 

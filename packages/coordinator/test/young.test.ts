@@ -26,7 +26,7 @@ function publishedIn(model: Model, service: string, isReady: boolean): void {
 }
 
 function allReport(model: Model): void {
-  for (const node of ["node1", "node2"]) model.report(node, model.withdrawals.head);
+  for (const node of ["node1", "node2"]) model.report(node, model.withdrawals.lastSequence);
 }
 
 describe("a young pod", () => {
@@ -42,9 +42,9 @@ describe("a young pod", () => {
     const behind = () => progress.behind(model.record("a"), model.settings.of("shop"), model.now);
     assert.deepEqual(behind(), [{ name: "all", how: "young" }]);
     model.pass(6_999);
-    assert.equal(model.record("a").number, undefined);
+    assert.equal(model.record("a").sequence, undefined);
     model.pass(1);
-    assert.equal(model.record("a").number, 1, "consumers look now");
+    assert.equal(model.record("a").sequence, 1, "consumers look now");
     assert.deepEqual(
       behind().map(({ name }) => name),
       ["kube-proxy/node1", "kube-proxy/node2"],
@@ -72,7 +72,7 @@ describe("a young pod", () => {
         const behind = progress.behind(model.record("a"), model.settings.of("shop"), model.now);
         assert.deepEqual(behind, [{ name: "all", how }]);
       }
-      assert.equal(model.withdrawals.head, 0);
+      assert.equal(model.withdrawals.lastSequence, 0);
     }
   });
 
@@ -99,7 +99,7 @@ describe("a young pod", () => {
     model.publish("a", true);
     model.pass(10_000);
     deleted(model, "a");
-    assert.equal(model.record("a").number, 1);
+    assert.equal(model.record("a").sequence, 1);
   });
 
   it("is any that a replica finds when it starts: how long it has been published does not show", () => {
@@ -115,7 +115,7 @@ describe("a young pod", () => {
       if (!isDeletedBefore) deleted(model, "a");
       allReport(model);
       model.pass(6_999);
-      assert.equal(model.record("a").number, undefined, `deleted before the start: ${isDeletedBefore}`);
+      assert.equal(model.record("a").sequence, undefined, `deleted before the start: ${isDeletedBefore}`);
       model.pass(1);
       allReport(model);
       assert.equal(model.state("a"), "released");
@@ -162,17 +162,17 @@ describe("a young pod", () => {
       const edge = (applied: number): void =>
         model.report("edge", applied, { kind: "nginx", node: undefined });
       if (isDeletedBefore) deleted(model, "a");
-      edge(model.withdrawals.head);
+      edge(model.withdrawals.lastSequence);
       model.ingress(["shop/web"]);
       if (!isDeletedBefore) deleted(model, "a");
       allReport(model);
-      edge(model.withdrawals.head);
+      edge(model.withdrawals.lastSequence);
       assert.equal(model.state("a"), "waiting", `deleted before: ${isDeletedBefore}`);
       model.pass(10_000);
-      const { number = 0 } = model.record("a");
+      const { sequence = 0 } = model.record("a");
       allReport(model);
       assert.equal(model.state("a"), "waiting", "the proxy of the Ingress has not looked again");
-      edge(number);
+      edge(sequence);
       assert.equal(model.state("a"), "released");
       model.ingress(["shop/web"], "second");
       assert.equal(model.state("a"), "released", "what is released stays so");
@@ -208,7 +208,7 @@ describe("a young pod", () => {
       route("second", gateways);
       model.pass(1_000);
       deleted(model, "a");
-      assert.equal(model.record("a").number !== undefined, isAsked, gateways.join());
+      assert.equal(model.record("a").sequence !== undefined, isAsked, gateways.join());
     }
   });
 
@@ -230,12 +230,12 @@ describe("a young pod", () => {
       publish("a", false);
       for (const pod of ["c", "other"]) publish(pod, false);
       model.pass(1_000);
-      assert.equal(model.record("a").number, 1, "another node has no ready endpoint");
+      assert.equal(model.record("a").sequence, 1, "another node has no ready endpoint");
       model.pass(1_000);
       publish("c", true);
       publish("b", false);
       model.pass(1_000);
-      assert.equal(model.record("a").number, number, `local: ${isLocal}`);
+      assert.equal(model.record("a").sequence, number, `local: ${isLocal}`);
     }
   });
 
@@ -254,7 +254,7 @@ describe("a young pod", () => {
     slice("one", false);
     model.pod("a", true);
     slice("two", false);
-    assert.equal(model.record("a").number, 1);
+    assert.equal(model.record("a").sequence, 1);
   });
 
   it("that only clients by DNS know is not waited for: they have no rules", () => {

@@ -1,5 +1,5 @@
 import type { EventReason } from "@lameduck/cluster";
-import { behindText, earlyReportersText, namesOf, overrulerText } from "./report/consumers.ts";
+import { behindText, falseAcknowledgersText, namesOf, overrulerText } from "./report/consumers.ts";
 import { lateText } from "./report/summary.ts";
 import { holdUnknown, type NewReport } from "./report/describe.ts";
 
@@ -44,7 +44,7 @@ export function eventOf(report: NewReport): { readonly reason: EventReason; read
   if (overruledBy !== undefined)
     add(
       "DrainOverruled",
-      `reports a new connection from ${overrulerText(report)} after every consumer had reported that it let go${earlyReportersText(report)}`,
+      `reports a new connection from ${overrulerText(report)} after every consumer had reported that it let go${falseAcknowledgersText(report)}`,
     );
   const late = lateText(report);
   if (late !== undefined) add("DrainLate", `ran on: ${late}`);

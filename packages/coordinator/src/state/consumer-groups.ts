@@ -18,7 +18,7 @@ export type GroupState = "applied" | "behind" | "missing" | "silent" | "absent";
 
 /** The withdrawal that is asked about. */
 export interface WithdrawalQuery {
-  readonly number: number;
+  readonly sequence: number;
   readonly withdrawnAt: number;
   readonly settings: AcknowledgementSettings;
   readonly now: number;
@@ -37,7 +37,7 @@ export interface ConsumerGroup {
 /** How long a heartbeat of the consumer has been due, milliseconds. None is due while it has applied everything. */
 export function silence(consumer: Consumer, withdrawals: Withdrawals, now: number): number {
   const { applied, heardAt } = consumer;
-  if (applied >= withdrawals.head) return 0;
+  if (applied >= withdrawals.lastSequence) return 0;
   return Math.max(0, now - Math.max(heardAt, withdrawals.timeOf(applied + 1)));
 }
 
@@ -101,11 +101,11 @@ export class GroupStates {
     this.#listeningFrom = now;
   }
 
-  #stateOf(consumers: readonly Consumer[], { number, settings, now }: WithdrawalQuery): GroupState {
+  #stateOf(consumers: readonly Consumer[], { sequence, settings, now }: WithdrawalQuery): GroupState {
     if (consumers.length === 0) return "missing";
     let state: GroupState = "applied";
     for (const consumer of consumers) {
-      if (consumer.hasApplied(number)) continue;
+      if (consumer.hasApplied(sequence)) continue;
       if (settings.mode === "consistency") return "behind";
       if (this.silence(consumer, now) < settings.silentAfterSeconds * 1_000) return "behind";
       state = "silent";

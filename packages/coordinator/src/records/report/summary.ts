@@ -1,5 +1,5 @@
-import { mostNamed } from "../../termination.ts";
-import { behindText, earlyReportersText, namesOf, overrulerText } from "./consumers.ts";
+import { mostNamed } from "../../termination-view.ts";
+import { behindText, falseAcknowledgersText, namesOf, overrulerText } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.ts";
 
 type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
@@ -27,7 +27,7 @@ export function summaryOf(
       releaseSentence(body, consumers) ?? ifNone,
       ...(body.overruledBy === undefined
         ? []
-        : [`overruled by a connection from ${overrulerText(body)}${earlyReportersText(body)}`]),
+        : [`overruled by a connection from ${overrulerText(body)}${falseAcknowledgersText(body)}`]),
       ...failuresOf(body),
     ].join("; "),
   };

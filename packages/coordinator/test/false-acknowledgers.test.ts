@@ -38,7 +38,7 @@ async function accusedOf(address: string): Promise<{ record: string; event: stri
     began: record.deletedAt,
   });
   return {
-    record: (report.tooEarly ?? []).join(),
+    record: (report.falseAcknowledgers ?? []).join(),
     event: eventOf(report).find(({ reason }) => reason === "DrainOverruled")?.message ?? "",
     metric: await coordinator.metrics.registry.metrics(),
   };

@@ -22,7 +22,7 @@ export type NamedConsumers = ReadonlyMap<string, TerminationConsumer>;
  * One pod's way from its deletion to its end, as the coordinator sees it. The object is the same for all calls of a listener, and changes
  * in between. Times are milliseconds by the coordinator's clock, which nobody sets (`steadyNow`).
  */
-export interface Termination {
+export interface TerminationView {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
@@ -34,7 +34,7 @@ export interface Termination {
   readonly deletedAt: number;
   readonly graceSeconds: number;
   /** Of the withdrawal, within one epoch; undefined while the pod is among the ready endpoints, and where no consumer is asked about it. */
-  readonly number: number | undefined;
+  readonly sequence: number | undefined;
   readonly withdrawnAt: number | undefined;
   /** It was published when it was deleted, and consumers were asked when it was withdrawn: their times tell how fast they are. */
   readonly isMeasured: boolean;
@@ -48,7 +48,7 @@ export interface Termination {
   /** The address from which a new connection came after the release, as the pod says. */
   readonly overruledBy: string | undefined;
   /** Consumers of that address that had reported the withdrawal as applied, if the pod is right: "kube-proxy/node5". */
-  readonly tooEarly: readonly string[];
+  readonly falseAcknowledgers: readonly string[];
   /** Whose address it is: "pod shop/client on node5", "node node5"; undefined where nobody here has it. */
   readonly overruler?: string | undefined;
   /** It is one of the pod's own node, from which the kubelet probes. */
@@ -63,16 +63,32 @@ export interface Termination {
 /** Consumers that a termination names. */
 export const mostNamed = 100;
 
+/**
+ * What happens to a termination, and what listeners hear:
+ * - `began`: the deletion was seen.
+ * - `withdrawn`: the pod has left the ready endpoints. `published`: it is among them again, and all that consumers have said of it is over.
+ * - `numbered`: consumers are asked about the withdrawal. `unnumbered`: something new leads to the pod, so that they are asked again later.
+ * - `released`: all of them have let go.
+ * - `exited`: a container has ended. `reported`: the pod has said something of itself. `overruled`: a connection came after the release, as it says.
+ * - `ended`: once; the object of the pod is gone, or its containers have ended and a finalizer keeps the object.
+ */
+export type TerminationNews =
+  | "began"
+  | "withdrawn"
+  | "numbered"
+  | "unnumbered"
+  | "published"
+  | "released"
+  | "exited"
+  | "reported"
+  | "overruled"
+  | "ended";
+
 /** Called in the coordinator's process; an exception is logged and changes nothing. */
-export interface TerminationListener {
-  began(termination: Termination): void;
-  changed(termination: Termination): void;
-  /** Once for each: the object of the pod is gone, or its containers have ended and a finalizer keeps the object. */
-  ended(termination: Termination): void;
-}
+export type TerminationListener = (termination: TerminationView, what: TerminationNews) => void;
 
 /** "deployment/web", as kubectl names it; "pod/NAME" for a pod without a controller. */
-export function workloadText({ workload, name }: Pick<Termination, "workload" | "name">): string {
+export function workloadText({ workload, name }: Pick<TerminationView, "workload" | "name">): string {
   return workload === undefined ? `pod/${name}` : `${workload.kind.toLowerCase()}/${workload.name}`;
 }
 

@@ -1,17 +1,10 @@
 import { isNodeProxy } from "@lameduck/senders";
-import type { Consumers } from "./state/consumers.ts";
-import type { Nodes } from "./state/nodes.ts";
-import type { Pods } from "./state/pods.ts";
-import type { TerminationRecord } from "./state/record.ts";
+import type { Consumers } from "./consumers.ts";
+import type { Nodes } from "./nodes.ts";
+import type { Pods } from "./pods.ts";
+import type { Overruling, Termination } from "./termination.ts";
 
-/** Who a connection after a release came from, as far as its address tells. */
-export interface Overruling {
-  readonly tooEarly: readonly string[];
-  readonly overruler: string | undefined;
-  readonly mayBeProbe: boolean;
-}
-
-export interface EarlyReportersOptions {
+export interface FalseAcknowledgersOptions {
   readonly pods: Pods;
   readonly nodes: Nodes;
   readonly consumers: Consumers;
@@ -23,14 +16,14 @@ export interface EarlyReportersOptions {
  * Finds the consumers on whose reports a release rests, and that sent the pod a connection after it, as the pod says. The connection's source
  * address tells: it is that of a proxy, of a node, or of a pod on a node. A sender outside the cluster gives no consumer.
  */
-export class EarlyReporters {
-  readonly #options: EarlyReportersOptions;
+export class FalseAcknowledgers {
+  readonly #options: FalseAcknowledgersOptions;
 
-  constructor(options: EarlyReportersOptions) {
+  constructor(options: FalseAcknowledgersOptions) {
     this.#options = options;
   }
 
-  of({ number, state, node: own }: TerminationRecord, source: string): Overruling {
+  of({ sequence, state, node: own }: Termination, source: string): Overruling {
     const [address = ""] = source.replace(/^::ffff:(?=\d+\.)/, "").split(/[\s,]/, 1);
     const { pods, nodes, consumers, reportedBy } = this.#options;
     const pod = pods.at(address);
@@ -43,12 +36,15 @@ export class EarlyReporters {
     const sharing = host === undefined ? [] : consumers.sharingNode(host);
     // The kubelet probes from there. Where an ingress shares the node's network, it may have been that.
     if (host !== undefined && host === own && sharing.every((one) => isNodeProxy(one)))
-      return { tooEarly: [], overruler, mayBeProbe: true };
-    if (number === undefined || state !== "released") return { tooEarly: [], overruler, mayBeProbe: false };
+      return { falseAcknowledgers: [], overruler, mayBeProbe: true };
+    if (sequence === undefined || state !== "released")
+      return { falseAcknowledgers: [], overruler, mayBeProbe: false };
     const reporting = pod ? reportedBy(pod.metadata.uid).map((key) => consumers.get(key)) : [];
     const suspects =
       reporting.length > 0 ? reporting : host ? sharing : node === undefined ? [] : consumers.proxiesOf(node);
-    const tooEarly = suspects.flatMap((one) => (one?.hasApplied(number) === true ? [one.key] : []));
-    return { tooEarly, overruler, mayBeProbe: false };
+    const falseAcknowledgers = suspects.flatMap((one) =>
+      one?.hasApplied(sequence) === true ? [one.key] : [],
+    );
+    return { falseAcknowledgers, overruler, mayBeProbe: false };
   }
 }
