@@ -157,7 +157,7 @@ export class Coordinator {
       notReady: () => this.notReady(),
       pages: {
         [paths.status]: () => this.status(),
-        [paths.terminating]: () => terminatingPods(terminations, this.#settings, now()),
+        [paths.terminating]: () => terminatingPods(terminations, now()),
       },
     });
     this.metrics.registerGauges({

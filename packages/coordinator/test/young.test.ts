@@ -39,7 +39,7 @@ describe("a young pod", () => {
     allReport(model);
     assert.equal(model.state("a"), "waiting");
     const { progress } = model.terminations;
-    const behind = () => progress.behind(model.record("a"), model.settings.of("shop"), model.now);
+    const behind = () => progress.behind(model.record("a"), model.now);
     assert.deepEqual(behind(), [{ name: "all", how: "young" }]);
     model.pass(6_999);
     assert.equal(model.record("a").sequence, undefined);
@@ -69,7 +69,7 @@ describe("a young pod", () => {
         model.pass(wait);
         assert.equal(model.state("a"), "incomplete", `${how} after ${wait} ms`);
         const { progress } = model.terminations;
-        const behind = progress.behind(model.record("a"), model.settings.of("shop"), model.now);
+        const behind = progress.behind(model.record("a"), model.now);
         assert.deepEqual(behind, [{ name: "all", how }]);
       }
       assert.equal(model.withdrawals.lastSequence, 0);
