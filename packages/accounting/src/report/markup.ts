@@ -1,5 +1,3 @@
-import { style } from "./style.ts";
-
 /** Characters that neither XML nor HTML can hold. */
 // oxlint-disable-next-line no-control-regex -- these are they
 const impossible = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/gu;
@@ -62,17 +60,4 @@ export function label(x: number, y: number, text: string, attributes: Attributes
 /** How wide a text of 12 px is, roughly: enough to keep labels apart. */
 export function widthOf(text: string): number {
   return text.length * 6.6;
-}
-
-/** A page in the reports' style, of parts that are markup already. */
-export function htmlPage(heading: string, parts: readonly string[]): string {
-  return [
-    "<!doctype html>",
-    '<html lang="en">',
-    '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>Lameduck: ${escape(heading)}</title><style>${style}</style></head>`,
-    "<body><main>",
-    ...parts,
-    "</main></body></html>\n",
-  ].join("\n");
 }

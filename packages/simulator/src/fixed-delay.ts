@@ -1,7 +1,7 @@
-import { firstAbove } from "../kernel/search.ts";
-import type { Scenario } from "../model/scenario.ts";
-import { terminationUses, type TerminationUse } from "../run.ts";
-import type { World } from "../model/world.ts";
+import { firstAbove } from "./kernel/search.ts";
+import type { Scenario } from "./model/scenario.ts";
+import { terminationUses, type TerminationUse } from "./run.ts";
+import type { World } from "./model/world.ts";
 
 /** What fixed delays lose in a termination, on average: for Poisson arrivals it is known exactly from the convergence times. */
 export class FixedDelays {

@@ -1,9 +1,9 @@
 import { applyEdits, type Stream } from "@lameduck/manifests";
-import { audit, type Audit, type AuditOptions } from "../audit.ts";
-import type { InputFile } from "../reading.ts";
-import { severities, type Finding } from "../finding.ts";
-import type { KubeObject } from "../model/object.ts";
-import { fingerprintOf } from "../suppress/suppress.ts";
+import { audit, type Audit, type AuditOptions } from "./audit.ts";
+import type { InputFile } from "./reading.ts";
+import { severities, type Finding } from "./finding.ts";
+import type { KubeObject } from "./model/object.ts";
+import { fingerprintOf } from "./suppress/suppress.ts";
 
 /** What `--fix` would write. */
 export interface FixPlan {

@@ -1,7 +1,7 @@
-import { isOfficialImage } from "../image-name.ts";
-import { programOf, shellCommandOf, type Shell } from "../shell/commands.ts";
-import { unknown } from "../shell/scope.ts";
-import { Course } from "./course.ts";
+import { isOfficialImage } from "./image-name.ts";
+import { programOf, shellCommandOf, type Shell } from "./shell/commands.ts";
+import { unknown } from "./shell/scope.ts";
+import { ScriptRun } from "./script-run.ts";
 import type { PidOne, Served, Surroundings } from "./served.ts";
 import { wrappedBy } from "./wrappers.ts";
 
@@ -31,7 +31,7 @@ export function servedBy(argv: readonly string[], around: Surroundings = {}, dep
   if (command?.script !== undefined) {
     const { name, script, rest } = command;
     const shell = command.shell === "sh" ? shellOf(around.image) : command.shell;
-    return new Course({ ...around, name, shell, script, parameters: rest, served: inner }).end();
+    return new ScriptRun({ ...around, name, shell, script, parameters: rest, served: inner }).end();
   }
   if (
     /^docker-(?:php-)?entrypoint(?:\.sh)?$/.test(program) &&

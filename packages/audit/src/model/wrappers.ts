@@ -1,4 +1,4 @@
-import { programOf } from "../shell/commands.ts";
+import { programOf } from "./shell/commands.ts";
 
 /** A program that runs another one, which its arguments name. */
 interface Wrapper {

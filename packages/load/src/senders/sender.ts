@@ -1,5 +1,5 @@
 import type { Random, SenderEvent } from "@lameduck/accounting";
-import type { Change } from "../senders/view.ts";
+import type { Change } from "./view.ts";
 import type { Dial } from "../protocols/dialer.ts";
 import type { Exchange } from "../protocols/exchange.ts";
 

@@ -1,5 +1,5 @@
-import { isBuiltin, programOf, type Shell } from "../shell/commands.ts";
-import { readScript } from "../shell/read.ts";
+import { isBuiltin, programOf, type Shell } from "./shell/commands.ts";
+import { readScript } from "./shell/read.ts";
 import {
   argumentsOf,
   assign,
@@ -8,8 +8,8 @@ import {
   unknown,
   type Scope,
   type Variables,
-} from "../shell/scope.ts";
-import type { Chain, Command, List, Pipeline, Script, Simple } from "../shell/syntax.ts";
+} from "./shell/scope.ts";
+import type { Chain, Command, List, Pipeline, Script, Simple } from "./shell/syntax.ts";
 import { withoutShell, type PidOne, type Served } from "./served.ts";
 
 interface Options {
@@ -40,8 +40,8 @@ const small = new Set(
 /** They wait, while something else serves. */
 const idle = new Set(["wait", "tail", "sleep", "cat", "read"]);
 
-/** The course of a script: what serves at its end, and whether SIGTERM reaches it. */
-export class Course {
+/** A shell runs a script: what serves at its end, and whether SIGTERM reaches it. */
+export class ScriptRun {
   readonly #options: Options;
   #scope: Scope;
   readonly #script: Script;

@@ -1,4 +1,4 @@
-import { run, type Finished } from "./run.ts";
+import { run, type Finished } from "../network/run.ts";
 
 /** How the stage gets network namespaces here. */
 export type Fabric =

@@ -1,7 +1,7 @@
 import { random, type Random } from "@lameduck/accounting";
-import type { Change, EndpointState } from "../senders/view.ts";
-import { draw, type Distribution, type Draws } from "./distribution.ts";
-import type { Propagation } from "./propagation.ts";
+import type { Change, EndpointState } from "./view.ts";
+import { draw, type Distribution, type Draws } from "../propagation/distribution.ts";
+import type { Propagation } from "../propagation/propagation.ts";
 
 export function drawsFrom(from: Random): Draws {
   return {

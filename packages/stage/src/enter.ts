@@ -2,14 +2,14 @@ import { spawn } from "node:child_process";
 import { mkdirSync, rmSync, mkdtempSync, realpathSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { StageError } from "../errors.ts";
-import { openLoopbackNetwork } from "./loopback.ts";
-import { openForwards, type Allowed, type OpenForwards } from "./forward.ts";
-import { openNamespaceNetwork, type Openings } from "../namespaces/namespaces.ts";
-import type { Network } from "./network.ts";
-import { childOf, killIfRunning } from "../runtime/children.ts";
-import { run } from "./run.ts";
-import { findFabric, unshareArguments, type Fabric } from "./privileges.ts";
+import { StageError } from "./errors.ts";
+import { openLoopbackNetwork } from "./network/loopback.ts";
+import { openForwards, type Allowed, type OpenForwards } from "./network/forward.ts";
+import { openNamespaceNetwork, type Openings } from "./namespaces/namespaces.ts";
+import type { Network } from "./network/network.ts";
+import { childOf, killIfRunning } from "./runtime/children.ts";
+import { run } from "./network/run.ts";
+import { findFabric, unshareArguments, type Fabric } from "./namespaces/privileges.ts";
 
 /** What `enterStage` passes to the process that it starts. */
 interface Entered extends Openings {

@@ -1,6 +1,5 @@
-import { BadLine } from "../errors.ts";
-import { asCount, asObject, asText, asTime, readObject } from "../fields.ts";
-import type { Parser, ParserContext } from "../request.ts";
+import { BadLine } from "./errors.ts";
+import { asCount, asObject, asText, asTime, readObject, type Parser, type ParserContext } from "./parser.ts";
 
 /** Names that people give the tag (or the metadata) in which they note the pod's header. */
 const podTags = ["pod", "lameduck_pod", "x-lameduck-pod"];

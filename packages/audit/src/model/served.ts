@@ -1,5 +1,5 @@
-import { plainCommand } from "../shell/commands.ts";
-import type { Variables } from "../shell/scope.ts";
+import { plainCommand } from "./shell/commands.ts";
+import type { Variables } from "./shell/scope.ts";
 
 /** Something between the kubelet's signal and the program that serves. */
 export interface PidOne {

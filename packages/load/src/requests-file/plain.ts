@@ -1,6 +1,5 @@
-import { BadLine, quoted } from "../errors.ts";
-import { asCount, asTime, readObject } from "../fields.ts";
-import type { Parser, ParserContext } from "../request.ts";
+import { BadLine, quoted } from "./errors.ts";
+import { asCount, asTime, readObject, type Parser, type ParserContext } from "./parser.ts";
 
 /** The keys of our own form, one object a line. docs/rollout.md explains them. */
 const keys = new Set(["time", "url", "status", "error", "latency", "pod", "connection"]);

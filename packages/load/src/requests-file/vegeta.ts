@@ -1,6 +1,15 @@
-import { claimHeaders } from "../../answer.ts";
-import { asCount, asObject, asText, asTime, readObject, type JsonObject } from "../fields.ts";
-import type { Parser, ParserContext, ReportedRequest } from "../request.ts";
+import { claimHeaders } from "../answer.ts";
+import {
+  asCount,
+  asObject,
+  asText,
+  asTime,
+  readObject,
+  type JsonObject,
+  type Parser,
+  type ParserContext,
+  type ReportedRequest,
+} from "./parser.ts";
 
 /** What `vegeta encode` writes: JSON lines. */
 export function vegeta(context: ParserContext): Parser {
