@@ -4,7 +4,7 @@ import type { Termination } from "./termination.ts";
 import type { Consumer } from "./consumer.ts";
 import type { Releases } from "./releases.ts";
 import {
-  silentAfter,
+  silentAfterMs,
   type GroupStates,
   type WithdrawalQuery,
   type ConsumerGroup,
@@ -43,7 +43,7 @@ export class ConsumerProgress {
       const state = this.#groupStates.stateOfGroup(group, query);
       if (state === "missing") named.push({ name: group.name, how: "missing" });
       if (state !== "behind") continue;
-      if (group.passes !== undefined) named.push({ name: group.name, how: "time" });
+      if (group.passesMs !== undefined) named.push({ name: group.name, how: "time" });
       for (const consumer of group.consumers)
         if (!consumer.hasApplied(query.sequence)) named.push(this.#behindOf(consumer, now));
     }
@@ -52,7 +52,7 @@ export class ConsumerProgress {
 
   #behindOf(consumer: Consumer, now: number): BehindConsumer {
     const { key: name, basis, reason } = consumer;
-    if (this.#groupStates.silence(consumer, now) > silentAfter) return { name, how: "silent" };
+    if (this.#groupStates.silence(consumer, now) > silentAfterMs) return { name, how: "silent" };
     return { name, how: basis, ...(reason === undefined ? {} : { reason }) };
   }
 
@@ -60,7 +60,7 @@ export class ConsumerProgress {
   basis(termination: Termination): "rules" | "syncs" | "mixed" {
     let [proofs, others] = [0, 0];
     for (const group of this.#groups(termination)) {
-      if (group.passes !== undefined) others++;
+      if (group.passesMs !== undefined) others++;
       for (const { basis } of group.consumers)
         if (basis === "rules" || basis === "state") proofs++;
         else others++;
@@ -76,7 +76,7 @@ export class ConsumerProgress {
       if (last === undefined || at > last.at) last = { name, at };
     };
     for (const group of this.#groups(termination)) {
-      if (group.passes !== undefined) take(group.name, withdrawnAt + group.passes);
+      if (group.passesMs !== undefined) take(group.name, withdrawnAt + group.passesMs);
       for (const consumer of group.consumers) take(consumer.key, consumer.appliedAt(sequence));
     }
     return last?.name;
@@ -88,8 +88,8 @@ export class ConsumerProgress {
     const slowest = new SlowestConsumers(mostNamed);
     for (const group of this.#releases.groups(termination)) {
       if (slowest.isFinal) break;
-      if (group.passes !== undefined) {
-        const at = query.withdrawnAt + group.passes;
+      if (group.passesMs !== undefined) {
+        const at = query.withdrawnAt + group.passesMs;
         const appliedAt = now >= at ? at : undefined;
         slowest.offer(appliedAt, () => [
           group.name,
@@ -126,7 +126,7 @@ export class ConsumerProgress {
     for (const consumer of consumers) {
       const appliedAt = consumer.appliedAt(sequence);
       slowest.offer(appliedAt, () => {
-        const isSilent = appliedAt === undefined && this.#groupStates.silence(consumer, now) > silentAfter;
+        const isSilent = appliedAt === undefined && this.#groupStates.silence(consumer, now) > silentAfterMs;
         const { key, kind, basis, reason } = consumer;
         return [key, { kind, basis, appliedAt, reason, isMissing: false, isSilent }];
       });

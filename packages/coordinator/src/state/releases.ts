@@ -23,7 +23,7 @@ interface Cached {
   readonly version: number;
   readonly services: readonly string[];
   /** It is listed as ready until it is gone. */
-  readonly isPinned: boolean;
+  readonly publishesNotReady: boolean;
   readonly routes: PodRoutes;
   readonly groups: readonly ConsumerGroup[];
 }
@@ -69,7 +69,7 @@ export class Releases {
   decide(termination: Termination, now: number): ReleaseState {
     const query = this.queryOf(termination, now);
     const { settings } = query;
-    if (termination.isHostNetwork || this.#cached(termination).isPinned) return "incomplete";
+    if (termination.isHostNetwork || this.#cached(termination).publishesNotReady) return "incomplete";
     // Clients of a host port are unknown here, unless a consumer is declared.
     if (termination.hasHostPort && settings.external === undefined) return "incomplete";
     // Nobody is asked about a pod that has ended before.
@@ -93,11 +93,11 @@ export class Releases {
     const { groups, routes } = this.#cached(termination);
     if (external === undefined && !routes.byName) return groups;
     const declared = (external ?? "").split(/, ?/).filter((key) => key !== "");
-    const passes = dnsTtlSeconds * 1_000 + dnsServersLagMs;
+    const passesMs = dnsTtlSeconds * 1_000 + dnsServersLagMs;
     return [
       ...groups,
       ...declared.map((key) => this.#groupStates.groupOfNeed(`consumer/${key}`)),
-      ...(routes.byName ? [{ name: "dns/cluster", consumers: [], node: undefined, passes }] : []),
+      ...(routes.byName ? [{ name: "dns/cluster", consumers: [], node: undefined, passesMs }] : []),
     ];
   }
 
@@ -176,7 +176,7 @@ export class Releases {
     const cached = {
       version,
       services,
-      isPinned: listings.isPinned(termination),
+      publishesNotReady: listings.isPinned(termination),
       routes,
       groups,
     };
