@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
-import { isLoopback, RefusedAddresses } from "./limits.ts";
+import { isLoopback } from "@lameduck/program";
+import { RefusedAddresses } from "./refused-addresses.ts";
 
 /** The identity behind a token, as the API server reviewed it. */
 export interface Identity {
