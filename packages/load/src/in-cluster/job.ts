@@ -41,7 +41,7 @@ export class LoadJob {
     const selector = encodeURIComponent(`${runLabel}=${this.name}`);
     const path = `/api/v1/namespaces/${this.#namespace}/pods?labelSelector=${selector}`;
     const list = () => this.#kube.get<{ items: Pod[] }>(path, signal);
-    return (await retry(list, { timeout: timeoutMs, retryable: isTransient, signal })).items;
+    return (await retry(list, { timeoutMs, retryable: isTransient, signal })).items;
   }
 
   /**
@@ -93,7 +93,7 @@ export class LoadJob {
           throw error;
         }
       },
-      { timeout: timeoutMs, retryable: isTransient },
+      { timeoutMs, retryable: isTransient },
     );
   }
 
@@ -108,7 +108,7 @@ export class LoadJob {
         }
       },
       {
-        timeout: timeoutMs,
+        timeoutMs,
         retryable: (error, refused) => isTransient(error) || transientOrStarting(error, refused),
       },
     );
