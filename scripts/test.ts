@@ -48,7 +48,7 @@ const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove)\./;
 /** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. */
 const alone = /stage\/test\/causes/;
 /** They wait for holds, time-outs and other processes, and leave half of a core to who computes. */
-const waiting = /^packages\/(coordinator|node|operator|rollout|stage|watcher|webhook)\//;
+const waiting = /^packages\/(init|node|rollout|stage|watcher|webhook)\//;
 const parts = Object.groupBy(tests, (path) =>
   loading.test(path) ? "loading" : alone.test(path) ? "alone" : waiting.test(path) ? "waiting" : "computing",
 );

@@ -35,7 +35,7 @@ const quick = [
 const skip = await withoutNamespaces();
 
 // Each has namespaces of its own and little load.
-describe("labs side by side", { concurrency: 2 }, () => {
+describe("labs side by side", { concurrency: 3 }, () => {
   test("a manifest from stdin", { skip }, async () => {
     const server =
       "require('http').createServer((q, r) => r.end()).listen(8080); process.on('SIGTERM', () => process.exit(0))";
