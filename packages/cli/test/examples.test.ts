@@ -52,7 +52,7 @@ spec:
     metadata: { labels: { app: web } }
     spec:
       containers:
-        - { name: web, image: node, command: [node, server.js], workingDir: ${folder}, ports: [{ containerPort: 8080 }] }
+        - { name: web, image: node, command: [node, server.js], workingDir: ${folder}, ports: [{ containerPort: 8080 }], readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 } }
 `;
   for (const name of ["deployment.yaml", "web.yaml", "deploy/web.yaml"]) write(name, deployment);
   for (const name of ["localhost-key.pem", "localhost-cert.pem"])
