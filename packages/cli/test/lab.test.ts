@@ -36,7 +36,7 @@ const skip = await withoutNamespaces();
 
 // Each has namespaces of its own and little load.
 describe("labs side by side", { concurrency: 3 }, () => {
-  test("a manifest from stdin", { skip }, async () => {
+  test("lab -f - reads a manifest from stdin", { skip }, async () => {
     const server =
       "require('http').createServer((q, r) => r.end()).listen(8080); process.on('SIGTERM', () => process.exit(0))";
     const manifest = `kind: Pod
@@ -52,7 +52,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.match(out, /nothing/);
   });
 
-  test("the bundled sample: closing at SIGTERM loses requests and says why, the evidence loses none", async () => {
+  test("a lab of the bundled sample loses requests by closing at SIGTERM, says why, and loses none by evidence", async () => {
     const file = join(folder, "lab.json");
     const html = join(folder, "lab.html");
     const junit = join(folder, "lab.xml");
@@ -93,7 +93,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.match(readFileSync(markdown, "utf8"), /^\| adaptive \| 2 \| 0 .* \*\*no loss\*\* \|$/m);
   });
 
-  test("a server of one's own, with a port of its own, is met where it listens and held by --import", async () => {
+  test("a lab meets a server of one's own where it listens, and holds it by --import", async () => {
     writeFileSync(
       join(folder, "server.cjs"),
       'require("node:http").createServer((q, r) => r.end("mine")).listen(3123);\n',
@@ -112,7 +112,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     if (!/shared loopback/.test(err)) assert.match(err, /listens on port 3123/);
   });
 
-  test("a server that speaks HTTP/2 is loaded over HTTP/2: bare it loses streams, held by --import none", async () => {
+  test("a lab loads a server that speaks HTTP/2 over HTTP/2: bare it loses streams, held by --import none", async () => {
     const server = join(folder, "h2c.cjs");
     // As PID 1 without a handler it would serve on until SIGKILL, and often lose nothing.
     writeFileSync(
@@ -131,7 +131,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
   });
 
-  test("a server that calls lameduck() itself is one row, as shipped; a policy that is named runs, and says whose settings did", async () => {
+  test("a lab of a server that calls lameduck() itself has one row, as shipped; a policy that is named runs, and whose settings did is said", async () => {
     const own = join(folder, "own.mjs");
     const library = import.meta.resolve("@lameduck/node");
     writeFileSync(
@@ -157,7 +157,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.match(named.out.replaceAll(/\s+/g, " "), /its own settings \(policy fixed\)/);
   });
 
-  test("terminations that no load went through are untested, whatever is allowed", async () => {
+  test("a lab calls terminations untested that no load went through, whatever is allowed", async () => {
     const args = ["lab", "--remedies", "nothing", ...quick, "--rps", "0.1", "--allow-loss"];
     const { code, out, err } = await runAlone(args);
     assert.equal(code, 5, err + out);
@@ -165,7 +165,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.match(out, /2 terminations are untested/);
   });
 
-  test("a path that is never answered as it should be is an error, and no verdict", async () => {
+  test("a lab of a path that is never answered as it should be ends with an error, and no verdict", async () => {
     const server = join(folder, "closed.cjs");
     writeFileSync(
       server,
@@ -180,7 +180,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.doesNotMatch(out, /loss|loses|untested/);
   });
 
-  test("SIGTERM ends it with 143", async () => {
+  test("SIGTERM ends a lab with exit code 143", async () => {
     const lab = start(["lab", "--remedies", "nothing", ...quick]);
     await lab.said(/starting/);
     lab.child.kill("SIGTERM");
@@ -188,7 +188,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.equal(code, 143, err);
   });
 
-  test("Ctrl-C keeps what is measured and leaves no process, namespace or file", async () => {
+  test("Ctrl-C ends a lab, keeps what is measured and leaves no process, namespace or file", async () => {
     const temporary = mkdtempSync(join(folder, "temporary-"));
     const file = join(folder, "results.json");
     const env = { ...process.env, TMPDIR: temporary };

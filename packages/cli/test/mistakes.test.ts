@@ -174,7 +174,7 @@ const mistakes: Mistake[] = [
 
 testThatEachIsTold(mistakes);
 
-test("init-binary -o -: the binary, on stdout", { skip: withoutInit }, async () => {
+test("init-binary -o - writes the binary to stdout", { skip: withoutInit }, async () => {
   const { code, out } = await runAlone(["init-binary", "-o", "-"], { cwd: folder });
   assert.equal(code, 0);
   assert.match(out, /^\u007fELF/);

@@ -82,7 +82,7 @@ const skip = await withoutNamespaces();
 
 // Each has namespaces of its own and little load.
 describe("audit --prove", { concurrency: 2 }, () => {
-  test("a pod without a hold: requests are lost, and none with the fix", { skip }, async () => {
+  test("audit --prove loses requests of a pod without a hold, and none with the fix", { skip }, async () => {
     const { code, proofs } = await proven(file("web.yaml", manifest("web")));
     assert.equal(code, 1);
     const [proof] = proofs;
@@ -94,47 +94,56 @@ describe("audit --prove", { concurrency: 2 }, () => {
     assert.match(proof.notes.join("\n"), /a stand-in for what registry\.example\/web:1 runs, on port 8080/);
   });
 
-  test("a shell as PID 1, from stdin, as text: the pods meet SIGKILL", { skip }, async () => {
-    const path = file(
-      "shell.yaml",
-      manifest("shell", {
-        grace: 4,
-        container: 'command: [sh, -c, "serve | tee log"]\nlifecycle: { preStop: { sleep: { seconds: 3 } } }',
-      }),
-    );
-    const { code, out } = await runProgram("sh", [
-      "-c",
-      `cat "$2" | "$0" "$1" audit - --prove`,
-      process.execPath,
-      program,
-      path,
-    ]);
-    assert.equal(code, 1);
-    assert.match(out, /^proof: Deployment shell$/m);
-    assert.match(out, /behind a shell that keeps SIGTERM to itself/);
-    assert.match(out, /confirmed +shell-swallows-term: .*2 of 2 pods killed by SIGKILL/);
-  });
-
-  test("a grace period that is too short for the longest request", { skip }, async () => {
-    const { proofs } = await proven(
-      file(
-        "long.yaml",
-        manifest("long", {
-          kind: "StatefulSet",
+  test(
+    "audit --prove tells, of a manifest from stdin, that pods with a shell as PID 1 meet SIGKILL",
+    { skip },
+    async () => {
+      const path = file(
+        "shell.yaml",
+        manifest("shell", {
           grace: 4,
-          drain: "3s",
-          container: "lifecycle: { preStop: { sleep: { seconds: 3 } } }",
+          container:
+            'command: [sh, -c, "serve | tee log"]\nlifecycle: { preStop: { sleep: { seconds: 3 } } }',
         }),
-      ),
-    );
-    const [proof] = proofs;
-    assert.ok(proof?.before && proof.after);
-    assert.equal(verdict(proof, "grace-too-short"), "confirmed", JSON.stringify(proof));
-    assert.equal(proof.after.killed, 0);
-  });
+      );
+      const { code, out } = await runProgram("sh", [
+        "-c",
+        `cat "$2" | "$0" "$1" audit - --prove`,
+        process.execPath,
+        program,
+        path,
+      ]);
+      assert.equal(code, 1);
+      assert.match(out, /^proof: Deployment shell$/m);
+      assert.match(out, /behind a shell that keeps SIGTERM to itself/);
+      assert.match(out, /confirmed +shell-swallows-term: .*2 of 2 pods killed by SIGKILL/);
+    },
+  );
 
   test(
-    "a program of this machine is run itself; one that does not come up gives way to a stand-in",
+    "audit --prove cuts the longest request where the grace period is too short for it",
+    { skip },
+    async () => {
+      const { proofs } = await proven(
+        file(
+          "long.yaml",
+          manifest("long", {
+            kind: "StatefulSet",
+            grace: 4,
+            drain: "3s",
+            container: "lifecycle: { preStop: { sleep: { seconds: 3 } } }",
+          }),
+        ),
+      );
+      const [proof] = proofs;
+      assert.ok(proof?.before && proof.after);
+      assert.equal(verdict(proof, "grace-too-short"), "confirmed", JSON.stringify(proof));
+      assert.equal(proof.after.killed, 0);
+    },
+  );
+
+  test(
+    "audit --prove runs a program of this machine itself; one that does not come up gives way to a stand-in",
     { skip },
     async () => {
       file(
@@ -158,7 +167,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     },
   );
 
-  test("what cannot be rolled is not tried, which is no pass", { skip }, async () => {
+  test("audit --prove does not try what cannot be rolled, which is no pass", { skip }, async () => {
     const { proofs } = await proven(
       file(
         "bad.yaml",
@@ -177,7 +186,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
   });
 
   test(
-    "Ctrl-C: the report is kept, the exit code says so, and nothing is said to have been proved",
+    "Ctrl-C ends audit --prove: the report is kept, the exit code says so, and nothing is said to have been proved",
     { skip },
     async () => {
       const path = file("slow.yaml", manifest("slow"));
@@ -203,7 +212,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     });
 });
 
-test("whether a command line can run here", () => {
+test("a command line can run here where its program and its files are", () => {
   file("package.json", '{ "scripts": { "start": "node here.js" } }');
   file("there.js", "");
   const cases: [boolean, string[]][] = [

@@ -60,7 +60,7 @@ test("the bound of the load follows from --timeout and --rps, and is printed; on
   );
 });
 
-test("a rollout under load from its beginning to its end", async () => {
+test("a rollout under load runs from its beginning to its end, and loses nothing", async () => {
   await using parts = await deployed();
   const [junit, markdown] = [join(folder, "whole.xml"), join(folder, "whole.md")];
   const { code, err, out } = await runAlone([...parts.args, "--junit", junit, "--markdown", markdown]);
@@ -79,7 +79,7 @@ test("a rollout under load from its beginning to its end", async () => {
   assert.deepEqual([result?.terminations, result?.untested, result?.lost], [2, 0, 0]);
 });
 
-test("a URL whose requests never work ends it before anything is changed, unless that is meant", async () => {
+test("a URL whose requests never work ends a rollout before anything is changed, unless that is meant", async () => {
   await using parts = await deployed();
   parts.service.status = 401;
   const { code, err, out } = await runAlone(parts.args);
@@ -111,7 +111,7 @@ test("terminations after the load's end are untested, and the exit code says so"
   assert.match(out, /The load ended .* before the run did, after 50 requests/);
 });
 
-test("SIGTERM to the whole process group, as timeout(1) and CI send it, keeps what was sent", async () => {
+test("SIGTERM to a rollout's whole process group, as timeout(1) and CI send it, keeps what was sent", async () => {
   await using parts = await deployed();
   parts.cluster.termination = 60_000;
   const { child, ended } = start(parts.args, { detached: true });

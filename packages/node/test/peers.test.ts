@@ -67,7 +67,7 @@ describe("what other libraries test", { concurrency: 6 }, () => {
       await assert.rejects(running.ask(), { code: "ECONNREFUSED" });
     });
 
-    test(`${kind}: requests that hang are cut when the time is over, and counted`, async () => {
+    test(`${kind}: a server cuts requests that hang when the time is over, and counts them`, async () => {
       const running = await start(kind, () => {}, { grace: "1500ms", reserve: "500ms" });
       const hanging = assert.rejects(running.ask(), { code: "ECONNRESET" });
       await once(running.server, "request");
@@ -76,7 +76,7 @@ describe("what other libraries test", { concurrency: 6 }, () => {
       await hanging;
     });
 
-    test(`${kind}: closes as soon as what was in flight has been answered, and keeps no connection`, async () => {
+    test(`${kind}: a server closes as soon as what was in flight has been answered, and keeps no connection`, async () => {
       const late: RequestListener = (_request, response) =>
         void setTimeout(() => response.end("late\n"), 300);
       const running = await start(kind, late, { policy: "fixed", delay: 0, floor: 0 });
@@ -138,7 +138,7 @@ describe("what other libraries test", { concurrency: 6 }, () => {
     assert.deepEqual([hooks[0]?.result, hooks[0]?.error], ["failed", "no such pool"]);
   });
 
-  test("the failing health path: its status is chosen, its name exact, other methods alike", async () => {
+  test("the failing health path has the status that is chosen, an exact name, and treats other methods alike", async () => {
     const lbHealth = { path: "/alive", status: 500, wait: "300ms" };
     const { duck, port } = await start("http", ok, { lbHealth, policy: "until-deadline" });
     const statusOf = async (path: string): Promise<number> => (await ask(port, path)).status;

@@ -102,7 +102,7 @@ async function watching(
 
 // They mostly wait.
 describe("the watcher and a coordinator", { concurrency: 4 }, () => {
-  it("says who it is and how it knows, and waits without a look while nothing is withdrawn", () =>
+  it("the watcher says who it is and how it knows, and waits without a look while nothing is withdrawn", () =>
     watching(async ({ coordinators: [coordinator], consumer }) => {
       assert.ok(coordinator);
       await until("parked", () => coordinator.parked === 1);
@@ -122,7 +122,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       assert.equal(consumer.looks, 0);
     }));
 
-  it("reports a withdrawal only when its address is used no more, and those behind it at once", () =>
+  it("the watcher reports a withdrawal only when its address is used no more, and those behind it at once", () =>
     watching(async ({ coordinators: [coordinator], consumer }) => {
       assert.ok(coordinator);
       await until("parked", () => coordinator.parked === 1);
@@ -139,7 +139,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       assert.equal(consumer.looks, looks, "it looks no more");
     }));
 
-  it("sends a heartbeat while it is behind", () =>
+  it("the watcher sends a heartbeat while it is behind", () =>
     watching(async ({ coordinators: [coordinator], consumer }) => {
       assert.ok(coordinator);
       consumer.used.add("10.0.0.1");
@@ -151,7 +151,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       assert.equal(coordinator.progress().applied, 0);
     }));
 
-  it("reports nothing but the problem while the consumer cannot be read", () =>
+  it("the watcher reports nothing but the problem while the consumer cannot be read", () =>
     watching(async ({ coordinators: [coordinator], consumer }) => {
       assert.ok(coordinator);
       await until("parked", () => coordinator.parked === 1);
@@ -163,7 +163,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       await until("applied", () => coordinator.progress().applied === 1);
     }));
 
-  it("says why the consumer is behind, as long as it says so", () =>
+  it("the watcher says why the consumer is behind, as long as it says so", () =>
     watching(async ({ coordinators: [coordinator], consumer }) => {
       assert.ok(coordinator);
       await until("parked", () => coordinator.parked === 1);
@@ -175,7 +175,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       await until("no reason", () => coordinator.last().report.reason === undefined);
     }));
 
-  it("looks at everything again only when a quick look no longer says that all is as it was", () =>
+  it("the watcher looks at everything again only when a quick look no longer says that all is as it was", () =>
     watching(async ({ coordinators: [coordinator], consumer }) => {
       assert.ok(coordinator);
       await until("parked", () => coordinator.parked === 1);
@@ -189,7 +189,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       assert.equal(consumer.looks, 2);
     }));
 
-  it("looks when the consumer tells of a change, or a further pod is withdrawn, and seldom otherwise", () =>
+  it("the watcher looks when the consumer tells of a change, or a further pod is withdrawn, and seldom otherwise", () =>
     watching(
       async ({ coordinators: [coordinator], consumer }) => {
         assert.ok(coordinator);
@@ -209,7 +209,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       { consumer: new Played({ tellsChanges: true }) },
     ));
 
-  it("begins anew with another run of the coordinator, and takes nothing from the numbers before", () =>
+  it("the watcher begins anew with another run of the coordinator, and takes nothing from the numbers before", () =>
     watching(async ({ coordinators: [coordinator], consumer, failures }) => {
       assert.ok(coordinator);
       for (let count = 0; count < 5; count++) coordinator.withdraw(`10.0.1.${count}`);
@@ -225,7 +225,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       assert.ok(failures.length > 0, "the restart was noticed, and counted");
     }));
 
-  it("tells every replica by its own numbers", () =>
+  it("the watcher tells every replica by its own numbers", () =>
     watching(
       async ({ coordinators: [one, other], consumer }) => {
         assert.ok(one && other);
@@ -240,7 +240,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       { count: 2 },
     ));
 
-  it("goes on asking a coordinator that answers nonsense, and applies nothing", () =>
+  it("the watcher goes on asking a coordinator that answers nonsense, and applies nothing", () =>
     watching(async ({ coordinators: [coordinator], failures }) => {
       assert.ok(coordinator);
       await until("parked", () => coordinator.parked === 1);
@@ -253,7 +253,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       await until("applied", () => coordinator.progress().applied === 1);
     }));
 
-  it("pauses where each answer is of another run, as of several coordinators behind one address", () =>
+  it("the watcher pauses where each answer is of another run, as of several coordinators behind one address", () =>
     watching(async ({ coordinators: [coordinator], failures }) => {
       assert.ok(coordinator);
       await until("parked", () => coordinator.parked === 1);
@@ -269,7 +269,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       await until("applied", () => coordinator.progress().applied === 1);
     }));
 
-  it("does not ask without a pause where nobody holds its questions back", () =>
+  it("the watcher does not ask without a pause where nobody holds its questions back", () =>
     watching(async ({ coordinators: [coordinator], failures }) => {
       assert.ok(coordinator);
       coordinator.isHasty = true;
