@@ -50,7 +50,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
       `--carrier-directory=${carriers}`,
       "--certificate-lifetime=10s",
       "--authority-lifetime=30s",
-      "--flags-every=2s",
+      "--audit-every=2s",
     ]);
 
   /** A pod as somebody makes it; admission cannot tell a dry run. */

@@ -217,7 +217,7 @@ test("many namespaces are not all asked about at once", async () => {
   }
 });
 
-test("lameduck status --flags shows the workloads that the audit says will lose requests", async () => {
+test("lameduck status --audit shows the workloads that the audit says will lose requests", async () => {
   cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
   const template = {
     metadata: { labels: { app: "web" } },
@@ -244,15 +244,15 @@ test("lameduck status --flags shows the workloads that the audit says will lose 
     metadata: {},
     spec: { selector: { app: "web" } },
   });
-  const { out, err } = await cluster.lameduck("status", "--flags");
+  const { out, err } = await cluster.lameduck("status", "--audit");
   assert.match(
     out,
     /namespace shop: \d+ errors of the audit\n {2}deployment\/web: .*\(prestop-exceeds-grace\)/,
     err,
   );
-  const { out: json } = await cluster.lameduck("status", "--flags", "--json");
-  const { flagged } = JSON.parse(json) as { flagged: { name: string; flags: object[] }[] };
-  assert.deepEqual([flagged[0]?.name, (flagged[0]?.flags.length ?? 0) > 0], ["shop", true]);
+  const { out: json } = await cluster.lameduck("status", "--audit", "--json");
+  const { audited } = JSON.parse(json) as { audited: { name: string; findings: object[] }[] };
+  assert.deepEqual([audited[0]?.name, (audited[0]?.findings.length ?? 0) > 0], ["shop", true]);
 });
 
 describe("lameduck uninstall", () => {

@@ -76,7 +76,7 @@ export const operatorRights: {
 };
 
 /** What telling of workloads that lose requests needs besides: only where it is switched on. packages/webhook/src/workload-audit. */
-export const flaggingRights: readonly RoleRule[] = [
+export const workloadAuditRights: readonly RoleRule[] = [
   { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["list"] },
   { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs: ["list"] },
   { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["list"] },

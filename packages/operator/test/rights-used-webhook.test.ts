@@ -3,7 +3,7 @@ import test from "node:test";
 import { CertificateKeeper } from "../../webhook/src/certificates/keeper.ts";
 import { ownerOf } from "../../webhook/src/deletions/facts.ts";
 import { operatorNames } from "@lameduck/protocol";
-import { flaggingRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
+import { workloadAuditRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
 import { configurations, OperatorApi, until } from "../../cluster/test/operator-api.ts";
 import { UsedRights } from "./rights-used.ts";
 
@@ -46,7 +46,7 @@ test("the webhook's account may do what it does, and every right is used", () =>
   const account = {
     namespace,
     own: [...operatorRights.role, ...operatorRights.certificates],
-    everywhere: [...operatorRights.clusterRole, ...flaggingRights, ...heldDeletionRights],
+    everywhere: [...operatorRights.clusterRole, ...workloadAuditRights, ...heldDeletionRights],
   };
   assert.deepEqual(used.beyond(account), []);
   assert.deepEqual(used.unused(account), [

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { readCarrier } from "../../webhook/src/carrier/files.ts";
-import { parseFlags } from "../../webhook/src/flags.ts";
+import { webhookFlags } from "../../webhook/src/flags.ts";
 import { lameduckVersion } from "@lameduck/protocol";
 import { bundles, configurations, OperatorApi, until } from "../../cluster/test/operator-api.ts";
 
@@ -20,9 +20,9 @@ test("what is injected names the version of the package", () => {
 });
 
 test("flags have defaults, and wrong ones are told by name", () => {
-  const flags = parseFlags(["--authority-lifetime", "400d"], { POD_NAME: "p" });
+  const flags = webhookFlags(["--authority-lifetime", "400d"], { POD_NAME: "p" });
   assert.deepEqual([flags?.port, flags?.name, flags?.authorityLifetime], [8443, "p", 400 * 86_400_000]);
-  assert.equal(parseFlags(["--help"]), undefined);
+  assert.equal(webhookFlags(["--help"]), undefined);
   for (const [place, ...args] of [
     ["command", "serve"],
     ["command line", "--nothing"],
@@ -32,7 +32,7 @@ test("flags have defaults, and wrong ones are told by name", () => {
     ["--certificate-lifetime", "--certificate-lifetime", "90"],
     ["--certificate-lifetime", "--certificate-lifetime", "90d", "--authority-lifetime", "1d"],
   ] as const)
-    assert.throws(() => parseFlags(args), {
+    assert.throws(() => webhookFlags(args), {
       code: "LAMEDUCK_OPERATOR_BAD_FLAG",
       place,
     });

@@ -63,7 +63,7 @@ export const operatorNames = {
   /** A ValidatingWebhookConfiguration of its own: who deletes it has switched held deletions off. Also ClusterRole and its binding. */
   heldDeletions: "held-deletions.lameduck.dev",
   /** ClusterRole and its binding: what auditing workloads needs. */
-  flagging: "flags.lameduck.dev",
+  workloadAudit: "workload-audit.lameduck.dev",
   paths: {
     mutate: "/mutate",
     validate: "/validate",

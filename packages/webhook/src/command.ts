@@ -1,11 +1,11 @@
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { lameduck } from "@lameduck/node";
 import { readCarrier } from "./carrier/files.ts";
-import { helpText, type WebhookFlags, parseFlags } from "./flags.ts";
+import { helpText, type WebhookFlags, webhookFlags } from "./flags.ts";
 import { processLog, ownEnvironment, subcommand } from "@lameduck/program";
 import { Webhook } from "./webhook.ts";
 
-export const webhook = subcommand(helpText, parseFlags, serve);
+export const webhook = subcommand(helpText, webhookFlags, serve);
 
 async function serve(flags: WebhookFlags): Promise<void> {
   const log = processLog(flags);

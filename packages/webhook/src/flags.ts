@@ -1,7 +1,7 @@
 import { operatorNames } from "@lameduck/protocol";
 import {
   badFlag,
-  flagsIn,
+  parseFlags,
   text,
   texts,
   time,
@@ -25,7 +25,7 @@ export interface WebhookFlags extends ServerFlags {
   /** URL: pods are told to ask it, and held deletions do. */
   readonly coordinator: string | undefined;
   /** Milliseconds between two audits of what runs in injected namespaces; none where that is off. */
-  readonly flagsEvery: number | undefined;
+  readonly auditEvery: number | undefined;
 }
 
 export const helpText = `lameduck-operator webhook [flags]
@@ -52,7 +52,7 @@ Defaults are in brackets. A TIME has a unit: 30s, 90d. It runs until SIGTERM.
   --authority-lifetime TIME      lifetime of the authority; renewed after two thirds (730d)
   --coordinator URL              coordinator that pods and held deletions ask: docs/acknowledgements.md
                                  (none: pods decide by their own evidence)
-  --flags-every TIME             audit the workloads of labelled namespaces so often, and tell of those that
+  --audit-every TIME             audit the workloads of labelled namespaces so often, and tell of those that
                                  will lose requests: docs/drain-reports.md (none: it audits nothing)
 ${serverHelp}
   --kubeconfig FILE              kubeconfig, outside a cluster (the service account)
@@ -69,16 +69,16 @@ const options = {
   "certificate-lifetime": text,
   "authority-lifetime": text,
   coordinator: text,
-  "flags-every": text,
+  "audit-every": text,
   ...holdingOptions,
 };
 
 /** Of `webhook`. @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
-export function parseFlags(
+export function webhookFlags(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): WebhookFlags | undefined {
-  const values = flagsIn(args, options);
+  const values = parseFlags(args, options);
   if (values.help) return undefined;
   const certificateLifetime = time("--certificate-lifetime", values["certificate-lifetime"] ?? "90d");
   const authorityLifetime = time("--authority-lifetime", values["authority-lifetime"] ?? "730d");
@@ -95,8 +95,8 @@ export function parseFlags(
     authorityLifetime,
     holding: holdingFlags(values),
     coordinator: coordinatorUrl(values.coordinator),
-    flagsEvery:
-      values["flags-every"] === undefined ? undefined : time("--flags-every", values["flags-every"]),
+    auditEvery:
+      values["audit-every"] === undefined ? undefined : time("--audit-every", values["audit-every"]),
   };
 }
 

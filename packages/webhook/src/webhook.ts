@@ -71,7 +71,7 @@ export class Webhook {
       name: flags.name,
       files,
       onProblem,
-      flagsEvery: flags.flagsEvery,
+      auditEvery: flags.auditEvery,
       kubernetes: () => this.#version?.minor,
       onWrite: (action, namespace) => {
         this.metrics.carried.inc({ action });
@@ -81,9 +81,10 @@ export class Webhook {
     const { holding } = flags;
     const { metrics } = this;
     const [cluster, namespace] = [this.#view, this.#namespace];
-    const leads = (): boolean => this.#leaderTasks.leads;
+    const isLeader = (): boolean => this.#leaderTasks.isLeader;
     this.#holding =
-      holding && setUpHolding({ flags: holding, client, cluster, namespace, metrics, log, leads, onProblem });
+      holding &&
+      setUpHolding({ flags: holding, client, cluster, namespace, metrics, log, isLeader, onProblem });
     const notReady = (): string | undefined => this.notReady();
     this.#admission = new AdmissionServer({
       mutate: injectingHandler({
@@ -207,13 +208,13 @@ export class Webhook {
       this.notReady() === undefined ? 1 : 0,
     );
     gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies carriers.", () =>
-      this.#leaderTasks.leads ? 1 : 0,
+      this.#leaderTasks.isLeader ? 1 : 0,
     );
     gauge(
       metrics.registry,
       "lameduck_workloads_losing_requests",
       "Workloads of injected namespaces for which the audit has an error; counted by the leader.",
-      () => this.#leaderTasks.flagged,
+      () => this.#leaderTasks.losingWorkloads,
     );
     gauge(
       metrics.registry,

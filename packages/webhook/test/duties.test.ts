@@ -71,7 +71,7 @@ test("carriers stay where they are while nobody may read which namespaces are in
       isRefused && resource === "namespaces" ? { status: 403, body: { message: "no roles yet" } } : undefined;
   });
   const { api, duties, problems } = all;
-  await until(() => duties.leads && problems.some((one) => one.startsWith("namespaces")), "refused");
+  await until(() => duties.isLeader && problems.some((one) => one.startsWith("namespaces")), "refused");
   const sum = (): unknown =>
     (api.get("configmaps", "lameduck-init")?.metadata["annotations"] as Record<string, string> | undefined)?.[
       "lameduck.dev/carrier-sum"
@@ -88,7 +88,7 @@ test("carriers stay where they are while nobody may read which namespaces are in
 
 test("looking often leaves no timer behind", async () => {
   await using all = await onDuty(() => undefined);
-  await until(() => all.duties.leads, "the lease");
+  await until(() => all.duties.isLeader, "the lease");
   const timers = (): number => process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;
   const lists = (): number => all.api.asked.filter(({ resource }) => resource === "configmaps").length;
   const before = timers();

@@ -1,6 +1,6 @@
 import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { OperatorError, initFile, operatorNames } from "@lameduck/protocol";
-import { Pause } from "../pause.ts";
+import { WakeableDelay } from "../wakeable-delay.ts";
 import { carrierSumAnnotation, type CarrierFiles } from "./files.ts";
 
 export interface MountingPod extends KubernetesObject {
@@ -60,7 +60,7 @@ export class CarrierCopier {
   readonly #client: KubernetesClient;
   readonly #options: CopierOptions;
   readonly #stopping = new AbortController();
-  readonly #pause = new Pause();
+  readonly #delay = new WakeableDelay();
   /** By namespace: the resourceVersion at which its files were known to be ours. */
   readonly #seen = new Map<string, string | undefined>();
   #running: Promise<void> = Promise.resolve();
@@ -81,7 +81,7 @@ export class CarrierCopier {
 
   /** Something may have changed. */
   reconcileSoon(): void {
-    this.#pause.end();
+    this.#delay.wake();
   }
 
   async #run(): Promise<void> {
@@ -91,7 +91,7 @@ export class CarrierCopier {
       const copies = isLeader() && enabled() !== undefined;
       if (copies) await this.#attempt(() => this.reconcile());
       // Who does not copy looks now and then whether it is the one that should.
-      await this.#pause.begin(copies ? every : Math.min(every, 1_000), signal);
+      await this.#delay.wait(copies ? every : Math.min(every, 1_000), signal);
     }
   }
 
