@@ -83,7 +83,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     assert.ok(slowest < blocked, `of ${all.length} pods one took ${Math.round(slowest)} ms`);
   };
 
-  it("injects, and copies the carrier, with the rights that it says it needs", async () => {
+  it("the webhook injects, and copies the carrier, with the rights that it says it needs", async () => {
     const found = await until(
       () =>
         cluster.api.get<{ binaryData: Record<string, string> }>(
@@ -232,7 +232,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     await injects();
   });
 
-  it("a webhook that is killed in the middle blocks nobody; the next one goes on with the same authority", async () => {
+  it("a webhook that is killed in the middle blocks nobody, and the next one goes on with the same authority", async () => {
     let isBack = false;
     const all = createUntil(() => isBack);
     await signalProcess(operator.process, "SIGKILL");

@@ -1,6 +1,5 @@
 import { withoutUndefined } from "@lameduck/drain/common";
-import { ofNoPod, type Cause } from "./causes/cause.ts";
-import type { TerminationResult } from "./model/results.ts";
+import { ofNoPod, type Cause, type TerminationResult } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
 import type { Attributed, Attribution } from "./attribution.ts";
 import { setOut } from "./evidence/evidence.ts";

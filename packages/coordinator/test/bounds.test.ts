@@ -87,7 +87,7 @@ async function withdrawn(fill: (scene: Scene) => void): Promise<{
   await all.follow("node1");
   all.scene.terminate("web-1");
   all.scene.withdraw("web-1");
-  await until(() => [...all.coordinator.terminations.values()].some((one) => one.number), "the withdrawal");
+  await until(() => [...all.coordinator.terminations.values()].some((one) => one.sequence), "the withdrawal");
   await all.follow("node1");
   return {
     all,

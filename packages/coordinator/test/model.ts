@@ -5,7 +5,7 @@ import { Consumers } from "../src/state/consumers.ts";
 import { Nodes } from "../src/state/nodes.ts";
 import { keepPod, type KeptPod, type KeptSlice, Routing } from "@lameduck/cluster";
 import type { KeptEndpoint } from "../../cluster/src/objects.ts";
-import type { TerminationRecord } from "../src/state/record.ts";
+import type { Termination } from "../src/state/termination.ts";
 import type { KeptRoute, KeptService } from "../../cluster/src/paths/routing-objects.ts";
 import { Terminations } from "../src/state/terminations.ts";
 import { Withdrawals } from "../src/state/withdrawals.ts";
@@ -54,13 +54,11 @@ export class Model {
     settings: this.settings,
     seesAll: () => this.seesAll,
     knowsEndpoints: () => this.knowsEndpoints,
-    events: {
-      began: ({ uid }) => this.happened.push(["began", uid]),
-      changed: ({ uid }) => this.happened.push(["changed", uid]),
-      stateChanged: ({ uid, state }) => this.told.push([uid, state]),
-      toEnd: () => undefined,
-      lingers: ({ uid }) => this.happened.push(["lingers", uid]),
-      ended: ({ uid }) => this.happened.push(["ended", uid]),
+    reportedBy: () => [],
+    onTransition: (termination, what) => {
+      const { uid, state } = termination;
+      if (what === "answered") this.told.push([uid, state]);
+      if (termination.isNews(what)) this.happened.push([what, uid]);
     },
   });
   readonly #published = new Map<string, Omit<KeptEndpoint, "pod">>();
@@ -169,8 +167,8 @@ export class Model {
     );
   }
 
-  record(uid: string): TerminationRecord {
-    const record = this.terminations.records.get(uid);
+  record(uid: string): Termination {
+    const record = this.terminations.all.get(uid);
     if (!record) throw new Error(`${uid} does not terminate`);
     return record;
   }

@@ -206,16 +206,16 @@ class Replica {
     const { withdrawals } = model;
     const numbers = this.#applied.get(name) ?? new Set();
     this.#applied.set(name, numbers);
-    if (!chooses(now).isChosen) for (const { number } of withdrawals.after(0)) numbers.add(number);
-    const pending = [...withdrawals.after(0)].find(({ number }) => !numbers.has(number));
-    const applied = pending ? pending.number - 1 : withdrawals.head;
+    if (!chooses(now).isChosen) for (const { sequence } of withdrawals.after(0)) numbers.add(sequence);
+    const pending = [...withdrawals.after(0)].find(({ sequence }) => !numbers.has(sequence));
+    const applied = pending ? pending.sequence - 1 : withdrawals.lastSequence;
     if (name === "edge") model.report(name, applied, { kind: "nginx", node: undefined });
     else model.report(name, applied);
   }
 
   get isReleased(): boolean {
     this.model.terminations.decide(this.model.now);
-    return this.model.terminations.records.get("a")?.state === "released";
+    return this.model.terminations.all.get("a")?.state === "released";
   }
 }
 

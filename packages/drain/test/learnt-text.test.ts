@@ -26,7 +26,7 @@ test("what was learnt is read as it was written, in one short line", () => {
   );
 });
 
-test("any other text is nothing learnt", () => {
+test("a text of any other form is read as nothing learnt", () => {
   const version = learntText(
     learn(
       undefined,

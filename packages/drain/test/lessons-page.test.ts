@@ -58,7 +58,7 @@ test("docs/node.md says how long a pod holds that was asked once, by its age", (
   assert.equal(held(askedOnce(3_600)).hold, 1);
 });
 
-test("docs/node.md says how much lessons shorten it", () => {
+test("docs/node.md says by how much learning from terminations shortens a hold", () => {
   const after = new Map<number, number>();
   let learnt: Learnt | undefined;
   for (let count = 1; count <= 50; count++) {

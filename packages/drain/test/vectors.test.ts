@@ -8,7 +8,7 @@ const folder = new URL("../vectors/", import.meta.url);
 for (const file of readdirSync(folder).sort()) {
   const vectors = JSON.parse(readFileSync(new URL(file, folder), "utf8")) as DecisionVector[];
   for (const vector of vectors)
-    test(`${file}: ${vector.name} (${vector.why})`, () => {
+    test(`the decision on ${file} is the recorded one: ${vector.name} (${vector.why})`, () => {
       const outcome = runVector(vector);
       assert.equal(outcome.reason, vector.expect.reason);
       assert.ok(
@@ -18,7 +18,7 @@ for (const file of readdirSync(folder).sort()) {
     });
 }
 
-test("vector names are unique, so that a failure names one", () => {
+test("the names of vectors are unique, so that a failure names one vector", () => {
   const names = readdirSync(folder).flatMap((file) =>
     (JSON.parse(readFileSync(new URL(file, folder), "utf8")) as DecisionVector[]).map(({ name }) => name),
   );

@@ -15,7 +15,7 @@ const skip = withoutCompiler || withoutNamespaces;
 describe("evidence", { skip, concurrency: 2 }, () => {
   before(() => void initProgram());
 
-  test("all connections that go on after SIGTERM are served, and the hold ends soon after the last sender", async () => {
+  test("connections that go on after SIGTERM are all served, and the hold ends soon after the last sender", async () => {
     await using network = await Network.create();
     const server = await pod(network, []);
     const senders = [1, 2, 3].map((index) =>
@@ -34,7 +34,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(tail > 100 && tail < 6_000, `stopped ${tail} ms after the last arrival`);
   });
 
-  test("without traffic nothing is held beyond the floor", async () => {
+  test("a pod without traffic is held no longer than the floor", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "300ms"]);
     terminate(server);
@@ -56,7 +56,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(reportOf(server.stderr).hold_ms > 1_500, server.stderr);
   });
 
-  test("connections turned away for a full accept queue are waited for: their clients try again in a second", async () => {
+  test("a hold waits for connections turned away for a full accept queue, as their clients try again in a second", async () => {
     await using network = await Network.create();
     const server = await pod(
       network,
@@ -78,7 +78,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(reportOf(server.stderr).hold_ms > 1_000, server.stderr);
   });
 
-  test("a pool without new connections is traffic too; when it falls silent the hold ends", async () => {
+  test("a pool without new connections counts as traffic, and the hold ends when it falls silent", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "500ms"]);
     const pooled = sender(network, 1, { every: 10, for: 4_000, pooled: true });
@@ -145,7 +145,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(tail < 5_000, `stopped ${tail} ms after the last arrival`);
   });
 
-  test("connections that the client closed leave no trace, and that is no gap in its habit", async () => {
+  test("a connection that the client closed leaves no trace, and that is no gap in its sender's habit", async () => {
     const [traceless, silent] = await Promise.all([
       tailAfter({ hasty: true, every: 5, for: 3_000 }),
       tailAfter({ patient: true, every: 60_000, for: 3_000 }),
@@ -174,7 +174,7 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     assert.ok(tail < 6_000, `stopped ${tail} ms after the last new connection`);
   });
 
-  test("of hundreds of connections a second none is lost, and all are counted", async () => {
+  test("hundreds of connections a second are all served and all counted", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "5s"]);
     const senders = [1, 2, 3].map((index) => sender(network, index, { every: 8, for: 4_000 }));

@@ -33,7 +33,7 @@ describe("probes", { skip, concurrency: 3 }, () => {
     assert.ok(report.hold_ms < 10_000, server.stderr);
   });
 
-  test("a prober that begins with the hold is forgotten once it is known for one", async () => {
+  test("a prober that begins with the hold is forgotten once it is recognised as one", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
@@ -47,7 +47,7 @@ describe("probes", { skip, concurrency: 3 }, () => {
     assert.ok(report.hold_ms < 15_000, server.stderr);
   });
 
-  test("of a node that sends traffic and probes from one address only the traffic counts", async () => {
+  test("a node that sends traffic and probes from one address counts by its traffic only", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const traffic = sender(network, 1, { every: 200, for: 5_000 });
@@ -62,7 +62,7 @@ describe("probes", { skip, concurrency: 3 }, () => {
     assert.ok(report.hold_ms < 16_000, server.stderr);
   });
 
-  test("a prober whose period is told holds no young pod to its cap", async () => {
+  test("a prober whose period is configured holds no young pod to its cap", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s", "--probe-period", "8s"]);
     const prober = sender(network, 1, { every: 8_000, for: 60_000, patient: true });
@@ -76,7 +76,7 @@ describe("probes", { skip, concurrency: 3 }, () => {
     assert.ok(report.hold_ms < 20_000, server.stderr);
   });
 
-  test("a sender taken for a prober by chance is a sender again once it comes in between", async (t) => {
+  test("a sender taken for a prober by chance is a sender again once it comes between two probes", async (t) => {
     await using network = await Network.create();
     const trace = join(folder, "trace");
     const flags = ["--floor", "20s", "--probe-period", "10s", "--trace", trace];

@@ -20,14 +20,14 @@ function after(t: test.TestContext, errors: readonly Error[], apart: number): Pr
   );
 }
 
-test("a server that refuses, goes away for long and refuses again while it starts is waited for", async (t) => {
+test("a request waits for a server that refuses, goes away for long and refuses again while it starts", async (t) => {
   assert.equal(
     await after(t, [refusal(503), ...Array.from({ length: 30 }, () => unreachable), refusal(403)], 1_000),
     "done",
   );
 });
 
-test("what is refused for long is refused", async (t) => {
+test("a request that is refused for long fails", async (t) => {
   const long = Array.from({ length: startupRefusals / 1_000 + 5 }, () => refusal(403));
   await assert.rejects(after(t, long, 1_000), { status: 403 });
 });

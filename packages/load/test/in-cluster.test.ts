@@ -3,9 +3,7 @@ import { once } from "node:events";
 import { describe, it, type TestContext } from "node:test";
 import * as fc from "fast-check";
 
-import { ClockBounds } from "../src/in-cluster/clock-bounds.ts";
-
-import { LoadPod } from "../src/in-cluster/load-pod.ts";
+import { ClockBounds, LoadPod } from "../src/in-cluster/load-pod.ts";
 
 import type { PodPlan } from "../src/in-cluster/plan.ts";
 import { loadProgram } from "../src/in-cluster/program.ts";

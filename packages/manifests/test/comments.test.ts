@@ -116,7 +116,7 @@ for (const [what, base] of [
   ["with lists that are not indented", flush],
 ] as const)
   for (const lineBreak of ["\n", "\r\n"])
-    test(`comments stay with what they belong to, ${what}, lines ending in ${JSON.stringify(lineBreak)}`, () => {
+    test(`comments stay with what they belong to in YAML ${what}, with lines that end in ${JSON.stringify(lineBreak)}`, () => {
       fc.assert(
         fc.property(fc.array(comment, { maxLength: 8 }), fc.boolean(), (comments, isEnded) => {
           const before = commented(base, comments);
@@ -135,7 +135,7 @@ for (const [what, base] of [
       );
     });
 
-test("in braces and brackets the comment of the last item stays behind it", () => {
+test("the comment of the last item stays behind it in braces and brackets", () => {
   const text = `kind: Pod
 spec: { # of the spec
   containers: [{ name: web, # of the name

@@ -5,7 +5,7 @@ import { ServerClock } from "@lameduck/kube";
 import { EndpointHistory } from "../src/following/endpoints.ts";
 import { parsePhase } from "../src/following/phases.ts";
 
-test("EndpointSlices: when a pod was withdrawn, and when there was nobody", () => {
+test("the history of EndpointSlices tells when a pod was withdrawn, and when no pod was ready", () => {
   const history = new EndpointHistory();
   const take = (at: number, ...ready: (boolean | "serving")[]): void =>
     history.take({
@@ -38,7 +38,7 @@ test("EndpointSlices: when a pod was withdrawn, and when there was nobody", () =
   assert.deepEqual(history.empty, [{ from: 400, to: 500 }]);
 });
 
-test("the server's clock is bounded by every answer, and never wrongly", () => {
+test("the difference to the server's clock is bounded by every answer, and the bounds always hold", () => {
   const answer = fc.record({ gap: fc.integer({ min: 1, max: 3_000 }), there: fc.nat(80), back: fc.nat(80) });
   fc.assert(
     fc.property(
@@ -62,7 +62,7 @@ test("the server's clock is bounded by every answer, and never wrongly", () => {
   );
 });
 
-test("a phase of the library is read from a log line, whatever stands before it; other lines are not", () => {
+test("a phase of the library is read from a log line, whatever stands before it, and from no other line", () => {
   const line =
     '2026-01-01T00:00:00Z {"lameduck":"phase","phase":"closing","at":1767225600123,"reason":"quiet","hold":2790}';
   assert.deepEqual(parsePhase(line), {

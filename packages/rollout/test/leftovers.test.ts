@@ -37,7 +37,7 @@ for (const [title, action] of [
   ["a restart", restart],
   ["the deletion of a pod", ((reference) => remove(reference, { how: "delete", pods: 1 })) as typeof restart],
 ] as const)
-  test(`${title} comes to its end beside a pod that was terminating before, and never ends`, async () => {
+  test(`${title} finishes beside an older pod that terminates and never ends`, async () => {
     await using cluster = await clusterOf();
     const [stuck = ""] = podsOf(cluster);
     neverEnd(cluster, stuck);
@@ -47,7 +47,7 @@ for (const [title, action] of [
     assert.ok(rolled.run.recording.podEvents.every(({ pod }) => pod !== stuck));
   });
 
-test("an autoscaler that adds a pod is not the rollout that is watched for", async () => {
+test("a new pod of an autoscaler does not begin the rollout that is watched for", async () => {
   await using cluster = await clusterOf();
   let rolled = false;
   const watching = roll(cluster, "deployment/web", watch).finally(() => (rolled = true));
@@ -64,7 +64,7 @@ test("an autoscaler that adds a pod is not the rollout that is watched for", asy
   assert.equal(terminations(result), 1);
 });
 
-test("a pod that is deleted by force is a termination that is watched", async () => {
+test("a pod that is deleted by force counts as a termination of a watched run", async () => {
   await using cluster = await clusterOf();
   const watching = roll(cluster, "deployment/web", watch);
   while (!cluster.asked.some(({ resource, url }) => resource === "pods" && url.searchParams.has("watch")))
@@ -79,7 +79,7 @@ test("a pod that is deleted by force is a termination that is watched", async ()
 });
 
 for (const when of ["from the beginning", "in the middle"])
-  test(`nodes and events that may not be read ${when} do not end the run`, async () => {
+  test(`a run goes on when nodes and events may not be read ${when}`, async () => {
     await using cluster = await clusterOf();
     const refused = (resource: string): boolean => resource === "nodes" || resource === "events";
     let since = when === "in the middle" ? Infinity : 0;
@@ -95,7 +95,7 @@ for (const when of ["from the beginning", "in the middle"])
       assert.match(rolled.run.notes.join(), /nodes could not be followed any longer: .*forbidden/);
   });
 
-test("a pod whose ReplicaSets may not be listed is followed without who replaces it", async () => {
+test("a pod is followed without its successor when ReplicaSets may not be listed", async () => {
   await using cluster = await clusterOf(1);
   const client = cluster.client();
   const reference = parseTarget(`pod/${podsOf(cluster)[0]}`, namespace);
@@ -105,7 +105,7 @@ test("a pod whose ReplicaSets may not be listed is followed without who replaces
   client.close();
 });
 
-test("an Argo Rollout is told the time of the server's clock", async () => {
+test("an Argo Rollout is restarted at the time of the server's clock", async () => {
   await using cluster = await FakeCluster.start();
   cluster.clockAhead = -300_000;
   cluster.deployment("web", { group: "argoproj.io", resource: "rollouts", kind: "Rollout" });

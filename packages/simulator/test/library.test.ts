@@ -6,8 +6,7 @@ import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { lameduck, type LameduckOptions, type PhaseEvent } from "@lameduck/node";
 import type { Scenario } from "../src/model/scenario.ts";
-import type { Outcome } from "../src/model/outcome.ts";
-import { terminate } from "../src/model/termination.ts";
+import { type Outcome, terminate } from "../src/model/termination.ts";
 import type { PooledRequest, Trace } from "../src/model/trace.ts";
 import { drained } from "../src/policies/drained.ts";
 import { equalSenders, recorded } from "./samples.ts";
@@ -169,7 +168,7 @@ const policies = [
 
 describe("the model and the library", { concurrency: 3 }, () => {
   for (const options of policies)
-    test(`${options.policy}: the model stops and hints when the library does`, async (context) => {
+    test(`the model stops and hints when the library does, with the policy ${options.policy}`, async (context) => {
       const { played, script } = await playLibrary(context, options, 0, (client) =>
         Promise.all([
           ...Array.from({ length: senders }, (_, sender) => client.connect(sender, 60, 400 * (sender + 1))),

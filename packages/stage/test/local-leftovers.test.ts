@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { once } from "node:events";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { enterStage } from "../src/network/enter.ts";
-import { findFabric } from "../src/network/privileges.ts";
+import { enterStage } from "../src/enter.ts";
+import { findFabric } from "../src/namespaces/privileges.ts";
 
 const program = join(import.meta.dirname, "fixtures", "local-rolling.ts");
 const fabric = await findFabric();
@@ -136,7 +136,7 @@ suite("leftovers", { concurrency: 4 }, () => {
     assert.deepEqual(living(word), []);
   });
 
-  test("asking for namespaces where there are none is a coded error", limit, async () => {
+  test("a stage that is to use namespaces where there are none fails with a code", limit, async () => {
     if (fabric.kind !== "none") return;
     await assert.rejects(enterStage(program, [], { network: "namespaces" }), {
       code: "LAMEDUCK_NO_NAMESPACES",

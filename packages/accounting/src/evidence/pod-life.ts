@@ -120,4 +120,4 @@ export function stoppedAccepting(life: PodLife): { readonly at: number; readonly
   return stops.filter((stop) => stop.at >= from).sort((a, b) => a.at - b.at)[0];
 }
 
-export type Stop = "closing" | "listener closed" | "exit" | "killed";
+type Stop = "closing" | "listener closed" | "exit" | "killed";

@@ -1,4 +1,4 @@
-import type { NamedConsumers, TerminationConsumer } from "../termination.ts";
+import type { NamedConsumers, TerminationConsumer } from "../termination-view.ts";
 
 type Make = () => readonly [string, TerminationConsumer];
 

@@ -8,7 +8,7 @@ import { LoadEngine } from "./engine.ts";
 import { protocolTraits } from "../protocols.ts";
 import type { FromGenerator, GeneratorSender, ToGenerator } from "./protocol.ts";
 import { lateness, RecordTable } from "./records.ts";
-import type { LoadSender, SenderContext } from "./sender.ts";
+import type { LoadSender, SenderContext } from "../senders/sender.ts";
 
 /** How often the live counts are reported. */
 const progressPeriodMs = 200;
