@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { carrierKeys } from "@lameduck/inject";
+import { initVolumeKeys } from "@lameduck/inject";
 import { initFile, registerFile } from "@lameduck/protocol";
 import { builtInit, bundled, operatorFile, operatorFiles, type Processor } from "./built.ts";
 import { librariesFor } from "./libraries.ts";
@@ -18,14 +18,14 @@ const processors: readonly Processor[] = ["x64", "arm64"];
 
 /**
  * Where things lie in the image. An image volume is the image as a whole, so that lameduck-init of its own processor has a fixed path at the
- * top; the operator copies the files of `carrier` into ConfigMaps, by the names that injected pods ask for.
+ * top; the operator copies the files of `initVolume` into ConfigMaps, by the names that injected pods ask for.
  */
 export const places = {
   node: "/usr/local/bin/node",
   operator: `/${operatorFile}`,
   init: `/${initFile}`,
   register: `/${registerFile}`,
-  carrier: "/carrier",
+  initVolume: "/init-volume",
 } as const;
 
 export const defaultRepository = "lameduck.example/lameduck";
@@ -105,9 +105,9 @@ async function ownFiles(): Promise<LayerFile[]> {
     { to: "/LICENSE", mode, from: join(root, "LICENSE") },
     ...Array.from(await operatorFiles(), ([name, content]) => ({ to: `/${name}`, mode, content })),
     { to: places.register, mode, content: register },
-    { to: `${places.carrier}/${registerFile}`, mode, content: register },
+    { to: `${places.initVolume}/${registerFile}`, mode, content: register },
     ...processors.map((processor) => ({
-      to: `${places.carrier}/${carrierKeys[architectures[processor]]}`,
+      to: `${places.initVolume}/${initVolumeKeys[architectures[processor]]}`,
       from: builtInit(processor),
     })),
   ];

@@ -61,16 +61,16 @@ export const operatorRights: {
       verbs: ["list", "watch", "patch"],
       resourceNames: [operatorNames.configuration],
     },
-    // Whether a pod that is still there mounts the carrier, before it is taken away.
+    // Whether a pod that is still there mounts the init volume, before it is taken away.
     { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
     { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
     {
       apiGroups: [""],
       resources: ["configmaps"],
       verbs: ["list", "patch", "delete"],
-      resourceNames: [operatorNames.carrierConfigMap],
+      resourceNames: [operatorNames.initConfigMap],
     },
-    // Of carriers that were changed or are refused, and of workloads that lose requests.
+    // Of init volumes that were changed or are refused, and of workloads that lose requests.
     { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
   ],
 };

@@ -11,7 +11,7 @@ const { namespace } = operatorNames;
 const used = new UsedRights();
 
 // Each of these modules runs its tests here once more: what they ask the API server for is counted.
-await import("../../webhook/test/admission-carrier.test.ts");
+await import("../../webhook/test/init-volume.test.ts");
 await import("../../webhook/test/deletions-caller.test.ts");
 await import("../../webhook/test/deletions-evictions.test.ts");
 await import("./workload-audit.test.ts");
@@ -50,7 +50,7 @@ test("the webhook's account may do what it does, and every right is used", () =>
   };
   assert.deepEqual(used.beyond(account), []);
   assert.deepEqual(used.unused(account), [
-    // Carriers are applied, and the API server asks for this right where there is none yet.
+    // Init volumes are applied, and the API server asks for this right where there is none yet.
     "create configmaps",
     // An Event that is repeated a minute later, as records.test.ts shows it for those of the coordinator.
     "patch events",

@@ -1,6 +1,6 @@
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { lameduck } from "@lameduck/node";
-import { readCarrier } from "./carrier/files.ts";
+import { readInitVolume } from "./init-volume/files.ts";
 import { helpText, type WebhookFlags, webhookFlags } from "./flags.ts";
 import { processLog, ownEnvironment, subcommand } from "@lameduck/program";
 import { Webhook } from "./webhook.ts";
@@ -12,7 +12,7 @@ async function serve(flags: WebhookFlags): Promise<void> {
   const connection = clusterConnection(
     flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig },
   );
-  const files = flags.carrierDirectory === undefined ? undefined : await readCarrier(flags.carrierDirectory);
+  const files = flags.initDirectory === undefined ? undefined : await readInitVolume(flags.initDirectory);
   const client = new KubernetesClient(connection);
   const running = new Webhook({ flags, client, connection, files, log });
   // Its senders are a handful of API servers: none lags as a cloud's load balancer does.

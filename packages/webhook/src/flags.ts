@@ -17,7 +17,7 @@ export interface WebhookFlags extends ServerFlags {
   readonly secret: string;
   readonly serveAs: readonly string[];
   readonly certificateDirectory: string | undefined;
-  readonly carrierDirectory: string | undefined;
+  readonly initDirectory: string | undefined;
   /** Milliseconds. */
   readonly certificateLifetime: number;
   readonly authorityLifetime: number;
@@ -33,7 +33,7 @@ export const helpText = `lameduck-operator webhook [flags]
 Injects the drain into new pods of namespaces with the label lameduck.dev/inject=enabled, when the
 API server asks. While it is down pods start without the drain. More: docs/operator.md
 
-  lameduck-operator webhook --carrier-directory /carrier
+  lameduck-operator webhook --init-directory /init-volume
 
 Defaults are in brackets. A TIME has a unit: 30s, 90d. It runs until SIGTERM.
 
@@ -46,7 +46,7 @@ Defaults are in brackets. A TIME has a unit: 30s, 90d. It runs until SIGTERM.
   --serve-as NAME                another name or address for the certificate; may be repeated
   --certificate-directory DIR    use tls.crt and tls.key of this folder, as cert-manager writes them
                                  (none: it makes its own certificates)
-  --carrier-directory DIR        copy the files of this folder into the ConfigMap lameduck-init of each
+  --init-directory DIR           copy the files of this folder into the ConfigMap lameduck-init of each
                                  labelled namespace (none: it copies nothing)
   --certificate-lifetime TIME    lifetime of the certificate; renewed after two thirds (90d)
   --authority-lifetime TIME      lifetime of the authority; renewed after two thirds (730d)
@@ -65,7 +65,7 @@ const options = {
   secret: text,
   "serve-as": texts,
   "certificate-directory": text,
-  "carrier-directory": text,
+  "init-directory": text,
   "certificate-lifetime": text,
   "authority-lifetime": text,
   coordinator: text,
@@ -90,7 +90,7 @@ export function webhookFlags(
     secret: values.secret ?? operatorNames.certificateSecret,
     serveAs: values["serve-as"] ?? [],
     certificateDirectory: values["certificate-directory"],
-    carrierDirectory: values["carrier-directory"],
+    initDirectory: values["init-directory"],
     certificateLifetime,
     authorityLifetime,
     holding: holdingFlags(values),

@@ -1,6 +1,6 @@
 import { Lease, type KubernetesClient } from "@lameduck/kube";
-import { CarrierCopier, type CarrierAction } from "./carrier/copier.ts";
-import { NeededArchitectures, type CarrierSource } from "./carrier/files.ts";
+import { InitVolumeCopier, type InitVolumeAction } from "./init-volume/copier.ts";
+import { NeededArchitectures, type InitVolumeSource } from "./init-volume/files.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { type PolicyObject, WorkloadEvents } from "@lameduck/cluster";
 import { losesRequests, type LosesRequests } from "./workload-audit/condition.ts";
@@ -16,8 +16,8 @@ export interface LeaderTasksOptions {
   readonly namespace: string;
   /** This replica. */
   readonly name: string;
-  readonly files: CarrierSource | undefined;
-  readonly onWrite: (action: CarrierAction, namespace: string) => void;
+  readonly files: InitVolumeSource | undefined;
+  readonly onWrite: (action: InitVolumeAction, namespace: string) => void;
   readonly onProblem: (part: string, error: unknown) => void;
   /** How often workloads are audited, in milliseconds; never where none is given. */
   readonly auditEvery?: number | undefined;
@@ -27,11 +27,11 @@ export interface LeaderTasksOptions {
   readonly kubernetes?: () => number | undefined;
 }
 
-/** What one replica does for all: copying carriers, auditing workloads, and telling DrainPolicies whether they count. */
+/** What one replica does for all: copying init volumes, auditing workloads, and telling DrainPolicies whether they count. */
 export class LeaderTasks {
   readonly #options: LeaderTasksOptions;
   readonly #lease: Lease;
-  readonly #copier: CarrierCopier | undefined;
+  readonly #copier: InitVolumeCopier | undefined;
   readonly #audit: WorkloadAudit | undefined;
   readonly #events: WorkloadEvents;
   readonly #needed = new NeededArchitectures();
@@ -63,12 +63,12 @@ export class LeaderTasks {
       });
     this.#events = new WorkloadEvents(client, name, Date.now, operatorNames.workload);
     if (files)
-      this.#copier = new CarrierCopier(client, {
+      this.#copier = new InitVolumeCopier(client, {
         files: () => files.of(this.#needed.of(view.architectures, performance.now())),
         onNews: ({ namespace: of, uid, ...event }) => {
           this.#events.add(
             of,
-            { kind: "ConfigMap", name: operatorNames.carrierConfigMap, uid: uid ?? "" },
+            { kind: "ConfigMap", name: operatorNames.initConfigMap, uid: uid ?? "" },
             event,
           );
           this.#delay.wake();
@@ -76,7 +76,7 @@ export class LeaderTasks {
         enabled: () => view.enabled(),
         isLeader: () => this.isLeader,
         onWrite,
-        onProblem: (error) => onProblem("carrier", error),
+        onProblem: (error) => onProblem("init-volume", error),
       });
   }
 

@@ -8,7 +8,7 @@ import { metricsHandler, gauge, processMetrics, answerOneAtATime } from "@lamedu
 import { injectingHandler } from "./admission/mutate.ts";
 import { AdmissionServer, type AdmissionServerOptions } from "./admission/server.ts";
 import { validate } from "./admission/validate.ts";
-import type { CarrierSource } from "./carrier/files.ts";
+import type { InitVolumeSource } from "./init-volume/files.ts";
 import { CertificateKeeper } from "./certificates/keeper.ts";
 import { MountedCertificate } from "./certificates/mounted.ts";
 import { rotate } from "./certificates/rotate.ts";
@@ -25,7 +25,7 @@ export interface WebhookOptions {
   readonly flags: WebhookFlags;
   readonly client: KubernetesClient;
   readonly connection: Pick<ClusterConnection, "namespace">;
-  readonly files: CarrierSource | undefined;
+  readonly files: InitVolumeSource | undefined;
   readonly log: Logger;
 }
 
@@ -75,7 +75,7 @@ export class Webhook {
       kubernetes: () => this.#version?.minor,
       onWrite: (action, namespace) => {
         this.metrics.carried.inc({ action });
-        log.info({ action, namespace }, "carrier");
+        log.info({ action, namespace }, "init volume");
       },
     });
     const { holding } = flags;
@@ -207,7 +207,7 @@ export class Webhook {
     gauge(metrics.registry, "lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
       this.notReady() === undefined ? 1 : 0,
     );
-    gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies carriers.", () =>
+    gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies init volumes.", () =>
       this.#leaderTasks.isLeader ? 1 : 0,
     );
     gauge(

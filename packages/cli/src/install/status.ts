@@ -63,7 +63,9 @@ function isAsItShould({ operator, policy, webhook, trials, namespaces, ...status
   const { isOfTenant, acknowledgements } = status;
   const isOn = isOfTenant || policy || (operator !== undefined && operator.ready > 0 && webhook === "called");
   const isInForce = trials.every((trial) => verdictOf(trial) !== "not in force");
-  const hooksWork = namespaces.every(({ carrier, needsCarrier }) => carrier === "usable" || !needsCarrier);
+  const hooksWork = namespaces.every(
+    ({ initVolume, needsInitVolume }) => initVolume === "usable" || !needsInitVolume,
+  );
   return (
     isOn &&
     isInForce &&
