@@ -1,5 +1,5 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { initVolumeKeys } from "@lameduck/inject";
 import { initFile, registerFile } from "@lameduck/protocol";
 import { builtInit, bundled, operatorFile, operatorFiles, type Processor } from "./built.ts";
@@ -9,6 +9,7 @@ import { programsFor } from "./programs.ts";
 import { writeArchive, type PlatformImage } from "./oci/archive.ts";
 import type { LayerFile } from "./oci/layer.ts";
 
+export { operatorFiles } from "./built.ts";
 export { writeArchive, type PlatformImage } from "./oci/archive.ts";
 export type { Layer, LayerFile } from "./oci/layer.ts";
 
@@ -51,16 +52,6 @@ export async function writeOperatorImage(file: string, options: ImageOptions = {
   const { compress = true } = options;
   const digest = await writeArchive(images, file, { reference, compress, annotations: labels });
   return { reference, digest };
-}
-
-/** The files of the image of a processor, in a directory. */
-export async function writeFiles(directory: string, processor: Processor): Promise<void> {
-  const { layers } = await operatorImage(processor);
-  for (const { to, from, content, mode = 0o755 } of layers.flatMap(({ files }) => files)) {
-    const path = join(directory, to);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, from === undefined ? (content ?? "") : await readFile(from), { mode });
-  }
 }
 
 /** @throws {ImageError} naming what is missing. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import test, { describe, it } from "node:test";
 import { answerReview, type ReviewHandler } from "../src/admission/review.ts";
 import { injectingHandler } from "../src/admission/mutate.ts";
 import { validate } from "../src/admission/validate.ts";
@@ -193,4 +193,12 @@ describe("a review costs little more than to read it, whatever it holds", () => 
         assert.ok(cost < 3 * toParse, `${cost} ms, and ${toParse} ms to parse it`);
       }
     });
+});
+
+test("a review of as many lists or objects as a body holds is refused before it is parsed", async () => {
+  for (const one of ["[],", "{},"]) {
+    const { outcome, body } = await answerReview(`[${one.repeat(size)}1]`, mutate, never);
+    assert.equal(outcome, "unreadable");
+    assert.match(body, /the body has more than 200000 lists and objects/);
+  }
 });
