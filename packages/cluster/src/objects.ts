@@ -6,6 +6,7 @@ import {
   type Pod,
 } from "@lameduck/kube";
 import {
+  apiVersion,
   carrierPath,
   initFile,
   registerFile,
@@ -105,7 +106,7 @@ export function keepPod(pod: PodObject): KeptPod {
   // Sidecars of this kind outlive the containers, and serve with the pod's address until they end.
   const sidecarRuns = status?.initContainerStatuses?.some(({ state }) => state?.running !== undefined);
   return {
-    metadata: slim(metadata),
+    metadata: identityOf(metadata),
     node: spec?.nodeName,
     addresses,
     hostAddress: spec?.hostNetwork === true ? (status?.hostIP ?? "") : undefined,
@@ -208,7 +209,7 @@ interface SliceObject extends KubernetesObject {
 export function keepSlice({ metadata, addressType = "", endpoints }: SliceObject): KeptSlice {
   return {
     metadata: {
-      ...slim(metadata),
+      ...identityOf(metadata),
       ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
     },
     service: `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
@@ -259,7 +260,7 @@ interface NodeObject extends KubernetesObject {
 
 export function keepNode({ metadata, spec, status }: NodeObject): KeptNode {
   return {
-    metadata: slim(metadata),
+    metadata: identityOf(metadata),
     ...(spec?.podCIDRs === undefined ? {} : { ranges: spec.podCIDRs }),
     isReady: status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false,
     addresses: (status?.addresses ?? []).flatMap(({ type, address }) =>
@@ -268,7 +269,47 @@ export function keepNode({ metadata, spec, status }: NodeObject): KeptNode {
   };
 }
 
-function slim({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
+export interface PolicyObject extends KubernetesObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly spec?: unknown;
+  readonly status?: unknown;
+}
+
+export function keepPolicy({ metadata, spec, status }: PolicyObject): PolicyObject {
+  return {
+    apiVersion,
+    kind: "DrainPolicy",
+    metadata: {
+      ...identityOf(metadata),
+      ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+    },
+    // The API server keeps no more of it than the schema has.
+    spec,
+    status: { conditions: ownConditions(status) },
+  };
+}
+
+/** Whoever may write the status may add conditions without end. */
+function ownConditions(status: unknown): readonly unknown[] {
+  const { conditions } = (status ?? {}) as { readonly conditions?: unknown };
+  const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
+  const typeOf = (one: unknown): unknown => (one as { readonly type?: unknown } | null)?.type;
+  return ["Accepted", "LosesRequests"].flatMap((type) => all.find((one) => typeOf(one) === type) ?? []);
+}
+
+/** Of namespaces and nodes one label counts. */
+export function keepLabel(label: string): (object: KubernetesObject) => KubernetesObject {
+  return ({ metadata }) => {
+    const { [label]: value } = metadata.labels ?? {};
+    return {
+      metadata: { ...identityOf(metadata), ...(value === undefined ? {} : { labels: { [label]: value } }) },
+    };
+  };
+}
+
+/** Which object it is, and nothing that somebody wrote into it. */
+export function identityOf({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
   return {
     name,
     uid,

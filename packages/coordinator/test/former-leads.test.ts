@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FormerLeads } from "../../cluster/src/paths/former-leads.ts";
-import { Model, there } from "./model.ts";
+import { Model, routeOf, there } from "./model.ts";
 
 /** One node, and one proxy of class nginx. Pod a is behind Service shop/web, to which the Ingress leads. */
 function behindIngress(): Model {
@@ -56,11 +56,8 @@ describe("what has led to a pod a moment ago is waited for", () => {
     model.node("node1");
     ofClass("old");
     ofDefault("nginx", true);
-    const metadata = { name: "r", uid: "r", namespace: "shop" };
-    const route = { metadata, services: ["shop/web"], isCut: false, ingressClassName: undefined };
-    model.routing.route(there({ ...route, kind: "HTTPRoute", gateways: ["shop/g"] }), model.now);
-    const ingress = { ...route, metadata: { ...metadata, name: "i", uid: "i" }, gateways: [] };
-    model.routing.route(there({ ...ingress, kind: "Ingress" }), model.now);
+    model.route(routeOf("HTTPRoute", "r", ["shop/web"], ["gateway/shop/g"]));
+    model.route(routeOf("Ingress", "i", ["shop/web"], ["the default ingress class"]));
     ofClass("new");
     ofDefault("nginx", false);
     ofDefault("haproxy", true);

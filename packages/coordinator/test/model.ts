@@ -3,10 +3,16 @@ import { PolicySettings } from "../src/settings.ts";
 import type { Report } from "../src/state/consumer.ts";
 import { Consumers } from "../src/state/consumers.ts";
 import { Nodes } from "../src/state/nodes.ts";
-import { keepPod, type KeptPod, type KeptSlice, Routing } from "@lameduck/cluster";
+import {
+  keepPod,
+  type KeptPod,
+  type KeptSlice,
+  Routing,
+  type SlimRoute,
+  type SlimService,
+} from "@lameduck/cluster";
 import type { KeptEndpoint } from "../../cluster/src/objects.ts";
 import type { Termination } from "../src/state/termination.ts";
-import type { KeptRoute, KeptService } from "../../cluster/src/paths/routing-objects.ts";
 import { Terminations } from "../src/state/terminations.ts";
 import { Withdrawals } from "../src/state/withdrawals.ts";
 
@@ -18,20 +24,28 @@ const serviceOf = (
   isHeadless: boolean,
   balancers: readonly string[] = [],
   isLocal = false,
-): KeptService => ({
+): SlimService => ({
   metadata: { name: "web", namespace: "shop", uid },
+  selector: [],
   isHeadless,
   isLocal,
   balancers,
+  convergence: undefined,
 });
 
-const ingressOf = (name: string, services: readonly string[]): KeptRoute => ({
+/** @param through as `routeKinds` reads it. */
+export const routeOf = (
+  kind: string,
+  name: string,
+  services: readonly string[],
+  through: readonly string[],
+): SlimRoute => ({
   metadata: { name, uid: name, namespace: "shop" },
-  kind: "Ingress",
-  ingressClassName: "nginx",
+  kind,
   services,
-  gateways: [],
+  through,
   isCut: false,
+  convergence: undefined,
 });
 
 /** The coordinator's knowledge alone, on a clock of the test's. Pods are behind Service shop/web. */
@@ -83,11 +97,15 @@ export class Model {
   }
 
   ingress(services: readonly string[], name = "i", ingressClassName = "nginx"): void {
-    this.routing.route(there({ ...ingressOf(name, services), ingressClassName }), this.now);
+    this.route(routeOf("Ingress", name, services, [`ingress-class/${ingressClassName}`]));
+  }
+
+  route(route: SlimRoute): void {
+    this.routing.route(there(route), this.now);
   }
 
   ingressGone(name = "i"): void {
-    this.routing.route(gone(ingressOf(name, [])), this.now);
+    this.routing.route(gone(routeOf("Ingress", name, [], [])), this.now);
   }
 
   /** Late enough that nobody counts as late any more. */

@@ -1,9 +1,9 @@
 import type { Change } from "@lameduck/kube";
-import { Grants } from "./grants.ts";
-import type { GrantObject } from "./objects.ts";
 import { FormerLeads } from "./former-leads.ts";
 import { LastTimes } from "./last-times.ts";
-import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./routing-objects.ts";
+import { PathIndex } from "./path-index.ts";
+import { byDefaultClass, byGateway } from "./route-kinds.ts";
+import type { GrantObject, SlimGateway, SlimIngressClass, SlimRoute, SlimService } from "./slim-paths.ts";
 
 /** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "load-balancer/aws/shop/web". */
 export interface PodRoutes {
@@ -24,15 +24,12 @@ const byNodes = "nodes";
 const byOwnNodes = "nodes, each to its own pods";
 const byNames = "names";
 
-/** Services and what leads to them: Ingresses, Gateways, load balancers. */
+/** What leads to the pods of a Service now, and has a moment ago: Ingresses, Gateways, load balancers. */
 export class Routing {
-  readonly #services = new Map<string, KeptService>();
-  readonly #routes = new Map<string, Map<string, KeptRoute>>();
-  readonly #served = new Map<string, readonly string[]>();
+  readonly #index = new PathIndex();
   /** By "NAMESPACE/NAME". */
-  readonly #gateways = new Map<string, KeptGateway>();
-  readonly #classes = new Map<string, KeptIngressClass>();
-  readonly #grants = new Grants();
+  readonly #gateways = new Map<string, SlimGateway>();
+  readonly #classes = new Map<string, SlimIngressClass>();
   /** By kind: namespaces with more objects than are kept. */
   readonly #full = new Map<string, ReadonlySet<string>>();
   /** Routes of which not all is kept, by namespace. */
@@ -51,41 +48,28 @@ export class Routing {
     return this.#version;
   }
 
-  service({ type, object }: Change<KeptService>, now: number): void {
-    const { uid, namespace, name } = object.metadata;
-    const key = `${namespace}/${name}`;
-    // Another one may have the name by now.
-    if (type === "gone" && this.#services.get(key)?.metadata.uid !== uid) return;
-    this.#changing([key], now, () => {
-      if (type === "gone") this.#services.delete(key);
-      else this.#services.set(key, object);
-    });
+  service(change: Change<SlimService>, now: number): void {
+    const { namespace, name } = change.object.metadata;
+    this.#changing([`${namespace}/${name}`], now, () => this.#index.service(change));
   }
 
-  route({ type, object }: Change<KeptRoute>, now: number): void {
+  route(change: Change<SlimRoute>, now: number): void {
+    const { type, object } = change;
     const { uid, namespace = "" } = object.metadata;
-    const before = this.#served.get(uid) ?? [];
-    const services = type === "gone" ? [] : object.services;
-    this.#changing(new Set([...before, ...services]), now, () => {
-      this.#noteCut(namespace, uid, type === "there" && object.isCut);
-      for (const service of before) {
-        const routes = this.#routes.get(service);
-        routes?.delete(uid);
-        if (routes?.size === 0) this.#routes.delete(service);
-      }
-      this.#served.delete(uid);
-      if (services.length > 0) this.#served.set(uid, services);
-      for (const service of services) {
-        const routes = this.#routes.get(service) ?? new Map<string, KeptRoute>();
-        this.#routes.set(service, routes.set(uid, object));
-      }
-    });
+    const isThere = type === "there";
+    this.#changing(
+      new Set([...this.#index.servicesOf(uid), ...(isThere ? object.services : [])]),
+      now,
+      () => {
+        this.#noteCut(namespace, uid, isThere && object.isCut);
+        this.#index.route(change);
+      },
+    );
   }
 
   grant(change: Change<GrantObject>, now: number): void {
-    const prefix = `${change.object.metadata.namespace}/`;
-    const services = [...this.#routes.keys()].filter((service) => service.startsWith(prefix));
-    this.#changing(services, now, () => this.#grants.take(change));
+    const { namespace = "" } = change.object.metadata;
+    this.#changing(this.#index.routedIn(namespace), now, () => this.#index.grant(change));
   }
 
   /** Drops what has led somewhere for long enough ago. */
@@ -103,7 +87,7 @@ export class Routing {
 
   /** The Service has no ready endpoint any more, or none on this node: where none is ready, proxies choose those that terminate. */
   emptied(service: string, node: string | undefined, now: number): void {
-    if (node === undefined || this.#services.get(service)?.isLocal === true)
+    if (node === undefined || this.#index.serviceAt(service)?.isLocal === true)
       this.#emptied.note(service, now, node);
   }
 
@@ -140,26 +124,27 @@ export class Routing {
     this.#full.set(kind, full);
   }
 
-  gateway({ type, object }: Change<KeptGateway>, now: number): void {
+  gateway({ type, object }: Change<SlimGateway>, now: number): void {
     const { uid, namespace, name } = object.metadata;
     const key = `${namespace}/${name}`;
     const known = this.#gateways.get(key);
     if (type === "gone" && known?.metadata.uid !== uid) return;
     // Its status changes often.
     const isSame = type === "there" && known?.gatewayClass === object.gatewayClass;
-    const services = isSame ? [] : this.#servicesBehind(({ gateways }) => gateways.includes(key));
+    const services = isSame
+      ? []
+      : this.#index.servicesBehind(({ through }) => through.includes(byGateway + key));
     this.#changing(services, now, () => {
       if (type === "there") this.#gateways.set(key, object);
       else this.#gateways.delete(key);
     });
   }
 
-  ingressClass({ type, object }: Change<KeptIngressClass>, now: number): void {
+  ingressClass({ type, object }: Change<SlimIngressClass>, now: number): void {
     const { uid, name } = object.metadata;
     if (type === "gone" && this.#classes.get(name)?.metadata.uid !== uid) return;
-    const byDefault = ({ kind, ingressClassName }: KeptRoute): boolean =>
-      kind === "Ingress" && ingressClassName === undefined;
-    this.#changing(this.#servicesBehind(byDefault), now, () => {
+    const behind = this.#index.servicesBehind(({ through }) => through.includes(byDefaultClass));
+    this.#changing(behind, now, () => {
       if (type === "there") this.#classes.set(name, object);
       else this.#classes.delete(name);
     });
@@ -172,7 +157,7 @@ export class Routing {
       const [namespace = ""] = service.split("/");
       if (this.#isFull(namespace) || this.#cut.has(namespace)) leads.add(leftOutNeed);
       // A Service that is gone still leads to its pods, until each proxy has applied that.
-      if (!this.#services.has(service)) leads.add(byNodes);
+      if (!this.#index.serviceAt(service)) leads.add(byNodes);
       for (const lead of this.#leadsTo(service)) leads.add(lead);
       for (const lead of this.#former.of(service)) leads.add(lead);
     }
@@ -180,12 +165,6 @@ export class Routing {
     const throughNodes = leads.delete(byNodes) || throughOwnNodes;
     const byName = leads.delete(byNames);
     return { throughNodes, byName, needs: [...leads] };
-  }
-
-  #servicesBehind(isMeant: (route: KeptRoute) => boolean): readonly string[] {
-    return [...this.#routes].flatMap(([service, routes]) =>
-      [...routes.values()].some(isMeant) ? [service] : [],
-    );
   }
 
   /** Applies a change. What led to these Services before, and no longer does, counts for some time, and so does what is new. */
@@ -208,29 +187,22 @@ export class Routing {
 
   #leadsTo(service: string): Set<string> {
     const leads = new Set<string>();
-    const known = this.#services.get(service);
+    const known = this.#index.serviceAt(service);
     if (known) leads.add(known.isHeadless ? byNames : known.isLocal ? byOwnNodes : byNodes);
     for (const balancer of known?.balancers ?? []) leads.add(balancer);
-    for (const route of this.#routesTo(service)) for (const need of this.#needsOf(route)) leads.add(need);
+    for (const { through } of this.#index.routesTo(service))
+      for (const one of through) leads.add(this.#reporterOf(one));
     return leads;
   }
 
   /** Gateways of one class may have proxies of their own. One that is new to the Service does not know its pods yet. */
   #gatewaysTo(service: string): ReadonlySet<string> {
-    const all = this.#routesTo(service).flatMap(({ gateways }) => gateways);
+    const all = this.#index.routesTo(service).flatMap(({ through }) => through);
     return new Set(
       all.flatMap((one) => {
-        const gateway = this.#gateways.get(one);
+        const gateway = this.#gateways.get(gatewayIn(one) ?? "");
         return gateway ? [`${one} ${gateway.gatewayClass}`] : [];
       }),
-    );
-  }
-
-  /** The routes that are let in. */
-  #routesTo(service: string): readonly KeptRoute[] {
-    const [namespace = "", name = ""] = service.split("/");
-    return [...(this.#routes.get(service)?.values() ?? [])].filter(({ kind, metadata }) =>
-      this.#grants.allows({ kind, from: metadata.namespace }, namespace, name),
     );
   }
 
@@ -244,15 +216,21 @@ export class Routing {
     else if (cut.delete(uid) && cut.size === 0) this.#cut.delete(namespace);
   }
 
-  #needsOf({ kind, ingressClassName, gateways }: KeptRoute): readonly string[] {
-    if (kind === "Ingress") {
-      const name =
-        ingressClassName ?? [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
-      return [name === undefined ? noClass : `ingress-class/${name}`];
+  /** @param through as a route names it. */
+  #reporterOf(through: string): string {
+    if (through === byDefaultClass) {
+      const name = [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
+      return name === undefined ? noClass : `ingress-class/${name}`;
     }
-    const classes = gateways.map((gateway) => this.#gateways.get(gateway)?.gatewayClass);
-    return classes.map((name, at) => (name === undefined ? classOf + gateways[at] : `gateway-class/${name}`));
+    const gateway = gatewayIn(through);
+    if (gateway === undefined) return through;
+    const name = this.#gateways.get(gateway)?.gatewayClass;
+    return name === undefined ? classOf + gateway : `gateway-class/${name}`;
   }
+}
+
+function gatewayIn(through: string): string | undefined {
+  return through.startsWith(byGateway) ? through.slice(byGateway.length) : undefined;
 }
 
 /** Whether somebody may send by it. */
