@@ -40,7 +40,7 @@ export type Follow = <Slim extends KubernetesObject>(
   kind: FollowedKind,
   slim: (object: never) => Slim | undefined,
   take: (change: Change<Slim>) => void,
-  reading?: Pick<SourceOptions<Slim>, "quota" | "renewal" | "onHeard">,
+  reading?: Pick<SourceOptions<Slim>, "quota" | "renewalSeconds" | "onHeard">,
 ) => Source<Slim>;
 
 export function following(client: KubernetesClient, { onProblem, retryMs }: SourcesOptions): Follow {
@@ -52,6 +52,6 @@ export function following(client: KubernetesClient, { onProblem, retryMs }: Sour
       onChange: take,
       onProblem,
       ...reading,
-      ...(retryMs === undefined ? {} : { again: retryMs }),
+      ...(retryMs === undefined ? {} : { againMs: retryMs }),
     });
 }

@@ -79,7 +79,7 @@ export class Cluster {
       follow(followed.pods, keepPod, (change) => terminations.pod(change, now())),
       follow(endpointSlices, keepSlice, (change) => terminations.slice(change, now()), {
         quota: { ...slim.quota(endpointSlices.name), sizeOf: sizeOfSlice, most: slicesQuotaBytes },
-        renewal: slicesRenewalSeconds,
+        renewalSeconds: slicesRenewalSeconds,
         onHeard: () => (this.#slicesHeardAt = now()),
       }),
       follow(followed.nodes, keepNode, (change) => nodes.take(change, now())),
