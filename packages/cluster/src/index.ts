@@ -7,21 +7,21 @@ export {
   type ContainerExit,
   identityOf,
   type Injected,
-  keepLabel,
-  keepNode,
-  keepPod,
-  keepPolicy,
-  keepSlice,
-  type KeptNode,
-  type KeptPod,
-  type KeptSlice,
+  slimToLabel,
+  slimNode,
+  slimPod,
+  slimPolicy,
+  slimSlice,
+  type SlimNode,
+  type SlimPod,
+  type SlimSlice,
   type PolicyObject,
   sizeOfSlice,
   type WorkloadName,
 } from "./objects.ts";
 export { followPaths } from "./paths/following.ts";
 export { addedWithin } from "./paths/last-times.ts";
-export { type Exposure, PathIndex, type SelectingService } from "./paths/path-index.ts";
+export { type TrafficPaths, PathIndex, type SelectingService } from "./paths/path-index.ts";
 export { routeKinds } from "./paths/route-kinds.ts";
 export { type PodRoutes, Routing } from "./paths/routing.ts";
 export {

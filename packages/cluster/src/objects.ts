@@ -40,7 +40,7 @@ export interface WorkloadName {
 }
 
 /** The part of a pod that is kept, because a cluster has tens of thousands. */
-export interface KeptPod extends KubernetesObject {
+export interface SlimPod extends KubernetesObject {
   readonly node: string | undefined;
   readonly addresses: readonly string[];
   /** The node's address, for pods in the node's network, which share it. */
@@ -62,7 +62,7 @@ export interface KeptPod extends KubernetesObject {
   readonly isToEnd?: true;
 }
 
-export interface KeptEndpoint {
+export interface SlimEndpoint {
   /** Its uid. Its address where the slice names no pod, as in one that is kept by hand. */
   readonly pod: string;
   readonly isReady: boolean;
@@ -74,14 +74,14 @@ export interface KeptEndpoint {
   readonly reservedFor?: readonly string[];
 }
 
-export interface KeptSlice extends KubernetesObject {
+export interface SlimSlice extends KubernetesObject {
   /** "NAMESPACE/NAME" */
   readonly service: string;
   readonly addressType?: string;
-  readonly endpoints: readonly KeptEndpoint[];
+  readonly endpoints: readonly SlimEndpoint[];
 }
 
-export interface KeptNode extends KubernetesObject {
+export interface SlimNode extends KubernetesObject {
   readonly isReady: boolean;
   readonly addresses: readonly string[];
   /** Of its pods, and of its own end of their network: "10.244.1.0/24". */
@@ -95,7 +95,7 @@ interface PodObject extends Omit<Pod, "spec" | "status"> {
 
 const none: readonly never[] = [];
 
-export function keepPod(pod: PodObject): KeptPod {
+export function slimPod(pod: PodObject): SlimPod {
   const { metadata, spec, status } = pod;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   const graceSeconds = deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30;
@@ -206,7 +206,7 @@ interface SliceObject extends KubernetesObject {
     | null;
 }
 
-export function keepSlice({ metadata, addressType = "", endpoints }: SliceObject): KeptSlice {
+export function slimSlice({ metadata, addressType = "", endpoints }: SliceObject): SlimSlice {
   return {
     metadata: {
       ...identityOf(metadata),
@@ -239,7 +239,7 @@ const perEndpoint = 300;
 const perPlace = 100;
 
 /** Bytes, as far as they can be told without looking into the heap. */
-export function sizeOfSlice({ endpoints }: KeptSlice): number {
+export function sizeOfSlice({ endpoints }: SlimSlice): number {
   return endpoints.reduce(
     (size, { pod, reservedFor = [] }) =>
       size +
@@ -258,7 +258,7 @@ interface NodeObject extends KubernetesObject {
   };
 }
 
-export function keepNode({ metadata, spec, status }: NodeObject): KeptNode {
+export function slimNode({ metadata, spec, status }: NodeObject): SlimNode {
   return {
     metadata: identityOf(metadata),
     ...(spec?.podCIDRs === undefined ? {} : { ranges: spec.podCIDRs }),
@@ -276,7 +276,7 @@ export interface PolicyObject extends KubernetesObject {
   readonly status?: unknown;
 }
 
-export function keepPolicy({ metadata, spec, status }: PolicyObject): PolicyObject {
+export function slimPolicy({ metadata, spec, status }: PolicyObject): PolicyObject {
   return {
     apiVersion,
     kind: "DrainPolicy",
@@ -299,7 +299,7 @@ function ownConditions(status: unknown): readonly unknown[] {
 }
 
 /** Of namespaces and nodes one label counts. */
-export function keepLabel(label: string): (object: KubernetesObject) => KubernetesObject {
+export function slimToLabel(label: string): (object: KubernetesObject) => KubernetesObject {
   return ({ metadata }) => {
     const { [label]: value } = metadata.labels ?? {};
     return {

@@ -31,7 +31,7 @@ test("each kind of route leads to its Service, for who asks by labels and for wh
     index.service(there(service));
     index.route(there(byLabels.route(kind)(route)));
     assert.deepEqual(
-      index.of("shop", { app: "web" }).exposedBy,
+      index.pathsTo("shop", { app: "web" }).exposedBy,
       ["Service web", `${kind.kind} r`],
       kind.name,
     );
@@ -41,8 +41,11 @@ test("each kind of route leads to its Service, for who asks by labels and for wh
     routing.service(there(slim), 0);
     routing.gateway(there({ metadata: metadataOf("edge"), gatewayClass: "edge" }), 0);
     routing.route(there(byServices.route(kind)(route)), 0);
-    const { throughNodes, needs } = routing.of(["shop/web"]);
-    assert.deepEqual([throughNodes, needs], [true, [`${kind.isBuiltIn ? "ingress" : "gateway"}-class/edge`]]);
+    const { throughNodes, requiredReporters } = routing.of(["shop/web"]);
+    assert.deepEqual(
+      [throughNodes, requiredReporters],
+      [true, [`${kind.isBuiltIn ? "ingress" : "gateway"}-class/edge`]],
+    );
   }
 });
 

@@ -4,10 +4,10 @@ import {
   followed,
   following,
   followPaths,
-  keepNode,
-  keepPod,
-  keepPolicy,
-  keepSlice,
+  slimNode,
+  slimPod,
+  slimPolicy,
+  slimSlice,
   type Routing,
   sizeOfSlice,
   slimGateway,
@@ -76,17 +76,17 @@ export class Cluster {
       grant: (change) => routing.grant(change, now()),
     });
     this.#essential = [
-      follow(followed.pods, keepPod, (change) => terminations.pod(change, now())),
-      follow(endpointSlices, keepSlice, (change) => terminations.slice(change, now()), {
+      follow(followed.pods, slimPod, (change) => terminations.pod(change, now())),
+      follow(endpointSlices, slimSlice, (change) => terminations.slice(change, now()), {
         quota: { ...slim.quota(endpointSlices.name), sizeOf: sizeOfSlice, most: slicesQuotaBytes },
         renewalSeconds: slicesRenewalSeconds,
         onHeard: () => (this.#slicesHeardAt = now()),
       }),
-      follow(followed.nodes, keepNode, (change) => nodes.take(change, now())),
+      follow(followed.nodes, slimNode, (change) => nodes.take(change, now())),
       paths.services,
       ...paths.builtIn,
       follow(followed.ingressClasses, slimIngressClass, (change) => routing.ingressClass(change, now())),
-      follow(followed.drainPolicies, keepPolicy, (change) => settings.take(change)),
+      follow(followed.drainPolicies, slimPolicy, (change) => settings.take(change)),
     ];
     this.#sources = [
       ...this.#essential,

@@ -65,10 +65,10 @@ test("routes of all kinds and versions lead to a pod, and one version's end take
   for (const object of [old, newer]) routing.route({ ...change, object }, 0);
   routing.route({ ...change, type: "gone", object: old }, 0);
   routing.forget(60_000);
-  assert.deepEqual(routing.of(["shop/web"]).needs, ["gateway-class/envoy"]);
+  assert.deepEqual(routing.of(["shop/web"]).requiredReporters, ["gateway-class/envoy"]);
   routing.route({ ...change, type: "gone", object: newer }, 60_000);
   routing.forget(120_000);
-  assert.deepEqual(routing.of(["shop/web"]).needs, []);
+  assert.deepEqual(routing.of(["shop/web"]).requiredReporters, []);
 });
 
 /** A pod that both nodes have let go of. */
@@ -137,7 +137,7 @@ test("of a namespace's EndpointSlices so much is kept, and where one is left out
 
 test("routes of a namespace that are left out count for nothing once all of them fit again", () => {
   const routing = new Routing();
-  const needs = (): readonly string[] => routing.of(["shop/web"]).needs;
+  const needs = (): readonly string[] => routing.of(["shop/web"]).requiredReporters;
   routing.leftOut("ingresses", "shop");
   routing.leftOut("services", "shop");
   assert.deepEqual(needs(), ["objects-left-out"]);

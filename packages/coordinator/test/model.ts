@@ -4,14 +4,14 @@ import type { Report } from "../src/state/consumer.ts";
 import { Consumers } from "../src/state/consumers.ts";
 import { Nodes } from "../src/state/nodes.ts";
 import {
-  keepPod,
-  type KeptPod,
-  type KeptSlice,
+  slimPod,
+  type SlimPod,
+  type SlimSlice,
   Routing,
   type SlimRoute,
   type SlimService,
 } from "@lameduck/cluster";
-import type { KeptEndpoint } from "../../cluster/src/objects.ts";
+import type { SlimEndpoint } from "../../cluster/src/objects.ts";
 import type { Termination } from "../src/state/termination.ts";
 import { Terminations } from "../src/state/terminations.ts";
 import { Withdrawals } from "../src/state/withdrawals.ts";
@@ -75,7 +75,7 @@ export class Model {
       if (termination.isNews(what)) this.happened.push([what, uid]);
     },
   });
-  readonly #published = new Map<string, Omit<KeptEndpoint, "pod">>();
+  readonly #published = new Map<string, Omit<SlimEndpoint, "pod">>();
 
   constructor(acknowledgements: object = {}) {
     this.policy("shop", acknowledgements);
@@ -133,11 +133,11 @@ export class Model {
     uid: string,
     isDeleted = false,
     fields: { hostNetwork?: boolean; hostPort?: number; address?: string; phase?: string } = {},
-  ): KeptPod {
+  ): SlimPod {
     const { hostNetwork = false, hostPort, address = `ip-${uid}`, phase = "Running" } = fields;
     const ports = hostPort === undefined ? [] : [{ containerPort: 80, hostPort }];
     const deletionTimestamp = new Date(this.now + 30_000).toISOString();
-    const pod = keepPod({
+    const pod = slimPod({
       metadata: {
         name: uid,
         uid,
@@ -161,7 +161,7 @@ export class Model {
   publish(
     uid: string,
     isReady: boolean,
-    { live, ...conditions }: Partial<Omit<KeptEndpoint, "pod">> & { readonly live?: boolean } = {},
+    { live, ...conditions }: Partial<Omit<SlimEndpoint, "pod">> & { readonly live?: boolean } = {},
   ): void {
     this.#published.set(uid, { isReady, isTerminating: !isReady, node: "node0", ...conditions });
     this.#slice(live);
@@ -197,7 +197,7 @@ export class Model {
   }
 
   #slice(live = this.terminations.isSynced): void {
-    const slice: KeptSlice = {
+    const slice: SlimSlice = {
       metadata: { name: "web-1", uid: "web-1", namespace: "shop" },
       service: "shop/web",
       endpoints: Array.from(this.#published, ([pod, conditions]) => ({ pod, ...conditions })),

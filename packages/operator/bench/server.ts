@@ -38,7 +38,7 @@ async function ours(): Promise<number> {
   const server = new AdmissionServer({
     mutate: injectingHandler({
       cluster: {
-        exposure: (namespace, labels) => paths.of(namespace, labels),
+        pathsTo: (namespace, labels) => paths.pathsTo(namespace, labels),
         labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
         policyOf: () => undefined,
         architectures: ["amd64"],

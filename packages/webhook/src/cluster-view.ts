@@ -2,12 +2,12 @@ import type { Change, KubernetesClient, KubernetesObject, Source } from "@lamedu
 import { injectLabelValue, type Architecture, architectures, policyName } from "@lameduck/inject";
 import { injectLabel } from "@lameduck/protocol";
 import {
-  type Exposure,
+  type TrafficPaths,
   followed,
   following,
   followPaths,
-  keepLabel,
-  keepPolicy,
+  slimToLabel,
+  slimPolicy,
   type OnLeftOut,
   PathIndex,
   type PolicyObject,
@@ -45,15 +45,15 @@ export class ClusterView {
     const slim = new SlimPaths({ asks: "by labels", ...(onLeftOut && { onLeftOut }) });
     const { services, builtIn, installed } = followPaths(follow, slim, this.#paths);
     this.#services = services;
-    this.#labelled = follow(followed.namespaces, keepLabel(injectLabel), (change) => {
+    this.#labelled = follow(followed.namespaces, slimToLabel(injectLabel), (change) => {
       this.#namespace(change);
       onChange?.();
     });
-    const policies = follow(followed.drainPolicies, keepPolicy, (change) => {
+    const policies = follow(followed.drainPolicies, slimPolicy, (change) => {
       this.#policy(change);
       onChange?.();
     });
-    const nodes = follow(followed.nodes, keepLabel(architectureLabel), (change) => {
+    const nodes = follow(followed.nodes, slimToLabel(architectureLabel), (change) => {
       if (this.#node(change)) onChange?.();
     });
     this.#essential = [this.#services, this.#labelled, policies, nodes];
@@ -85,8 +85,8 @@ export class ClusterView {
   }
 
   /** Undefined where nobody could look. */
-  exposure(namespace: string, labels: Readonly<Record<string, unknown>>): Exposure | undefined {
-    return this.#services.state === "synced" ? this.#paths.of(namespace, labels) : undefined;
+  pathsTo(namespace: string, labels: Readonly<Record<string, unknown>>): TrafficPaths | undefined {
+    return this.#services.state === "synced" ? this.#paths.pathsTo(namespace, labels) : undefined;
   }
 
   /** The Services that select such a pod; undefined where nobody could look. */

@@ -10,7 +10,7 @@ export interface SelectingService {
 }
 
 /** What leads to a pod with certain labels. */
-export interface Exposure {
+export interface TrafficPaths {
   /** "Service web", "Ingress shop": the first ones. */
   readonly exposedBy: readonly string[];
   /** The convergence of the slowest of all. */
@@ -95,7 +95,7 @@ export class PathIndex {
     return this.#selecting(namespace, labels).map(({ metadata: { name }, selector }) => ({ name, selector }));
   }
 
-  of(namespace: string, labels: Labels): Exposure {
+  pathsTo(namespace: string, labels: Labels): TrafficPaths {
     const exposedBy = new Set<string>();
     let slowest: Convergence | undefined;
     const add = (kind: string, { metadata, convergence }: SlimService | SlimRoute): void => {

@@ -1,5 +1,5 @@
 import type { Change } from "@lameduck/kube";
-import { FormerLeads } from "./former-leads.ts";
+import { FormerPaths } from "./former-paths.ts";
 import { LastTimes } from "./last-times.ts";
 import { PathIndex } from "./path-index.ts";
 import { byDefaultClass, byGateway } from "./route-kinds.ts";
@@ -11,15 +11,15 @@ export interface PodRoutes {
   readonly throughNodes: boolean;
   /** Clients find its address by DNS. */
   readonly byName: boolean;
-  readonly needs: readonly string[];
+  readonly requiredReporters: readonly string[];
 }
 
-/** Needed where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
-const leftOutNeed = "objects-left-out";
-/** Needed where the class is not known: no default one, or a Gateway that is not there. Nothing has led through it. */
+/** Required where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
+const somethingLeftOut = "objects-left-out";
+/** Required where the class is not known: no default one, or a Gateway that is not there. Nothing has led through it. */
 const noClass = "ingress-class/none";
 const classOf = "gateway-class/of ";
-/** What leads to a Service besides what serves a need: the proxies of nodes, and clients that know its pods by name. */
+/** What leads to a Service besides what consumers report to serve: the proxies of nodes, and clients that know its pods by name. */
 const byNodes = "nodes";
 const byOwnNodes = "nodes, each to its own pods";
 const byNames = "names";
@@ -34,13 +34,13 @@ export class Routing {
   readonly #full = new Map<string, ReadonlySet<string>>();
   /** Routes of which not all is kept, by namespace. */
   readonly #cut = new Map<string, Set<string>>();
-  readonly #former = new FormerLeads(leftOutNeed);
+  readonly #former = new FormerPaths(somethingLeftOut);
   /** Something leads to the Service that did not, or may not have. */
-  readonly #led = new LastTimes();
+  readonly #newPaths = new LastTimes();
   /** The Service has lost its last ready endpoint. */
-  readonly #emptied = new LastTimes();
+  readonly #lostLastReady = new LastTimes();
   /** Proxies choose endpoints of the Service that were reserved for others. */
-  readonly #widened = new LastTimes();
+  readonly #hintsDropped = new LastTimes();
   #version = 0;
 
   /** Changes when an answer may. */
@@ -75,25 +75,25 @@ export class Routing {
   /** Drops what has led somewhere for long enough ago. */
   forget(now: number): void {
     if (this.#former.forget(now)) this.#version++;
-    this.#led.forget(now);
-    this.#emptied.forget(now);
-    this.#widened.forget(now);
+    this.#newPaths.forget(now);
+    this.#lostLastReady.forget(now);
+    this.#hintsDropped.forget(now);
   }
 
   /** Proxies may choose pods of the Service that they did not choose before, also such as are withdrawn already. */
   mayBeChosen(service: string, now: number): void {
-    this.#led.note(service, now);
+    this.#newPaths.note(service, now);
   }
 
   /** The Service has no ready endpoint any more, or none on this node: where none is ready, proxies choose those that terminate. */
-  emptied(service: string, node: string | undefined, now: number): void {
+  lostLastReady(service: string, node: string | undefined, now: number): void {
     if (node === undefined || this.#index.serviceAt(service)?.isLocal === true)
-      this.#emptied.note(service, now, node);
+      this.#lostLastReady.note(service, now, node);
   }
 
   /** Proxies choose ready endpoints of the Service that were reserved for other zones or nodes. */
-  widened(service: string, now: number): void {
-    this.#widened.note(service, now);
+  hintsDropped(service: string, now: number): void {
+    this.#hintsDropped.note(service, now);
   }
 
   /**
@@ -101,12 +101,12 @@ export class Routing {
    * other is; one that was, and is chosen already, is not chosen anew.
    */
   chosenSince(services: readonly string[], node: string | undefined, withdrawnAt: number): number {
-    const emptied = this.#emptied.of(services, node);
-    const widened = this.#widened.of(services, node);
+    const lostLastReady = this.#lostLastReady.of(services, node);
+    const hintsDropped = this.#hintsDropped.of(services, node);
     return Math.max(
-      this.#led.of(services, node),
-      emptied > withdrawnAt ? emptied : -Infinity,
-      widened < withdrawnAt ? widened : -Infinity,
+      this.#newPaths.of(services, node),
+      lostLastReady > withdrawnAt ? lostLastReady : -Infinity,
+      hintsDropped < withdrawnAt ? hintsDropped : -Infinity,
     );
   }
 
@@ -152,47 +152,47 @@ export class Routing {
 
   /** @param services as "NAMESPACE/NAME". */
   of(services: Iterable<string>): PodRoutes {
-    const leads = new Set<string>();
+    const paths = new Set<string>();
     for (const service of services) {
       const [namespace = ""] = service.split("/");
-      if (this.#isFull(namespace) || this.#cut.has(namespace)) leads.add(leftOutNeed);
+      if (this.#isFull(namespace) || this.#cut.has(namespace)) paths.add(somethingLeftOut);
       // A Service that is gone still leads to its pods, until each proxy has applied that.
-      if (!this.#index.serviceAt(service)) leads.add(byNodes);
-      for (const lead of this.#leadsTo(service)) leads.add(lead);
-      for (const lead of this.#former.of(service)) leads.add(lead);
+      if (!this.#index.serviceAt(service)) paths.add(byNodes);
+      for (const path of this.#pathsTo(service)) paths.add(path);
+      for (const path of this.#former.of(service)) paths.add(path);
     }
-    const throughOwnNodes = leads.delete(byOwnNodes);
-    const throughNodes = leads.delete(byNodes) || throughOwnNodes;
-    const byName = leads.delete(byNames);
-    return { throughNodes, byName, needs: [...leads] };
+    const throughOwnNodes = paths.delete(byOwnNodes);
+    const throughNodes = paths.delete(byNodes) || throughOwnNodes;
+    const byName = paths.delete(byNames);
+    return { throughNodes, byName, requiredReporters: [...paths] };
   }
 
   /** Applies a change. What led to these Services before, and no longer does, counts for some time, and so does what is new. */
   #changing(services: Iterable<string>, now: number, change: () => void): void {
     const before = Array.from(services, (service) => ({
       service,
-      leads: this.#leadsTo(service),
+      paths: this.#pathsTo(service),
       gateways: this.#gatewaysTo(service),
     }));
     change();
     this.#version++;
-    for (const { service, leads, gateways } of before) {
-      const after = this.#leadsTo(service);
-      for (const lead of leads) if (!after.has(lead) && isLed(lead)) this.#former.add(service, lead, now);
-      const isNew = (lead: string): boolean => !leads.has(lead) && lead !== byNames && isLed(lead);
+    for (const { service, paths, gateways } of before) {
+      const after = this.#pathsTo(service);
+      for (const path of paths) if (!after.has(path) && mayBeUsed(path)) this.#former.add(service, path, now);
+      const isNew = (path: string): boolean => !paths.has(path) && path !== byNames && mayBeUsed(path);
       const isNewGateway = [...this.#gatewaysTo(service)].some((gateway) => !gateways.has(gateway));
-      if (isNewGateway || [...after].some(isNew)) this.#led.note(service, now);
+      if (isNewGateway || [...after].some(isNew)) this.#newPaths.note(service, now);
     }
   }
 
-  #leadsTo(service: string): Set<string> {
-    const leads = new Set<string>();
+  #pathsTo(service: string): Set<string> {
+    const paths = new Set<string>();
     const known = this.#index.serviceAt(service);
-    if (known) leads.add(known.isHeadless ? byNames : known.isLocal ? byOwnNodes : byNodes);
-    for (const balancer of known?.balancers ?? []) leads.add(balancer);
+    if (known) paths.add(known.isHeadless ? byNames : known.isLocal ? byOwnNodes : byNodes);
+    for (const balancer of known?.balancers ?? []) paths.add(balancer);
     for (const { through } of this.#index.routesTo(service))
-      for (const one of through) leads.add(this.#reporterOf(one));
-    return leads;
+      for (const one of through) paths.add(this.#reporterOf(one));
+    return paths;
   }
 
   /** Gateways of one class may have proxies of their own. One that is new to the Service does not know its pods yet. */
@@ -234,6 +234,6 @@ function gatewayIn(through: string): string | undefined {
 }
 
 /** Whether somebody may send by it. */
-function isLed(lead: string): boolean {
-  return lead !== noClass && !lead.startsWith(classOf);
+function mayBeUsed(path: string): boolean {
+  return path !== noClass && !path.startsWith(classOf);
 }

@@ -1,17 +1,17 @@
 import { type Change, type KubernetesClient, type Source } from "@lameduck/kube";
-import { followed, following, keepSlice, type KeptSlice } from "@lameduck/cluster";
+import { followed, following, slimSlice, type SlimSlice } from "@lameduck/cluster";
 
 /** Which pods are ready endpoints of which Service, by list and watch. */
 export class EndpointView {
-  readonly #source: Source<KeptSlice>;
-  readonly #slices = new Map<string, KeptSlice>();
+  readonly #source: Source<SlimSlice>;
+  readonly #slices = new Map<string, SlimSlice>();
   /** Uids of slices by "NAMESPACE/SERVICE". */
   readonly #ofService = new Map<string, Set<string>>();
   readonly #waiting = new Set<() => void>();
 
   constructor(client: KubernetesClient, onProblem: (part: string, error: unknown) => void) {
     const follow = following(client, { onProblem });
-    this.#source = follow(followed.endpointSlices, keepSlice, (change) => this.#take(change));
+    this.#source = follow(followed.endpointSlices, slimSlice, (change) => this.#take(change));
   }
 
   start(): void {
@@ -59,7 +59,7 @@ export class EndpointView {
     return new Set(endpoints.filter(({ isReady }) => isReady).map(({ pod }) => pod));
   }
 
-  #take({ type, object }: Change<KeptSlice>): void {
+  #take({ type, object }: Change<SlimSlice>): void {
     const { uid } = object.metadata;
     const before = this.#slices.get(uid)?.service;
     if (before !== undefined) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { FormerLeads } from "../../cluster/src/paths/former-leads.ts";
+import { FormerPaths } from "../../cluster/src/paths/former-paths.ts";
 import { Model, routeOf, there } from "./model.ts";
 
 /** One node, and one proxy of class nginx. Pod a is behind Service shop/web, to which the Ingress leads. */
@@ -62,7 +62,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
     ofDefault("nginx", false);
     ofDefault("haproxy", true);
     const needs = ["gateway-class/old", "gateway-class/new", "ingress-class/nginx", "ingress-class/haproxy"];
-    const led = (): readonly string[] => model.routing.of(["shop/web"]).needs.toSorted();
+    const led = (): readonly string[] => model.routing.of(["shop/web"]).requiredReporters.toSorted();
     assert.deepEqual(led(), needs.toSorted());
     model.now += 60_000;
     model.routing.forget(model.now);
@@ -122,7 +122,7 @@ it("a Service that is made anew under its name is not taken away by the end of t
 });
 
 it("a namespace that changes without end keeps its pods, and fills no memory", () => {
-  const leads = new FormerLeads("too-many");
+  const leads = new FormerPaths("too-many");
   for (let at = 0; at < 10_000; at++) leads.add(`shop/web-${at}`, "ingress-class/nginx", at / 10_000);
   leads.add("quiet/web", "ingress-class/nginx", 1);
   const known = (service: string): string[] => [...leads.of(service)];
