@@ -32,7 +32,13 @@ export async function roll(
   actionOf: (reference: TargetReference) => Action,
   options: Roll = {},
 ): Promise<Rolled> {
-  const { load, timeoutMs = 20_000, answerTimeoutMs, undoingMs, signal = new AbortController().signal } = options;
+  const {
+    load,
+    timeoutMs = 20_000,
+    answerTimeoutMs,
+    undoingMs,
+    signal = new AbortController().signal,
+  } = options;
   const client = cluster.client(answerTimeoutMs);
   const said: string[] = [];
   try {

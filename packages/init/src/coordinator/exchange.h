@@ -14,9 +14,9 @@ enum exchanged { EXCHANGE_IDLE, EXCHANGE_GOING, EXCHANGE_ANSWERED, EXCHANGE_FAIL
 struct exchange {
 	int fd; /* -1 while idle */
 	bool connected;
-	double ends;	  /* given up then */
+	double ends;	  /* the time at which it is given up */
 	double timeout;  /* ms for the answer */
-	double read_from; /* a server that sends byte by byte is read in batches: not before then */
+	double read_from; /* not read before this time, so that a server that sends byte by byte is read in batches */
 	size_t to_send, sent, received;
 	char request[MOST_REQUEST];
 	char data[MOST_ANSWER];

@@ -99,7 +99,9 @@ export class PodLog {
     // 400: its container waits to be started.
     if (isTransient(error) || hasStatus(error, 400)) return true;
     return (
-      hasStatus(error, 401, 403) && this.#opened !== undefined && Date.now() - this.#opened < startupRefusalsMs
+      hasStatus(error, 401, 403) &&
+      this.#opened !== undefined &&
+      Date.now() - this.#opened < startupRefusalsMs
     );
   }
 
