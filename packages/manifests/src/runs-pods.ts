@@ -2,7 +2,7 @@ import type { Field } from "./field.ts";
 
 /** No resource has its containers deeper than this. */
 const deepest = 12;
-/** The fields of these kinds run nothing: a schema describes containers, and other fields hold text, or patterns for other objects. */
+/** Objects of these kinds run nothing: a schema describes containers, and the others hold text, or patterns for other objects. */
 const describing =
   /^(?:CustomResourceDefinition|ConfigMap|Secret|.*Policy|.*Constraint|ConstraintTemplate|PodPreset|.*WebhookConfiguration)$/;
 

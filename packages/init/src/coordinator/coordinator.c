@@ -126,12 +126,12 @@ static struct writer request_line(const struct coordinator *coordinator, struct 
 	return text;
 }
 
-static bool begin(struct coordinator *coordinator, struct exchange *exchange, const struct writer *request, double timeout,
+static bool begin(struct coordinator *coordinator, struct exchange *exchange, const struct writer *request, double timeout_ms,
 		  double now)
 {
 	const struct addresses *found = &coordinator->lookup.found;
 	size_t length = (size_t)(request->at - exchange->request);
-	return exchange_begin(exchange, &found->all[coordinator->turn % found->count], coordinator->place->port, length, timeout,
+	return exchange_begin(exchange, &found->all[coordinator->turn % found->count], coordinator->place->port, length, timeout_ms,
 			      now);
 }
 

@@ -64,7 +64,7 @@ struct observation {
 	bool old; /* a request on a connection that was open before, observed as a connection; it does not disprove a release */
 };
 
-/* The senders and conditions that a hold waited for, and until when: the mirror of Course in packages/drain/src/explain/conditions.ts. */
+/* The senders and conditions that a hold waited for, and until when: the mirror of Timeline in packages/drain/src/explain/conditions.ts. */
 struct explanation {
 	double expected_loss;
 	struct pending_sender pending;
