@@ -1,6 +1,6 @@
 import type { Change } from "@lameduck/kube";
 import { PolicySettings } from "../src/settings.ts";
-import type { Report } from "../src/state/consumer.ts";
+import type { NamedState } from "../src/state/consumer.ts";
 import { Consumers } from "../src/state/consumers.ts";
 import { Nodes } from "../src/state/nodes.ts";
 import { keepPod, type KeptPod, type KeptSlice, Routing } from "@lameduck/cluster";
@@ -149,7 +149,7 @@ export class Model {
     this.#slice(live);
   }
 
-  report(node: string, applied: number, more: Partial<Report> = {}): void {
+  report(node: string, applied: number, more: Partial<NamedState> = {}): void {
     this.consumers.report(
       {
         kind: "kube-proxy",

@@ -23,7 +23,7 @@ async function bundle(input: Record<string, string> | string, output: OutputOpti
 }
 
 /** Packages that go inside. */
-const inside = ["options", "drain"] as const;
+const inside = ["options", "drain", "protocol"] as const;
 
 /** As they are but for the packages that are inside. */
 function copyDeclarations(from: string, to: string): void {
@@ -33,7 +33,7 @@ function copyDeclarations(from: string, to: string): void {
         const place = relative(dirname(join(to, name)), join(cjs, one)).replace(/^(?!\.)/, "./");
         return text
           .replaceAll(`"@lameduck/${one}"`, `"${place}/index.ts"`)
-          .replaceAll(`"@lameduck/${one}/common"`, `"${place}/common.ts"`);
+          .replaceAll(new RegExp(`"@lameduck/${one}/(\\w+)"`, "g"), `"${place}/$1.ts"`);
       },
       readFileSync(join(from, name), "utf8"),
     );

@@ -1,54 +1,43 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { readBody } from "@lameduck/program";
+import { operatorNames } from "@lameduck/protocol";
+import type { Identity } from "../tokens.ts";
 import type { ConsumerRequests } from "./consumer-requests.ts";
 import type { Identifier } from "./identify.ts";
-import { HttpReply } from "./reply.ts";
 import { ReportStream } from "./report-stream.ts";
-import { reporterOf } from "./reporter.ts";
 
-export interface ReportsOptions {
+export interface ReportStreamsOptions {
   readonly consumerRequests: ConsumerRequests;
   readonly identifier: Identifier;
   readonly consumerAccounts: readonly string[];
   readonly onFault: (error: unknown) => void;
 }
 
-/** Bytes: reports take a few hundred. */
-const longestReport = 32_768;
-/** Milliseconds without a byte on a connection. Consumers report again within 30 s; they must be the first to close. */
-export const longestSilence = 65_000;
+/** Without a byte on a connection. Consumers report again within 30 s; they must be the first to close. */
+export const longestSilenceMs = 65_000;
 
-/** Takes a report that is posted. */
-export async function takeReport(
-  { consumerRequests, consumerAccounts, identifier }: ReportsOptions,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const reply = new HttpReply(response);
-  const reporter = await reporterOf({ identifier, accounts: consumerAccounts }, request);
-  // Who may not report is not read.
-  if ("error" in reporter) {
-    consumerRequests.unread(reporter.status, reporter.error, reply);
-    return;
-  }
-  const text = await readBody(request, longestReport);
-  if (text === undefined) consumerRequests.unread(413, `more than ${longestReport} bytes`, reply);
-  else consumerRequests.report(reporter.name, text, reporter.identity, reply);
-}
+/** Who reports, and as which consumer; or why it may not. */
+type Reporter =
+  | { readonly name: string; readonly identity: Identity }
+  | { readonly status: 401 | 403 | 503; readonly error: string };
+
+const unauthorized: Reporter = {
+  status: 401,
+  error: "a token of a ServiceAccount that may report is needed, for audience lameduck",
+};
 
 /** The open streams of consumers. */
 export class ReportStreams {
-  readonly #options: ReportsOptions;
+  readonly #options: ReportStreamsOptions;
   readonly #streams = new Set<ReportStream>();
 
-  constructor(options: ReportsOptions) {
+  constructor(options: ReportStreamsOptions) {
     this.#options = options;
   }
 
   /** @param request that asks for a stream on this connection */
   readonly open = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
-    const stream = new ReportStream(socket.setTimeout(longestSilence, () => socket.destroy()));
+    const stream = new ReportStream(socket.setTimeout(longestSilenceMs, () => socket.destroy()));
     this.#streams.add(stream);
     socket.once("close", () => this.#streams.delete(stream));
     this.#take(request, stream, head).catch((error: unknown) => {
@@ -64,15 +53,15 @@ export class ReportStreams {
 
   /** Takes reports until the token has to be reviewed again. */
   async #take(request: IncomingMessage, stream: ReportStream, head: Buffer): Promise<void> {
-    const { consumerRequests, consumerAccounts, identifier, onFault } = this.#options;
-    const reporter = await reporterOf({ identifier, accounts: consumerAccounts }, request);
+    const { consumerRequests, identifier, onFault } = this.#options;
+    const reporter = await this.#reporterOf(request);
+    // Of who may not report nothing is read.
     if ("error" in reporter) {
       consumerRequests.unread(reporter.status, reporter.error, stream);
       return;
     }
     const { name, identity } = reporter;
-    identifier.forget(request);
-    stream.read(head, longestReport, (line) => {
+    stream.read(head, (line) => {
       try {
         if (identifier.isCurrent(identity)) consumerRequests.report(name, line, identity, stream);
         else stream.end();
@@ -81,5 +70,31 @@ export class ReportStreams {
         stream.end();
       }
     });
+  }
+
+  async #reporterOf(request: IncomingMessage): Promise<Reporter> {
+    const { identifier, consumerAccounts } = this.#options;
+    const name = nameIn(request.url ?? "");
+    let identity: Identity | undefined;
+    try {
+      identity = await identifier.identify(request);
+    } catch {
+      return { status: 503, error: "the API server does not say who this is; try again" };
+    }
+    if (!identity || name === undefined) return unauthorized;
+    const { account } = identity;
+    return consumerAccounts.includes(account)
+      ? { name, identity }
+      : { status: 403, error: `${account} may not report` };
+  }
+}
+
+/** The consumer's, in the path of its stream. */
+function nameIn(url: string): string | undefined {
+  const [path = ""] = url.slice(operatorNames.coordinator.paths.consumers.length + 1).split("?", 1);
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { readBody, answerOneAtATime } from "@lameduck/program";
-import { operatorNames, headLine } from "@lameduck/protocol";
+import { headLine, operatorNames, streamProtocol } from "@lameduck/protocol";
 import type { KeptPod } from "@lameduck/cluster";
 import type { Terminations } from "../state/terminations.ts";
 import { peerOf } from "./identify.ts";
@@ -8,9 +8,9 @@ import { limitConnections, limitUnheard } from "../limits.ts";
 import type { OtherVersion } from "./other-versions.ts";
 import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
 import { asksForStream } from "./report-stream.ts";
-import { longestSilence, type ReportsOptions, ReportStreams, takeReport } from "./reports.ts";
+import { longestSilenceMs, ReportStreams, type ReportStreamsOptions } from "./report-streams.ts";
 
-export interface ProtocolOptions extends ReportsOptions {
+export interface ProtocolOptions extends ReportStreamsOptions {
   readonly podRequests: PodRequests;
   readonly terminations: Terminations;
   readonly holdAccounts: readonly string[];
@@ -43,7 +43,7 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
     headersTimeout: longestRequest,
     requestTimeout: longestRequest,
     connectionsCheckingInterval: 1_000,
-    keepAliveTimeout: longestSilence,
+    keepAliveTimeout: longestSilenceMs,
     noDelay: true,
     shouldUpgradeCallback: (request) =>
       asksForStream(request) && request.url?.startsWith(`${consumers}/`) === true,
@@ -58,8 +58,7 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
         if (!response.headersSent) sendText(response, 500, `${headLine}\n`, true);
       });
     },
-    // Before Node 22.21 and 24.9 all requests with an Upgrade header would come here: then consumers post.
-    "shouldUpgradeCallback" in server ? streams.open : undefined,
+    streams.open,
   );
   server.maxConnections = mostConnections;
   limitConnections(server);
@@ -77,13 +76,22 @@ async function handle(
   const at = url.indexOf("?");
   const path = at === -1 ? url : url.slice(0, at);
   if (path.startsWith(`${consumers}/`)) {
-    if (method === "POST") await takeReport(options, request, response);
-    else sendText(response, 405, "only POST is answered\n", true);
+    const [, version] = /^lameduck\/(\d{1,2})$/.exec(request.headers.upgrade ?? "") ?? [];
+    if (version !== undefined) await noteVersion(options, { who: "consumers", version }, request);
+    response.setHeader("upgrade", streamProtocol);
+    sendText(
+      response,
+      426,
+      `${headLine}\nreports come on a stream only: GET with Upgrade: ${streamProtocol}\n`,
+      true,
+    );
     return;
   }
   const query = new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
   const asked = parsePodPath(path, query);
-  await noteVersion(options, path, query.get("uid") ?? "", request);
+  const [, version, who] = /^\/v([2-9]|\d\d)\/(consumers|pods|holds)\//.exec(path) ?? [];
+  if (version !== undefined && who !== undefined)
+    await noteVersion(options, { who, version }, request, query.get("uid") ?? "");
   if (asked === undefined)
     sendText(response, 404, `${headLine}\nthere are ${consumers}, ${pods} and ${holds}\n`, true);
   else if (asked.resource === "holds" && method === "GET")
@@ -96,12 +104,10 @@ async function handle(
 /** Only of those who may say something here: anybody could name any version. */
 async function noteVersion(
   { terminations, identifier, consumerAccounts, holdAccounts, onOtherVersion }: ProtocolOptions,
-  path: string,
-  uid: string,
+  { who, version }: OtherVersion,
   request: IncomingMessage,
+  uid = "",
 ): Promise<void> {
-  const [, version, who] = /^\/v([2-9]|\d\d)\/(consumers|pods|holds)\//.exec(path) ?? [];
-  if (version === undefined || who === undefined) return;
   const pod = who === "pods" ? terminations.pods.get(uid) : undefined;
   if (pod && isAddressOf(pod, peerOf(request))) {
     onOtherVersion({ who, version });

@@ -1,7 +1,8 @@
 import type { AcknowledgementSettings } from "@lameduck/inject";
 import type { Listings, PodRoutes, Routing } from "@lameduck/cluster";
 import type { Nodes, SendingNode } from "./nodes.ts";
-import type { ReleaseState, Termination } from "./termination.ts";
+import type { ReleaseState } from "@lameduck/protocol";
+import type { Termination } from "./termination.ts";
 import type { GroupStates, WithdrawalQuery, ConsumerGroup, GroupState } from "./consumer-groups.ts";
 
 /** How many groups of consumers matter to one pod, and how far they are. */
