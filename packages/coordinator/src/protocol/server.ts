@@ -22,10 +22,10 @@ export interface ProtocolOptions extends ReportStreamsOptions {
 /** Bytes: tokens take a kilobyte or two, what pods say a few hundred. */
 const longestHead = 16_384;
 const longestPodReport = 8_192;
-/** Milliseconds for a request to arrive. Pods and consumers send faster. */
-const longestRequest = 5_000;
-/** Seconds that a pod may wait. */
-const longestPodWait = 20;
+/** For a request to arrive. Pods and consumers send faster. */
+const longestRequestMs = 5_000;
+/** What a pod may wait for an answer. */
+const longestPodWaitMs = 20_000;
 const mostConnections = 50_000;
 
 const { consumers, pods, holds } = operatorNames.coordinator.paths;
@@ -39,8 +39,8 @@ export interface ProtocolServer {
 export function protocolServer(options: ProtocolOptions): ProtocolServer {
   const server = createServer({
     maxHeaderSize: longestHead,
-    headersTimeout: longestRequest,
-    requestTimeout: longestRequest,
+    headersTimeout: longestRequestMs,
+    requestTimeout: longestRequestMs,
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: longestSilenceMs,
     noDelay: true,
@@ -134,7 +134,7 @@ function parsePodPath(path: string, query: URLSearchParams): AskedPod | undefine
   const wait = Number(query.get("wait") ?? "0");
   const ask: Ask = {
     uid: query.get("uid") ?? "",
-    wait: Number.isFinite(wait) ? Math.min(Math.max(wait, 0), longestPodWait) * 1_000 : 0,
+    wait: Number.isFinite(wait) ? Math.min(Math.max(wait * 1_000, 0), longestPodWaitMs) : 0,
     seen: query.get("seen") ?? undefined,
   };
   return { resource, namespace, name, ask };
