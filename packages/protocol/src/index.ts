@@ -24,7 +24,7 @@ export { headLine } from "./lines.ts";
 export {
   apiPath,
   apiVersion,
-  carrierPath,
+  initVolumePath,
   consumerAccount,
   coordinatorVariable,
   declining,
