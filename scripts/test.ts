@@ -5,7 +5,7 @@
  * `npm test -- packages/drain/`.
  */
 import { spawn } from "node:child_process";
-import { globSync, mkdirSync, readFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -55,6 +55,7 @@ const parts = Object.groupBy(tests, (path) =>
 
 if (isWhole) {
   await all([inOrder(checks), run(formatting)]);
+  rmSync(notes, { recursive: true, force: true });
   mkdirSync(notes, { recursive: true });
 } else await all([run(types)]);
 await all([
