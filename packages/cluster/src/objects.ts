@@ -6,7 +6,7 @@ import {
   type Pod,
 } from "@lameduck/kube";
 import {
-  carrierPath,
+  initVolumePath,
   initFile,
   registerFile,
   coordinatorVariable,
@@ -139,7 +139,7 @@ function injectedIn({ metadata, spec }: PodObject): { readonly injected?: Inject
   );
   const what = isLibrary
     ? "the library"
-    : hooks.includes(`${carrierPath}/${initFile}`)
+    : hooks.includes(`${initVolumePath}/${initFile}`)
       ? "a preStop hook"
       : hooks.includes('"sleep":')
         ? "the kubelet's sleep"

@@ -3,7 +3,7 @@ import { defaultRetention, type RetentionLimits } from "./records/writing/retent
 import {
   badFlag,
   count,
-  flagsIn,
+  parseFlags,
   text,
   texts,
   time,
@@ -73,7 +73,7 @@ export function parseCoordinatorFlags(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): CoordinatorFlags | undefined {
-  const values = flagsIn(args, options);
+  const values = parseFlags(args, options);
   if (values.help) return undefined;
   const consumers = consumersIn(values["consumer-account"] ?? [defaultConsumer]);
   if (values.peers !== undefined && values["token-file"] === undefined)
