@@ -88,7 +88,7 @@ export function parseCoordinatorFlags(
     peers: values.peers,
     tokenFile: values["token-file"],
     retention: {
-      age: time("--report-age", values["report-age"] ?? "24h"),
+      ageMs: time("--report-age", values["report-age"] ?? "24h"),
       perNamespace: count(
         "--reports-per-namespace",
         values["reports-per-namespace"],

@@ -124,7 +124,7 @@ test("a termination that was under way at the start is recorded with what is kno
 });
 
 test("reports beyond the limits are removed, the oldest first, and others are left alone", async () => {
-  await using all = await recording({ age: hour, perNamespace: 5, inAll: 8 });
+  await using all = await recording({ ageMs: hour, perNamespace: 5, inAll: 8 });
   const { api, recorder, outcomes } = all;
   all.leader = undefined;
   for (let index = 0; index < 4; index++)
@@ -163,17 +163,17 @@ const kept = fc.record({
 test("retention keeps within every limit, and removes nothing that all limits allow", () => {
   fc.assert(
     fc.property(fc.array(kept, { maxLength: 60 }), (all: Kept[]) => {
-      const limits = { age: 600, perNamespace: 5, inAll: 10 };
+      const limits = { ageMs: 600, perNamespace: 5, inAll: 10 };
       const gone = new Set(superfluous(all, limits, 1_000));
       const left = all.filter((one) => !gone.has(one));
       assert.ok(left.length <= limits.inAll);
       for (const own of Map.groupBy(left, ({ namespace }) => namespace).values())
         assert.ok(own.length <= limits.perNamespace);
-      assert.ok(left.every(({ createdAt }) => 1_000 - createdAt <= limits.age));
+      assert.ok(left.every(({ createdAt }) => 1_000 - createdAt <= limits.ageMs));
       for (const { namespace, createdAt } of gone) {
         const own = left.filter((one) => one.namespace === namespace);
         const isNeedless =
-          1_000 - createdAt > limits.age ||
+          1_000 - createdAt > limits.ageMs ||
           (own.length === limits.perNamespace && own.every((one) => one.createdAt >= createdAt)) ||
           (left.length === limits.inAll && left.every((one) => one.createdAt >= createdAt));
         assert.ok(isNeedless);

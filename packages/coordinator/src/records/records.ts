@@ -6,8 +6,7 @@ import type { Registry } from "@prometheus-io/client";
 import type { TerminationListener } from "../termination-view.ts";
 import { RecordMetrics } from "./metrics.ts";
 import { eventOf } from "./event-of.ts";
-import type { Ended } from "./writing/queue.ts";
-import { Recorder } from "./writing/recorder.ts";
+import { type Ended, Recorder } from "./writing/recorder.ts";
 import type { RetentionLimits } from "./writing/retention.ts";
 
 export interface RecordsOptions {

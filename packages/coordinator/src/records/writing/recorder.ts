@@ -4,10 +4,19 @@ import type { TerminationListener, TerminationView } from "../../termination-vie
 import { describeTermination, type NewReport } from "../report/describe.ts";
 import { reportsOf } from "../report/drain-report.ts";
 import { FollowedTerminations, type Followed } from "../report/followed.ts";
-import { TokenBucket } from "@lameduck/cluster";
-import { EndedTerminations, type Ended } from "./queue.ts";
+import { TokenBucket, type WorkloadName } from "@lameduck/cluster";
 import { defaultRetention, type RetentionLimits } from "./retention.ts";
 import { StoredReports } from "./stored-reports.ts";
+
+/** A termination that has ended, to be recorded. */
+export interface Ended {
+  readonly uid: string;
+  readonly report: NewReport;
+  readonly workload: WorkloadName | undefined;
+  /** It was seen from its beginning, and the times of its consumers tell how fast they are. */
+  readonly isMeasured: boolean;
+  readonly at: number;
+}
 
 /** `known`: another replica has written it. `unserved`: nothing sends to the pod, so that it needs no record. */
 export type RecordOutcome = "written" | "known" | "refused" | "dropped" | "unserved";
@@ -37,6 +46,11 @@ const atOnce = 8;
 /** Between two lists of what is there, and between two looks at what is too much. */
 const relistMs = 600_000;
 const tidyMs = 1_000;
+
+/** One minute at 10,000 terminations a minute. Beyond this the oldest are dropped, and counted. */
+const mostWaiting = 10_000;
+/** A replica that does not write keeps terminations so long: the writer may be killed before it writes. */
+const keptForMs = 90_000;
 
 /** Writes a DrainReport for each termination that ends, and keeps their number within bounds. */
 export class Recorder {
@@ -182,4 +196,46 @@ async function allSettled(work: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(work);
   const failed = results.find(({ status }) => status === "rejected");
   if (failed?.status === "rejected") throw failed.reason;
+}
+
+/** Terminations that have ended and are not recorded yet, as far as this replica knows. */
+class EndedTerminations {
+  readonly #now: () => number;
+  readonly #onDrop: () => void;
+  readonly #waiting = new Map<string, Ended>();
+
+  constructor(now: () => number, onDrop: () => void) {
+    this.#now = now;
+    this.#onDrop = onDrop;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  add(one: Omit<Ended, "at">): void {
+    if (this.#waiting.size >= mostWaiting) {
+      const [oldest] = this.#waiting.keys();
+      if (oldest !== undefined) this.#waiting.delete(oldest);
+      this.#onDrop();
+    }
+    this.#waiting.set(one.uid, { ...one, at: this.#now() });
+  }
+
+  /** The oldest entries. */
+  first(count: number): Ended[] {
+    const first: Ended[] = [];
+    for (const one of this.#waiting.values()) if (first.push(one) >= count) break;
+    return first;
+  }
+
+  done({ uid }: Ended): void {
+    this.#waiting.delete(uid);
+  }
+
+  /** In a replica that does not write: drops entries that the writer has had the time to record. */
+  forgetOld(): void {
+    const before = this.#now() - keptForMs;
+    for (const [uid, { at }] of this.#waiting) if (at < before) this.#waiting.delete(uid);
+  }
 }
