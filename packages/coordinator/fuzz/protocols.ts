@@ -57,9 +57,8 @@ function tryReport(random: Random, pick: <T>(from: readonly T[]) => T): string |
   if (random() < 0.2) text = text.slice(0, Math.floor(random() * text.length)) + String(pick(odd));
   const read = parseReport(text, pick(names));
   if (typeof read === "string") return read === "" ? "a refusal without a word" : undefined;
-  if (!("report" in read)) return read.version === "" ? "a version without a word" : undefined;
-  const { report, known, waitMs, epoch } = read;
-  const { applied, also, name, kind, node, serves, problem = "" } = report;
+  if ("version" in read) return read.version === "" ? "a version without a word" : undefined;
+  const { known, waitMs, epoch, applied, also, name, kind, node, serves, problem = "" } = read;
   const numbers = [applied, known, waitMs, ...also.flat()];
   if (!numbers.every((one) => Number.isSafeInteger(one) && one >= 0)) return `numbers: ${numbers.join()}`;
   if (waitMs > 30_000 || problem.length > 500 || serves.length > 32 || also.length > 100) return "too much";

@@ -1,6 +1,5 @@
 import { bases, type Basis } from "./basis.ts";
-import { isMap } from "./is-map.ts";
-import { isCount, shownVersion } from "./values.ts";
+import { isCount, isMap, shownVersion } from "./values.ts";
 
 /** From one number to another, both included. */
 export type NumberRange = readonly [from: number, to: number];

@@ -1,8 +1,7 @@
 import { canonicalAddress } from "./addresses.ts";
 import { OperatorError } from "./errors.ts";
 import { versionOf } from "./lines.ts";
-import { isCount, shownVersion } from "./values.ts";
-import { otherVersion } from "./versions.ts";
+import { isCount, otherVersion, shownVersion } from "./values.ts";
 
 /** The address that a consumer must let go of, and its number. */
 export type Withdrawal = readonly [address: string, number: number];

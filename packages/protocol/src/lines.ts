@@ -16,15 +16,15 @@ export function writeLines(fields: Readonly<Record<string, string | number | und
 const mostLines = 32;
 const longestValue = 2_048;
 
-/** Reads the keys that are asked for. Other keys, long values and values with control characters are dropped. */
-export function readLines(text: string, keys: ReadonlySet<string>): Readonly<Record<string, string>> {
+/** Reads the keys that are asked for, or all. Long values and values with control characters are dropped, and so is what follows some lines. */
+export function readLines(text: string, keys?: ReadonlySet<string>): Readonly<Record<string, string>> {
   const fields: Record<string, string> = {};
   for (const line of text.split("\n", mostLines)) {
     const at = line.indexOf(":");
     const key = line.slice(0, Math.max(0, at)).trim();
     const value = line.slice(at + 1).trim();
     // eslint-disable-next-line no-control-regex
-    if (keys.has(key) && value.length <= longestValue && !/[\u0000-\u001f\u007f]/.test(value))
+    if ((keys?.has(key) ?? true) && value.length <= longestValue && !/[\u0000-\u001f\u007f]/.test(value))
       fields[key] = value;
   }
   return fields;

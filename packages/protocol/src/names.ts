@@ -1,3 +1,5 @@
+import { podsPath } from "./pod.ts";
+
 /** The label of a namespace, or of a pod, that says whether pods are injected: "enabled" or "disabled". */
 export const injectLabel = "lameduck.dev/inject";
 
@@ -90,7 +92,7 @@ export const operatorNames = {
     /** The audience of the tokens that consumers and pods show. Tokens for the API server are not accepted here. */
     audience: "lameduck",
     paths: {
-      pods: "/v1/pods",
+      pods: podsPath,
       consumers: "/v1/consumers",
       holds: "/v1/holds",
       status: "/status",

@@ -32,18 +32,6 @@ const longestMs = 3_600_000;
 /** Characters of a value that are shown to people. */
 const longestText = 300;
 
-const keys: ReadonlySet<string> = new Set([
-  "state",
-  "withdrawn-ms",
-  "released-ms",
-  "consumers",
-  "behind",
-  "last",
-  "basis",
-  "mode",
-  "end",
-]);
-
 export function writePodAnswer(answer: Partial<PodAnswer> & Pick<PodAnswer, "state">): string {
   const { state, withdrawnMs, releasedMs, consumers, behind, last, basis, mode, endsHold } = answer;
   return writeLines({
@@ -67,7 +55,7 @@ export function parsePodAnswer(text: string): PodAnswer {
     throw new Error(
       `it speaks version ${version} of the protocol, and this program version 1: use releases one apart`,
     );
-  const fields = readLines(text, keys);
+  const fields = readLines(text);
   // A state that is not known is none that releases a pod.
   const state = releaseStates.find((each) => each === fields["state"]) ?? "unknown";
   const withdrawn = fields["withdrawn-ms"];

@@ -7,7 +7,7 @@ import type { Pods } from "../state/pods.ts";
 import type { Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
 import type { OtherVersion } from "./other-versions.ts";
-import { parseReport, type PostedReport } from "./report.ts";
+import { parseReport, type NamedReport } from "./report.ts";
 import type { ReportStream } from "./report-stream.ts";
 import { ReportedNames } from "./reported-names.ts";
 
@@ -34,7 +34,7 @@ export type Replies = Pick<ReportStream, "isOver" | "answer" | "onClose">;
 /** A report that is answered when there is news, or at a time. */
 interface WaitingReport {
   readonly key: string;
-  readonly posted: PostedReport;
+  readonly report: NamedReport;
   readonly stream: Replies;
   /** When it is answered at the latest, milliseconds by the coordinator's clock. */
   readonly until: number;
@@ -150,18 +150,18 @@ export class ConsumerRequests {
     for (const one of this.#waiting.values()) this.#release(one, now);
   }
 
-  #take(posted: PostedReport, identity: Identity, stream: Replies): void {
+  #take(posted: NamedReport, identity: Identity, stream: Replies): void {
     const { epoch, consumers, withdrawals, now, onReport, onAdvance } = this.#options;
     const at = now();
     const isCurrent = posted.epoch === epoch;
     const { lastSequence: head } = withdrawals;
-    if (isCurrent && (posted.report.applied > head || (posted.report.also.at(-1)?.[1] ?? 0) > head)) {
+    if (isCurrent && (posted.applied > head || (posted.also.at(-1)?.[1] ?? 0) > head)) {
       onReport("unreadable");
       this.#refuse(stream, 400, `applied: the last number is ${head}`);
       return;
     }
     // Numbers of another run mean nothing here.
-    const report = isCurrent ? posted.report : { ...posted.report, applied: 0, also: [] };
+    const report = isCurrent ? posted : { ...posted, applied: 0, also: [], known: 0 };
     const key = `${report.kind}/${report.name}`;
     // A report stands for all before it on its stream.
     const before = this.#waiting.get(key);
@@ -180,10 +180,9 @@ export class ConsumerRequests {
     onReport("taken");
     if (identity.podUid !== undefined) this.#owners.set(key, identity.podUid);
     if (consumer.applied > appliedBefore || report.also.length > 0) onAdvance();
-    const mine: PostedReport = { ...posted, report, known: isCurrent ? posted.known : 0 };
-    const waitMs = this.#isClosing ? Math.min(posted.waitMs, longestAtEndMs) : posted.waitMs;
-    const one = { key, posted: mine, stream, until: at + waitMs };
-    if (!isCurrent || posted.waitMs === 0 || this.#isDue(one, at)) this.#answer(one, at);
+    const waitMs = this.#isClosing ? Math.min(report.waitMs, longestAtEndMs) : report.waitMs;
+    const one = { key, report, stream, until: at + waitMs };
+    if (!isCurrent || report.waitMs === 0 || this.#isDue(one, at)) this.#answer(one, at);
     else {
       // One that waits on another stream is answered now.
       if (before) this.#release(before, at);
@@ -193,8 +192,8 @@ export class ConsumerRequests {
   }
 
   /** Whether there is a new withdrawal and the consumer's last answer is old enough, so that one answer carries several withdrawals. */
-  #isDue({ key, posted }: Pick<WaitingReport, "key" | "posted">, now: number): boolean {
-    if (this.#options.withdrawals.lastSequence <= posted.known) return false;
+  #isDue({ key, report }: Pick<WaitingReport, "key" | "report">, now: number): boolean {
+    if (this.#options.withdrawals.lastSequence <= report.known) return false;
     const quiet = Math.max(answerIntervalMs, this.#options.consumers.size / answersPerMs);
     return now - (this.#answeredAt.get(key) ?? -Infinity) >= quiet;
   }
@@ -208,10 +207,10 @@ export class ConsumerRequests {
     return this.#waiting.get(one.key) === one && this.#waiting.delete(one.key);
   }
 
-  #answer({ key, posted, stream }: WaitingReport, now: number): void {
+  #answer({ key, report, stream }: WaitingReport, now: number): void {
     if (stream.isOver) return;
     this.#answeredAt.set(key, now);
-    const { applied, also } = posted.report;
+    const { applied, also } = report;
     stream.answer(200, this.#answers.after(applied, also), this.#isClosing);
   }
 
@@ -224,7 +223,7 @@ export class ConsumerRequests {
     return isOwn ? name.slice(0, longestName) : account;
   }
 
-  #reasonToRefuse({ report }: PostedReport, { account, podUid, node }: Identity): string | undefined {
+  #reasonToRefuse(report: NamedReport, { account, podUid, node }: Identity): string | undefined {
     const { kinds, pods, consumers } = this.#options;
     const own = kinds?.get(account);
     if (own && !own.includes(report.kind)) return `${account} may report as ${own.join(", ")} only`;

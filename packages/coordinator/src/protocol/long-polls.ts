@@ -1,11 +1,5 @@
-/** A request that is answered when there is news, or at a time. */
-export interface LongPoll {
-  /** When it is answered at the latest, milliseconds by the coordinator's clock. */
-  readonly until: number;
-}
-
 /** Waiting requests by client. One timer serves all of them. */
-export class LongPolls<T extends LongPoll> {
+export class LongPolls<T> {
   readonly #all = new Map<string, Set<T>>();
   #size = 0;
 

@@ -4,7 +4,7 @@ import type { Termination } from "../state/termination.ts";
 import type { Terminations } from "../state/terminations.ts";
 import { longestAtEndMs } from "./consumer-requests.ts";
 import { parsePodReport, writePodAnswer } from "@lameduck/protocol";
-import { LongPolls, type LongPoll } from "./long-polls.ts";
+import { LongPolls } from "./long-polls.ts";
 
 export interface PodRequestsOptions {
   readonly terminations: Terminations;
@@ -25,8 +25,11 @@ export interface Ask {
   readonly seen: string | undefined;
 }
 
-interface ParkedPod extends LongPoll {
+/** A request that is answered when there is news, or at a time. */
+interface ParkedPod {
   readonly response: ServerResponse;
+  /** When it is answered at the latest, milliseconds by the coordinator's clock. */
+  readonly until: number;
   readonly record: Termination;
 }
 

@@ -1,6 +1,6 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
-import type { Mode } from "@lameduck/protocol/pod";
+import { type Mode, podsPath } from "@lameduck/protocol/pod";
 import { badOption } from "../errors.ts";
 import { choiceOf } from "./by-table.ts";
 import type { Environment } from "./environment.ts";
@@ -51,7 +51,7 @@ export function parseCoordinator(
     isMeant: true,
     place: {
       ...address,
-      path: `/v1/pods/${namespace}/${pod}?uid=${uid}`,
+      path: `${podsPath}/${namespace}/${pod}?uid=${uid}`,
       tokenFile: environment["LAMEDUCK_COORDINATOR_TOKEN_FILE"]?.trim() || undefined,
     },
   };
