@@ -190,7 +190,7 @@ function reasonsOf(
       return [{ code: "held-by-library", container: name, text: because }];
     if (preStop === undefined)
       return env.length > 0
-        ? [{ code: "told", container: name, text: `the grace period is ${grace} s` }]
+        ? [{ code: "environment-only", container: name, text: `the grace period is ${grace} s` }]
         : [];
     if (does === "follow") return [{ code: "sidecar-ordered", container: name, text: because }];
     return [

@@ -14,7 +14,7 @@ type Name = keyof AcknowledgementSettings;
 
 export const acknowledgementFields = settingFieldsOf<Name>(releaseFields);
 
-export const acknowledgementNames = Object.keys(acknowledgementFields) as Name[];
+const acknowledgementNames = Object.keys(acknowledgementFields) as Name[];
 
 /** What is wrong with `spec.acknowledgements`. */
 export function acknowledgementProblems(value: unknown): Problem[] {
