@@ -1,5 +1,11 @@
 import type { Architecture } from "./policy/settings.ts";
-import type { PodsCoordinator } from "./coordinator.ts";
+
+/** The coordinator that pods ask whether all senders have let go of them (docs/acknowledgements-protocol.md). */
+export interface PodsCoordinator {
+  /** "http://HOST:PORT" */
+  readonly address: string;
+  readonly mode: "availability" | "consistency";
+}
 
 /** One operation of a JSON patch (RFC 6902). Injection only ever adds and replaces. */
 export interface PatchOperation {

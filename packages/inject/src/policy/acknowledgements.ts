@@ -1,9 +1,8 @@
 import { releaseFields, type ReleaseValues } from "@lameduck/options";
 import { settingFieldsOf } from "./fields.ts";
 import { isMap } from "@lameduck/protocol";
-import { readValue, type Problem, briefly } from "./read.ts";
+import { readValue, type Problem, briefly, unknownNames } from "./read.ts";
 import { defaultsOf } from "./settings.ts";
-import { unknownNames } from "./unknown.ts";
 
 /** When a pod counts as released: `spec.acknowledgements` of a DrainPolicy. Times are whole seconds. */
 export type AcknowledgementSettings = ReleaseValues;
