@@ -8,7 +8,7 @@ import { after, describe, test } from "node:test";
 import type { Command } from "commander";
 import { auditCommand } from "../src/audit/command.ts";
 import { completion } from "../src/completion/command.ts";
-import { initBinaryCommand } from "../src/init-binary/command.ts";
+import { initBinaryCommand } from "../src/init-binary.ts";
 import { labCommand } from "../src/lab/command.ts";
 import type { LabOptions } from "../src/lab/options.ts";
 import { labSettings } from "../src/lab/settings.ts";

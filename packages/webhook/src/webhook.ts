@@ -93,7 +93,7 @@ export class Webhook {
         lameduckVersion,
         version: () => this.#version,
         coordinator: flags.coordinator,
-        onUnknownExposure: () => this.metrics.beforeServices.inc(),
+        onUnknownPaths: () => this.metrics.beforeServices.inc(),
       }),
       validate,
       ...(this.#holding ? { hold: heldDeletionOptions(this.#holding) } : {}),

@@ -39,7 +39,7 @@ const atOnce = { workloads: 20, characters: 500_000 };
 /** Milliseconds after which others get their turn. */
 const longestTurnMs = 10;
 /** A tenant who may write one namespace must not keep the processor busy. */
-const mostOfNamespace = 20_000_000;
+const mostAuditedChars = 20_000_000;
 
 /**
  * The errors of the audit over what runs in a namespace. A workload's pods say what it is like, not its template: what admission has put into them is
@@ -48,7 +48,7 @@ const mostOfNamespace = 20_000_000;
 export async function findLosingWorkloads(
   client: KubernetesClient,
   namespace: string,
-  { types, kubernetes, mostAudited = mostOfNamespace, signal }: LosingWorkloadsOptions,
+  { types, kubernetes, mostAudited = mostAuditedChars, signal }: LosingWorkloadsOptions,
 ): Promise<AuditedWorkloads> {
   const { workloads, others, pods, notRead } = await readNamespace(client, namespace, types, signal);
   const surroundings = others.map(fileOf);

@@ -3,7 +3,7 @@ import { orUndefined, type KubernetesClient, type KubernetesObject, type Workloa
 import { operatorNames } from "@lameduck/protocol";
 import { initVolumeIn } from "./init-volume.ts";
 import { found } from "./objects.ts";
-import { readComponent, type ComponentStatus } from "./status/component.ts";
+import { readComponent, type ComponentStatus } from "./component.ts";
 import { CliError } from "../errors.ts";
 
 /** Time between two looks for the reason. */

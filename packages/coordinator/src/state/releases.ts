@@ -1,7 +1,8 @@
 import type { AcknowledgementSettings } from "@lameduck/inject";
 import type { Listings, PodRoutes, Routing } from "@lameduck/cluster";
 import type { Nodes, SendingNode } from "./nodes.ts";
-import type { ReleaseState, Termination } from "./termination.ts";
+import type { ReleaseState } from "@lameduck/protocol";
+import type { Termination } from "./termination.ts";
 import type { ConsumerGroup, GroupState, GroupStates, WithdrawalQuery } from "./consumer-groups.ts";
 import type { PolicySettings } from "../settings.ts";
 
@@ -131,7 +132,8 @@ export class Releases {
   /** Whether no list of the cluster names some of its consumers: they are known by their own reports alone. */
   hasUnlisted(termination: Termination): boolean {
     return (
-      this.#settingsOf(termination).external !== undefined || this.routesTo(termination).needs.length > 0
+      this.#settingsOf(termination).external !== undefined ||
+      this.routesTo(termination).requiredReporters.length > 0
     );
   }
 
@@ -172,11 +174,11 @@ export class Releases {
     // No slice lists a pod that is gone. Its record still names the consumers that mattered to it.
     if (known && services.length === 0) return known;
     const routes = routing.of(services);
-    const groups = routes.needs.map((need) => this.#groupStates.groupOfNeed(need));
+    const groups = routes.requiredReporters.map((need) => this.#groupStates.groupOfNeed(need));
     const cached = {
       version,
       services,
-      publishesNotReady: listings.isPinned(termination),
+      publishesNotReady: listings.publishesNotReady(termination),
       routes,
       groups,
     };

@@ -3,7 +3,7 @@ import { injectLabelValue } from "@lameduck/inject";
 import { printable } from "@lameduck/drain/common";
 import { acknowledgementLines } from "./coordinator.ts";
 import { terminatingLines } from "./terminating.ts";
-import { trialText } from "../trial.ts";
+import { trialText } from "../install/trial.ts";
 import type { JudgedPod } from "./judge.ts";
 import type { NamespaceStatus, Status } from "./read.ts";
 

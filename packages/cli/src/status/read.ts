@@ -12,18 +12,18 @@ import {
   type Service,
   type Workload,
 } from "@lameduck/kube";
-import { version } from "../../about.ts";
-import { badOption } from "../../errors.ts";
-import { initVolumeState, type InitVolumeConfigMap, type InitVolumeState } from "../init-volume.ts";
-import { factsOf, ifReadable, policyOf } from "../facts.ts";
-import { helmRelease } from "../place.ts";
-import { componentOf, podsOf, type ComponentStatus } from "./component.ts";
+import { version } from "../about.ts";
+import { badOption } from "../errors.ts";
+import { initVolumeState, type InitVolumeConfigMap, type InitVolumeState } from "../install/init-volume.ts";
+import { factsOf, ifReadable, policyOf } from "../install/facts.ts";
+import { helmRelease } from "../install/place.ts";
+import { componentOf, podsOf, type ComponentStatus } from "../install/component.ts";
 import { readAcknowledgements, readTerminating, type AcknowledgementStatus } from "./coordinator.ts";
 import { terminatingNow, type TerminatingNow } from "./terminating.ts";
-import { injectorOfPolicy, injectorOfWebhook } from "../injector.ts";
-import { tried, type Trial } from "../trial.ts";
+import { injectorOfPolicy, injectorOfWebhook } from "../install/injector.ts";
+import { tried, type Trial } from "../install/trial.ts";
 import { judge, type JudgedPod, type Surroundings } from "./judge.ts";
-import { inBatches } from "../objects.ts";
+import { inBatches } from "../install/objects.ts";
 
 export interface NamespaceStatus {
   readonly name: string;

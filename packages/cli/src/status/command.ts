@@ -5,12 +5,12 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
-import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
-import { mustBeIn } from "./place.ts";
-import { verdictOf } from "./trial.ts";
-import { areWorking } from "./status/coordinator.ts";
-import { readStatus, type Status } from "./status/read.ts";
-import { statusText } from "./status/text.ts";
+import { addConnectionOptions, connect, type ConnectionFlags } from "../install/connection.ts";
+import { mustBeIn } from "../install/place.ts";
+import { verdictOf } from "../install/trial.ts";
+import { areWorking } from "./coordinator.ts";
+import { readStatus, type Status } from "./read.ts";
+import { statusText } from "./text.ts";
 
 interface Options extends ConnectionFlags {
   readonly json?: boolean;
@@ -46,7 +46,7 @@ async function status(options: Options): Promise<number> {
     });
     const names = read.namespaces.map(({ name }) => name);
     // The audit alone is a hundred files.
-    const audit = options.audit ? await import("./status/losing-workloads.ts") : undefined;
+    const audit = options.audit ? await import("./losing-workloads.ts") : undefined;
     const audited = await audit?.auditNamespaces(client, names, signal);
     process.stdout.write(
       options.json
