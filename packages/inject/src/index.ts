@@ -3,9 +3,8 @@ export { adviceOn } from "./advice.ts";
 export { applyPatch } from "./apply-patch.ts";
 export { initVolumeKeys } from "./init-volume.ts";
 export { admissionPolicy, type PolicyOptions, revisionOf } from "./cel/policy.ts";
-export type { PodsCoordinator } from "./coordinator.ts";
 export { inject } from "./inject.ts";
-export type { ClusterFacts, PatchOperation, Reason } from "./injection.ts";
+export type { ClusterFacts, PatchOperation, PodsCoordinator, Reason } from "./injection.ts";
 export {
   type InjectedManifests,
   injectManifests,

@@ -1,5 +1,11 @@
 import type { Architecture } from "./policy/settings.ts";
-import type { PodsCoordinator } from "./coordinator.ts";
+
+/** The coordinator that pods ask whether all senders have let go of them (docs/acknowledgements-protocol.md). */
+export interface PodsCoordinator {
+  /** "http://HOST:PORT" */
+  readonly address: string;
+  readonly mode: "availability" | "consistency";
+}
 
 /** One operation of a JSON patch (RFC 6902). Injection only ever adds and replaces. */
 export interface PatchOperation {
@@ -48,7 +54,8 @@ export const reasonCodes = {
   "sidecar-ordered": "a sidecar's stop signal waits until the holds of the app's containers are over",
   "sleep-instead": "lameduck-init cannot be used, and the kubelet sleeps instead; the text says why",
   "grace-raised": "terminationGracePeriodSeconds was raised to fit the hold",
-  told: "LAMEDUCK_GRACE_PERIOD or another time was added for a Lameduck that the container brings itself",
+  "environment-only":
+    "LAMEDUCK_GRACE_PERIOD or another time was added for a Lameduck that the container brings itself",
   "own-lameduck": "the container brings Lameduck itself, and that wins",
   "hook-kept": "the container has a preStop hook, and that is never replaced",
   "opted-out": "a preStop sleep of 0 seconds, or the annotation, says no",

@@ -1,15 +1,14 @@
+import { observedPort } from "@lameduck/audit";
 import type { InjectionSettings } from "./policy/settings.ts";
 import { holdMethodOf, type HoldMethod } from "./init-volume.ts";
 import { actionsOf, type Action } from "./action.ts";
-import { exposureOfPod } from "./exposure.ts";
 import { hookOf, mostAwaited, orderMount, sharedOrder } from "./hook.ts";
 import type { ClusterFacts, Reason } from "./injection.ts";
 import { reasonToSkipPod } from "./skip.ts";
 import { nodeOptionsFor } from "./node-options.ts";
 import { injectedAnnotation } from "@lameduck/protocol";
-import { podOf, textOf, undoAnnotation, type PodView } from "./pod.ts";
-import type { EnvVariable } from "./coordinator.ts";
-import { variablesFor } from "./variables.ts";
+import { mapsIn, podOf, textOf, undoAnnotation, type PodView } from "./pod.ts";
+import { type EnvVariable, variablesFor } from "./variables.ts";
 import { graceOf, timesOf, usualGrace, type Times } from "./times.ts";
 
 /** What is added to one container. */
@@ -190,7 +189,7 @@ function reasonsOf(
       return [{ code: "held-by-library", container: name, text: because }];
     if (preStop === undefined)
       return env.length > 0
-        ? [{ code: "told", container: name, text: `the grace period is ${grace} s` }]
+        ? [{ code: "environment-only", container: name, text: `the grace period is ${grace} s` }]
         : [];
     if (does === "follow") return [{ code: "sidecar-ordered", container: name, text: because }];
     return [
@@ -211,4 +210,24 @@ function reasonsOf(
       text: `from ${graceBefore} to ${grace} s: a hold of ${hold} s at most, and ${grace - hold} s for the shutdown`,
     });
   return reasons;
+}
+
+/** What makes us believe that requests come to the pod; undefined where nothing does. */
+function exposureOfPod(
+  { containers }: PodView,
+  { onlyExposed, serves }: Pick<InjectionSettings, "onlyExposed" | "serves">,
+  { exposedBy }: Pick<ClusterFacts, "exposedBy">,
+): string | undefined {
+  if (serves === false) return undefined;
+  if (serves === true) return "annotation lameduck.dev/serves";
+  if (!onlyExposed) return "onlyExposed is off";
+  if (exposedBy !== undefined && exposedBy.length > 0) return exposedBy.join(", ");
+  // Pods are often made before their Service: `kubectl apply` of a folder takes deployment.yaml before service.yaml.
+  const port = containers
+    .flatMap((container) => mapsIn(container["ports"]))
+    .find(
+      ({ name, protocol }) =>
+        (protocol === undefined || protocol === "TCP") && !observedPort.test(textOf(name)),
+    );
+  return port === undefined ? undefined : `declared port ${String(port["containerPort"])}`;
 }

@@ -2,10 +2,13 @@ import type { InjectionSettings } from "./policy/settings.ts";
 import { isMap, coordinatorVariable } from "@lameduck/protocol";
 import { initVariableOf, options } from "@lameduck/options";
 import { preStopOf, type Action } from "./action.ts";
-import { coordinatorVariables, type EnvVariable } from "./coordinator.ts";
-import type { ClusterFacts } from "./injection.ts";
+import type { ClusterFacts, PodsCoordinator } from "./injection.ts";
 import { mapIn, mapsIn } from "./pod.ts";
 import { handedOnBy, longestSeconds, type Times } from "./times.ts";
+
+export type EnvVariable =
+  | { readonly name: string; readonly value: string }
+  | { readonly name: string; readonly valueFrom: { readonly fieldRef: { readonly fieldPath: string } } };
 
 /** Of the init alone. */
 export const probePeriodVariable = initVariableOf("probePeriod");
@@ -72,4 +75,25 @@ function probePeriods(container: Readonly<Record<string, unknown>>): string {
 
 function isPeriod(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= longestProbePeriod;
+}
+
+/** What a pod needs to ask it; a preStop hook inherits its container's environment. */
+export function coordinatorVariables({ address, mode }: PodsCoordinator): EnvVariable[] {
+  return [
+    { name: coordinatorVariable, value: address },
+    ofPod(options.podName.variable, "metadata.name"),
+    ofPod(options.podNamespace.variable, "metadata.namespace"),
+    ofPod(options.podUid.variable, "metadata.uid"),
+    ...(mode === "consistency" ? consistent : []),
+  ];
+}
+
+/** Stops on the cluster's word alone, however little traffic there was to learn from. */
+const consistent: readonly EnvVariable[] = [
+  { name: options.mode.variable, value: "consistency" },
+  { name: options.policy.variable, value: "acknowledged" },
+];
+
+function ofPod(name: string, fieldPath: string): EnvVariable {
+  return { name, valueFrom: { fieldRef: { fieldPath } } };
 }

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {
-  acknowledgementFields,
-  acknowledgementNames,
-  defaultAcknowledgements,
-} from "../src/policy/acknowledgements.ts";
+import { acknowledgementFields, defaultAcknowledgements } from "../src/policy/acknowledgements.ts";
 import { acknowledgementsFor, drainPolicyCrd, validatePolicy } from "../src/index.ts";
 import { readValue } from "../src/policy/read.ts";
+
+const acknowledgementNames = Object.keys(acknowledgementFields) as (keyof typeof acknowledgementFields)[];
 
 const policy = (acknowledgements: unknown): object => ({
   apiVersion: "lameduck.dev/v1alpha1",

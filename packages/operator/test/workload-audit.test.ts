@@ -36,8 +36,8 @@ async function told(prepare: (api: OperatorApi) => void, { isOn = true } = {}): 
     files: undefined,
     onWrite: () => undefined,
     onProblem,
-    auditEvery: isOn ? 100 : undefined,
-    auditPause: 20,
+    auditEveryMs: isOn ? 100 : undefined,
+    auditPauseMs: 20,
   });
   view.start();
   tasks.start();

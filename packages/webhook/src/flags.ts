@@ -24,8 +24,8 @@ export interface WebhookFlags extends ServerFlags {
   readonly holding: HoldingFlags | undefined;
   /** URL: pods are told to ask it, and held deletions do. */
   readonly coordinator: string | undefined;
-  /** Milliseconds between two audits of what runs in injected namespaces; none where that is off. */
-  readonly auditEvery: number | undefined;
+  /** Between two audits of what runs in injected namespaces; none where that is off. */
+  readonly auditEveryMs: number | undefined;
 }
 
 export const helpText = `lameduck-operator webhook [flags]
@@ -95,7 +95,7 @@ export function webhookFlags(
     authorityLifetime,
     holding: holdingFlags(values),
     coordinator: coordinatorUrl(values.coordinator),
-    auditEvery:
+    auditEveryMs:
       values["audit-every"] === undefined ? undefined : time("--audit-every", values["audit-every"]),
   };
 }

@@ -19,10 +19,10 @@ export interface LeaderTasksOptions {
   readonly files: InitVolumeSource | undefined;
   readonly onWrite: (action: InitVolumeAction, namespace: string) => void;
   readonly onProblem: (part: string, error: unknown) => void;
-  /** How often workloads are audited, in milliseconds; never where none is given. */
-  readonly auditEvery?: number | undefined;
-  /** Milliseconds between two audited namespaces. */
-  readonly auditPause?: number;
+  /** How often workloads are audited; never where none is given. */
+  readonly auditEveryMs?: number | undefined;
+  /** Between two audited namespaces. */
+  readonly auditPauseMs?: number;
   /** Minor version of the cluster. */
   readonly kubernetes?: () => number | undefined;
 }
@@ -48,12 +48,12 @@ export class LeaderTasks {
       holder: name,
       onProblem: (error) => onProblem("lease", error),
     });
-    const { auditEvery, kubernetes = () => undefined } = options;
-    if (auditEvery !== undefined)
+    const { auditEveryMs, kubernetes = () => undefined } = options;
+    if (auditEveryMs !== undefined)
       this.#audit = new WorkloadAudit({
         client,
-        every: auditEvery,
-        ...(options.auditPause === undefined ? {} : { pause: options.auditPause }),
+        every: auditEveryMs,
+        ...(options.auditPauseMs === undefined ? {} : { pause: options.auditPauseMs }),
         name,
         namespaces: () => view.enabled(),
         kubernetes,

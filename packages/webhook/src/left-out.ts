@@ -2,8 +2,8 @@ import type { Logger } from "pino";
 import type { OnLeftOut } from "@lameduck/cluster";
 import type { WebhookMetrics } from "./metrics.ts";
 
-/** Milliseconds. Whoever changes such an object every second must not fill the log. */
-const logInterval = 3_600_000;
+/** Whoever changes such an object every second must not fill the log. */
+const logIntervalMs = 3_600_000;
 const mostRemembered = 1_000;
 
 /** Counts what is not looked at of the cluster's objects, and logs the first of each namespace. */
@@ -16,7 +16,7 @@ export function leftOutLogger(
   return (part, { namespace = "", name }, why) => {
     leftOut.inc({ part });
     const key = `${part}/${namespace}`;
-    if (now() - (loggedAt.get(key) ?? -Infinity) < logInterval) return;
+    if (now() - (loggedAt.get(key) ?? -Infinity) < logIntervalMs) return;
     if (loggedAt.size >= mostRemembered) loggedAt.clear();
     loggedAt.set(key, now());
     log.warn({ part, namespace, name }, why);

@@ -18,8 +18,8 @@ export class WebhookMetrics {
     buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2],
     registers: [this.registry],
   });
-  readonly blind = new Counter({
-    name: "lameduck_reviews_blind_total",
+  readonly beforeServices = new Counter({
+    name: "lameduck_reviews_before_services_total",
     help: "Pods that were judged before the Services of the cluster had been read.",
     registers: [this.registry],
   });

@@ -6,8 +6,8 @@ export interface ServerVersion {
   readonly minor: number;
 }
 
-const intervalWhenKnown = 600_000;
-const intervalWhenUnknown = 2_000;
+const intervalWhenKnownMs = 600_000;
+const intervalWhenUnknownMs = 2_000;
 
 /** The API server's version, asked for anew now and then: clusters are upgraded. Ends with the signal. */
 export async function followVersion(
@@ -26,7 +26,7 @@ export async function followVersion(
     );
     const isKnown = version !== undefined && !Number.isNaN(version.major + version.minor);
     if (isKnown) onVersion(version);
-    await delay(isKnown ? intervalWhenKnown : intervalWhenUnknown, undefined, { signal }).catch(
+    await delay(isKnown ? intervalWhenKnownMs : intervalWhenUnknownMs, undefined, { signal }).catch(
       () => undefined,
     );
   }

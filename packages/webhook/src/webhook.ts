@@ -29,7 +29,7 @@ export interface WebhookOptions {
   readonly log: Logger;
 }
 
-/** Milliseconds until what failed at the start is tried again. */
+/** Until what failed at the start is tried again. */
 const retryMs = 1_000;
 
 /** Connections that read the metrics: Prometheus keeps one. */
@@ -71,7 +71,7 @@ export class Webhook {
       name: flags.name,
       files,
       onProblem,
-      auditEvery: flags.auditEvery,
+      auditEveryMs: flags.auditEveryMs,
       kubernetes: () => this.#version?.minor,
       onWrite: (action, namespace) => {
         this.metrics.carried.inc({ action });
@@ -93,7 +93,7 @@ export class Webhook {
         lameduckVersion,
         version: () => this.#version,
         coordinator: flags.coordinator,
-        onUnknownPaths: () => this.metrics.blind.inc(),
+        onUnknownPaths: () => this.metrics.beforeServices.inc(),
       }),
       validate,
       ...(this.#holding ? { hold: heldDeletionOptions(this.#holding) } : {}),

@@ -7,7 +7,6 @@ import {
   injectedAnnotation,
   probeAnnotation,
 } from "@lameduck/protocol";
-import { coordinatorVariables } from "../coordinator.ts";
 import { orderMount, sharedOrder } from "../hook.ts";
 import type { ClusterFacts } from "../injection.ts";
 import { loader } from "../node-options.ts";
@@ -17,6 +16,7 @@ import {
   probeFields,
   probePeriodVariable,
   usualProbePeriod,
+  coordinatorVariables,
 } from "../variables.ts";
 import { handedOn, options, type HandedOn } from "@lameduck/options";
 import type { InjectionSettings } from "../policy/settings.ts";

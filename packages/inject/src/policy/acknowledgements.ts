@@ -1,9 +1,8 @@
 import { releaseFields, type ReleaseValues } from "@lameduck/options";
 import { settingFieldsOf } from "./fields.ts";
 import { isMap } from "@lameduck/protocol";
-import { readValue, type Problem, briefly } from "./read.ts";
+import { readValue, type Problem, briefly, unknownNames } from "./read.ts";
 import { defaultsOf } from "./settings.ts";
-import { unknownNames } from "./unknown.ts";
 
 /** When a pod counts as released: `spec.acknowledgements` of a DrainPolicy. Times are whole seconds. */
 export type AcknowledgementSettings = ReleaseValues;
@@ -14,7 +13,7 @@ type Name = keyof AcknowledgementSettings;
 
 export const acknowledgementFields = settingFieldsOf<Name>(releaseFields);
 
-export const acknowledgementNames = Object.keys(acknowledgementFields) as Name[];
+const acknowledgementNames = Object.keys(acknowledgementFields) as Name[];
 
 /** What is wrong with `spec.acknowledgements`. */
 export function acknowledgementProblems(value: unknown): Problem[] {

@@ -1,4 +1,5 @@
 import type { SettingField } from "./fields.ts";
+import { unknownName } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
 
 /** Something that a DrainPolicy or an annotation says wrongly. */
@@ -99,4 +100,34 @@ export function briefly(value: unknown): string {
 
 export function cut(text: string, most = longest): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+/** To find what a name was meant to be takes its time; a person writes no more wrong ones. */
+const mostUnknown = 20;
+
+/**
+ * What is said of names that nobody knows: of the first ones, and that there are more.
+ * @param place stands before each: "spec."
+ */
+export function unknownNames(
+  kind: string,
+  place: string,
+  names: readonly string[],
+  known: readonly string[],
+): Problem[] {
+  const problems = names.slice(0, mostUnknown).map((name): Problem => ({
+    field: cut(place + name),
+    message: unknownName(kind, cut(name), known),
+    remedy: "remove it, or correct its spelling",
+  }));
+  if (names.length <= mostUnknown) return problems;
+  // Without their number: whoever removes one of them has added none.
+  return [
+    ...problems,
+    {
+      field: place.replace(/[./]$/, ""),
+      message: `holds more than ${mostUnknown} unknown ${kind}s`,
+      remedy: "remove them",
+    },
+  ];
 }

@@ -6,7 +6,6 @@ import { fields, type FieldRow, type FieldValues } from "@lameduck/options";
  */
 export type InjectionSettings = FieldValues;
 
-export type InitVolume = InjectionSettings["initVolume"];
 export type Architecture = NonNullable<InjectionSettings["architecture"]>;
 
 export const defaultSettings = defaultsOf(fields) as unknown as InjectionSettings;

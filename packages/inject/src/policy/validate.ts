@@ -3,9 +3,8 @@ import { nearest } from "@lameduck/drain";
 import { acknowledgementProblems } from "./acknowledgements.ts";
 import { annotationPrefix, ascending, settingFields, settingNames, type SettingName } from "./fields.ts";
 import { apiVersion, heldMark, holdLabel, isMap, probeAnnotation } from "@lameduck/protocol";
-import { readAnnotation, readValue, type Problem, briefly } from "./read.ts";
+import { readAnnotation, readValue, type Problem, briefly, unknownNames } from "./read.ts";
 import type { InjectionSettings } from "./settings.ts";
-import { unknownNames } from "./unknown.ts";
 
 /** One policy in a namespace is enough, and its name tells which. */
 export const policyName = "default";

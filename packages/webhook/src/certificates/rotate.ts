@@ -16,7 +16,7 @@ const renewedAt = 2 / 3;
  * A new authority is known to the API server for so long before it signs, milliseconds. A day, or a twelfth of its life: half of what
  * is left of the old one.
  */
-export function trustPeriod({ authorityLifetime }: RotationOptions): number {
+function trustPeriod({ authorityLifetime }: RotationOptions): number {
   return Math.min(86_400_000, authorityLifetime / 12);
 }
 

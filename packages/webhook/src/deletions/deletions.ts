@@ -38,10 +38,10 @@ interface Hold {
 const replicaSetController = "system:serviceaccount:kube-system:replicaset-controller";
 /** The share of the limit that may go into waiting for a replacement. */
 const replacementShare = 0.6;
-/** Milliseconds after which a deletion that was allowed, or whose caller has left, must be seen. */
-const cleanupDelay = 5_000;
+/** By then a deletion that was allowed, or whose caller has left, must be seen. */
+const cleanupDelayMs = 5_000;
 /** So much longer a mark stands before another replica takes it away. */
-const markMargin = 60_000;
+const markMarginMs = 60_000;
 
 /** Holds deletions while their API calls wait. */
 export class Deletions {
@@ -116,7 +116,7 @@ export class Deletions {
     if (!dependencies.endpoints.isKnown) return { because: "blind" };
     const facts = await dependencies.pods.factsFor(pod, mark);
     if (!facts) return { because: "blind" };
-    const steps = { by: "delete", began, until: now + dependencies.settings.limit + markMargin } as const;
+    const steps = { by: "delete", began, until: now + dependencies.settings.limit + markMarginMs } as const;
     let at = passed(mark?.stepBegan ?? now);
     if (mark?.step !== "withdrawn") {
       if ("because" in facts.plan) return { because: facts.plan.because };
@@ -173,7 +173,7 @@ export class Deletions {
     const { namespace = "", name, uid } = pod.metadata;
     // A caller that has left comes again, and finds a new hold.
     if (hold.abort.signal.aborted) this.#holds.delete(uid);
-    await delay(cleanupDelay, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    await delay(cleanupDelayMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     if (this.#holds.get(uid) === hold) this.#holds.delete(uid);
     if (this.#holds.has(uid)) return;
     const { pods, onRestored, onProblem } = this.#dependencies;

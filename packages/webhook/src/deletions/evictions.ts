@@ -15,10 +15,10 @@ export type EvictionEnd =
   | { readonly later: number; readonly why: string };
 
 /** kubectl drain asks again after 5 s whatever we say; others as we say. */
-const retrySoon = 2;
-const retryLater = 5;
-/** A caller that has not come back by then has given up. Milliseconds. */
-const retryTimeout = 60_000;
+const retrySoonSeconds = 2;
+const retryLaterSeconds = 5;
+/** A caller that has not come back by then has given up. */
+const retryTimeoutMs = 60_000;
 
 /**
  * Puts evictions off, as a disruption budget does: first another pod is made, then this one is withdrawn and let go of by everybody, then
@@ -49,7 +49,7 @@ export class Evictions {
       const steps = {
         by: "evict",
         began: mark?.began ?? now(),
-        until: now() + settings.replacement + settings.evictionLimit + retryTimeout,
+        until: now() + settings.replacement + settings.evictionLimit + retryTimeoutMs,
       } as const;
       return mark
         ? await this.#whenReplaced(pod, mark, facts, steps)
@@ -70,7 +70,7 @@ export class Evictions {
     const { pods, endpoints, now } = this.#dependencies;
     if (replicaSet !== undefined) {
       await pods.replace(pod, { ...steps, stepBegan: now(), replicaSet });
-      return { later: retryLater, why: "another pod is being started first" };
+      return { later: retryLaterSeconds, why: "another pod is being started first" };
     }
     if (endpoints.isLastReady(services, pod.metadata.uid, new Set())) return { because: "last-endpoint" };
     return this.#withdraw(pod, undefined, facts, remove, steps);
@@ -86,12 +86,12 @@ export class Evictions {
     const { namespace = "", uid } = pod.metadata;
     const isOver = now() >= mark.stepBegan + settings.replacement;
     if (!isOver && mark.replicaSet !== undefined && !(await isReplaced(client, namespace, mark.replicaSet)))
-      return { later: retryLater, why: "another pod is not ready yet" };
+      return { later: retryLaterSeconds, why: "another pod is not ready yet" };
     if ("because" in facts.plan) return { because: facts.plan.because };
     if (endpoints.isLastReady(facts.services, uid, new Set()))
       return isOver
         ? { because: "last-endpoint" }
-        : { later: retrySoon, why: "another pod is no endpoint yet" };
+        : { later: retrySoonSeconds, why: "another pod is no endpoint yet" };
     return this.#withdraw(pod, mark, facts, facts.plan.remove, steps);
   }
 
@@ -105,10 +105,10 @@ export class Evictions {
     const { client, pods, now } = this.#dependencies;
     for (const budget of budgetsLosing(facts.budgets, pod.metadata.labels ?? {}, remove)) {
       const why = await reserve(client, budget, pod.metadata.name, now());
-      if (why !== undefined) return { later: retryLater, why };
+      if (why !== undefined) return { later: retryLaterSeconds, why };
     }
     await pods.withdraw(pod, remove, { ...steps, stepBegan: now() }, mark);
-    return { later: retrySoon, why: "senders are letting go of the pod" };
+    return { later: retrySoonSeconds, why: "senders are letting go of the pod" };
   }
 
   async #checkRelease(
@@ -123,6 +123,6 @@ export class Evictions {
     if (await isReleased(withdrawn, this.#dependencies, gone))
       return { ending: this.#dependencies.consumers ? "released" : "waited" };
     if (now() >= mark.stepBegan + settings.evictionLimit) return { ending: "limit" };
-    return { later: retrySoon, why: "senders are letting go of the pod" };
+    return { later: retrySoonSeconds, why: "senders are letting go of the pod" };
   }
 }

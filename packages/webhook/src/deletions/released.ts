@@ -22,7 +22,7 @@ export interface ReleaseEvidence {
 }
 
 /** Seconds of one question to the coordinator. */
-const longestQuestion = 10;
+const longestQuestionSeconds = 10;
 
 /** Waits until a withdrawn pod is let go of everywhere, or until `end`. */
 export async function untilReleased(
@@ -49,7 +49,7 @@ async function askUntilDecided(
 ): Promise<ReleaseAnswer> {
   let known: ReleaseAnswer = "unknown";
   do {
-    known = await consumers.ask(pod, longestQuestion, known, end);
+    known = await consumers.ask(pod, longestQuestionSeconds, known, end);
     // Whoever answers at once with what is known must not be asked in a loop without a pause.
     if (known === "waiting") await pause(100, end);
   } while (known === "waiting" && !end.aborted);
@@ -68,6 +68,6 @@ export async function isReleased(
   return known === "released" || (known !== "waiting" && now() >= at + convergence);
 }
 
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  if (milliseconds > 0) await delay(milliseconds, undefined, { signal }).catch(() => undefined);
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms > 0) await delay(ms, undefined, { signal }).catch(() => undefined);
 }

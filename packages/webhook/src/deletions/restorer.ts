@@ -4,8 +4,7 @@ import { markOf, restoringPatch } from "./mark.ts";
 import { heldMark } from "@lameduck/protocol";
 import type { Dependencies } from "./deletions.ts";
 
-/** Milliseconds between two looks. */
-const pause = 10_000;
+const lookIntervalMs = 10_000;
 
 /** Pods that are marked as held. */
 function listHeldPods(client: KubernetesClient, signal?: AbortSignal): Promise<readonly Pod[]> {
@@ -45,7 +44,7 @@ export class Restorer {
         await this.#restoreAbandoned().catch((error: unknown) => {
           if (!signal.aborted) this.#dependencies.onProblem("restorer", error);
         });
-      await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+      await delay(lookIntervalMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
     }
   }
 

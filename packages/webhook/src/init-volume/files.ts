@@ -71,8 +71,8 @@ export async function readInitVolume(directory: string): Promise<InitVolumeSourc
   }
 }
 
-/** Milliseconds for which a processor counts after its last node has gone: an autoscaler may bring the next one within minutes. */
-const keptFor = 3_600_000;
+/** So long a processor counts after its last node has gone: an autoscaler may bring the next one within minutes. */
+const keptForMs = 3_600_000;
 
 /** The processors that there is a node of, or was a moment ago. */
 export class NeededArchitectures {
@@ -82,6 +82,6 @@ export class NeededArchitectures {
   of(known: readonly Architecture[] | undefined, now: number): readonly Architecture[] | undefined {
     if (known === undefined) return undefined;
     for (const one of known) this.#seenAt.set(one, now);
-    return [...this.#seenAt].flatMap(([one, at]) => (now - at < keptFor ? [one] : []));
+    return [...this.#seenAt].flatMap(([one, at]) => (now - at < keptForMs ? [one] : []));
   }
 }
