@@ -30,7 +30,7 @@ export interface TerminatingPod {
 export interface TerminatingPods {
   readonly version: 1;
   readonly pods: readonly TerminatingPod[];
-  /** Beyond those that are listed. */
+  /** The number of pods that terminate and are not listed. */
   readonly more: number;
 }
 

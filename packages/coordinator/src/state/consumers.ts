@@ -1,7 +1,7 @@
 import { isNodeProxy } from "@lameduck/senders";
 import { Consumer, type Report } from "./consumer.ts";
 
-/** Needs of it name the Service, since each has a target group of its own: "load-balancer/aws/shop/web". */
+/** A need of this kind names a Service, since each Service has a target group of its own: "load-balancer/aws/shop/web". */
 const balancers = "load-balancer";
 
 /** From its last report until a consumer is dropped from memory. */

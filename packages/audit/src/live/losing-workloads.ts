@@ -8,7 +8,7 @@ import { readNamespace } from "./namespace.ts";
 import { fileOf, type LiveObject } from "./objects.ts";
 
 /** A workload that the audit says will lose requests. */
-export interface Flag {
+export interface WorkloadFinding {
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
@@ -16,15 +16,15 @@ export interface Flag {
   readonly message: string;
 }
 
-export interface FlaggedWorkloads {
-  readonly flags: readonly Flag[];
+export interface AuditedWorkloads {
+  readonly findings: readonly WorkloadFinding[];
   /** How many were looked at. */
   readonly workloads: number;
   /** Types that may not be listed, or of which there is too much: not all of them were looked at. */
   readonly notRead: readonly string[];
 }
 
-interface FlagOptions {
+interface LosingWorkloadsOptions {
   /** Such as "apps/Deployment". */
   readonly types: readonly string[];
   /** Minor version of the cluster. */
@@ -39,7 +39,7 @@ const atOnce = { workloads: 20, characters: 500_000 };
 /** Milliseconds after which others get their turn. */
 const longestTurnMs = 10;
 /** A tenant who may write one namespace must not keep the processor busy. */
-const mostOfNamespace = 20_000_000;
+const mostAuditedChars = 20_000_000;
 
 /**
  * The errors of the audit over what runs in a namespace. A workload's pods say what it is like, not its template: what admission has put into them is
@@ -48,13 +48,13 @@ const mostOfNamespace = 20_000_000;
 export async function findLosingWorkloads(
   client: KubernetesClient,
   namespace: string,
-  { types, kubernetes, mostAudited = mostOfNamespace, signal }: FlagOptions,
-): Promise<FlaggedWorkloads> {
+  { types, kubernetes, mostAudited = mostAuditedChars, signal }: LosingWorkloadsOptions,
+): Promise<AuditedWorkloads> {
   const { workloads, others, pods, notRead } = await readNamespace(client, namespace, types, signal);
   const surroundings = others.map(fileOf);
   const around = surroundings.reduce((sum, { text }) => sum + text.length, 0);
   const leftOut = new Set<string>();
-  const flags: Flag[] = [];
+  const findings: WorkloadFinding[] = [];
   let audited = 0;
   for (const { batch, characters } of batches(workloads.map((one) => asItRuns(one, pods)))) {
     audited += characters + around;
@@ -70,14 +70,14 @@ export async function findLosingWorkloads(
       notRead: new Set(notRead),
       suppressions: nothingSuppressed,
     });
-    const { findings } = await inTurns(steps, signal);
-    for (const { severity, object, rule, message } of findings) {
+    const found = await inTurns(steps, signal);
+    for (const { severity, object, rule, message } of found.findings) {
       const { kind, name } = object;
       const uid = uids.get(`${kind}/${name}`);
-      if (severity === "error" && uid !== undefined) flags.push({ kind, name, uid, rule, message });
+      if (severity === "error" && uid !== undefined) findings.push({ kind, name, uid, rule, message });
     }
   }
-  return { flags, workloads: workloads.length, notRead: [...new Set([...notRead, ...leftOut])] };
+  return { findings, workloads: workloads.length, notRead: [...new Set([...notRead, ...leftOut])] };
 }
 
 /** Whoever asks the webhook must not wait for it. */

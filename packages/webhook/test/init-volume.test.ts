@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { carrierFiles, CarrierSource } from "../src/index.ts";
-import { NeededArchitectures } from "../src/carrier/files.ts";
-import { CarrierCopier, type CarrierNews } from "../src/carrier/copier.ts";
+import { initVolumeFiles, InitVolumeSource } from "../src/index.ts";
+import { NeededArchitectures } from "../src/init-volume/files.ts";
+import { InitVolumeCopier, type InitVolumeNews } from "../src/init-volume/copier.ts";
 import { OperatorApi } from "../../cluster/test/operator-api.ts";
 
 interface Copying extends AsyncDisposable {
@@ -10,10 +10,10 @@ interface Copying extends AsyncDisposable {
   readonly enabled: Set<string>;
   readonly writes: string[];
   readonly problems: unknown[];
-  readonly news: CarrierNews[];
-  readonly copier: CarrierCopier;
+  readonly news: InitVolumeNews[];
+  readonly copier: InitVolumeCopier;
   /** Another replica that believes to lead. */
-  readonly other: CarrierCopier;
+  readonly other: InitVolumeCopier;
 }
 
 const name = "lameduck-init";
@@ -24,9 +24,9 @@ async function copying(): Promise<Copying> {
   const enabled = new Set(["shop"]);
   const writes: string[] = [];
   const problems: unknown[] = [];
-  const news: CarrierNews[] = [];
-  const copier = (): CarrierCopier =>
-    new CarrierCopier(client, {
+  const news: InitVolumeNews[] = [];
+  const copier = (): InitVolumeCopier =>
+    new InitVolumeCopier(client, {
       files: () => ({ binaryData: { "lameduck-init-amd64": "YQ==" }, sum: "sum-1" }),
       onNews: (one) => news.push(one),
       enabled: () => enabled,
@@ -65,7 +65,7 @@ test("it is written where it is missing or other, and only there, also by two at
   await copier.reconcile();
   await other.reconcile();
   assert.equal(writes.length, length, "nothing to write");
-  api.change("configmaps", name, { metadata: { annotations: { "lameduck.dev/carrier-sum": "old" } } });
+  api.change("configmaps", name, { metadata: { annotations: { "lameduck.dev/init-volume-sum": "old" } } });
   await copier.reconcile();
   assert.equal(writes.length, length + 1, "an older one");
   api.remove("configmaps", name);
@@ -135,7 +135,7 @@ test("one of ours that somebody has changed is put right, and told with who it w
   await copier.reconcile();
   assert.deepEqual(api.get("configmaps", name)?.["binaryData"], { "lameduck-init-amd64": "YQ==" });
   assert.deepEqual(writes, ["applied shop", "mended shop"]);
-  assert.equal(news[0]?.reason, "CarrierChanged");
+  assert.equal(news[0]?.reason, "InitVolumeChanged");
   assert.match(news[0].message, /was changed by kubectl-edit, and is as Lameduck wrote it again/);
   // One that has never seen it looks once, and has nothing to tell.
   await other.reconcile();
@@ -150,7 +150,7 @@ test("keys that somebody has added to one of ours are taken out, and told", asyn
   await copier.reconcile();
   const left = api.get("configmaps", name);
   assert.deepEqual([left?.["binaryData"], left?.["data"]], [{ "lameduck-init-amd64": "YQ==" }, {}]);
-  assert.deepEqual([writes, news[0]?.reason], [["applied shop", "mended shop"], "CarrierChanged"]);
+  assert.deepEqual([writes, news[0]?.reason], [["applied shop", "mended shop"], "InitVolumeChanged"]);
   await copier.reconcile();
   assert.equal(writes.length, 2, "once");
 });
@@ -162,7 +162,7 @@ test("what a quota refuses is told with its words", async () => {
   api.fault = ({ method }) => (method === "PATCH" ? { status: 403, body: { message } } : undefined);
   await copier.reconcile();
   assert.deepEqual([writes, problems.length], [["refused shop"], 1]);
-  assert.equal(news[0]?.reason, "CarrierRefused");
+  assert.equal(news[0]?.reason, "InitVolumeRefused");
   assert.match(news[0].message, /hooks of injected pods do nothing: .*exceeded quota: small/);
 });
 
@@ -182,11 +182,11 @@ test("only the processors of the nodes are stored, and one whose last node has j
   const files = ["lameduck-init-amd64", "lameduck-init-arm64", "lameduck-register.cjs"].map(
     (one) => [one, bytes(one)] as const,
   );
-  const source = new CarrierSource(files);
+  const source = new InitVolumeSource(files);
   const keys = (...needed: Parameters<typeof source.of>): string[] =>
     Object.keys(source.of(...needed).binaryData);
   assert.deepEqual(keys(["amd64"]), ["lameduck-init-amd64", "lameduck-register.cjs"]);
-  assert.deepEqual(source.of(undefined), carrierFiles(files), "nobody knows the nodes");
+  assert.deepEqual(source.of(undefined), initVolumeFiles(files), "nobody knows the nodes");
   assert.notEqual(source.of(["arm64"]).sum, source.of(["amd64"]).sum);
   const needed = new NeededArchitectures();
   assert.deepEqual(needed.of(["amd64", "arm64"], 0), ["amd64", "arm64"]);

@@ -38,11 +38,11 @@ describe("times", () => {
 describe("the kubelet's sleep instead", () => {
   const sleepOf = ({ spec }: Result): unknown => spec.containers[0]?.lifecycle?.preStop;
   const cases: readonly (readonly [string, Fields, Partial<InjectionSettings>, Partial<ClusterFacts>])[] = [
-    ["asked for", {}, { carrier: "none" }, {}],
+    ["asked for", {}, { initVolume: "none" }, {}],
     ["on the host's network", { hostNetwork: true }, {}, {}],
     ["nodes of two kinds", {}, {}, { architectures: ["amd64", "arm64"] }],
     ["a processor without a binary", { nodeSelector: { "kubernetes.io/arch": "s390x" } }, {}, {}],
-    ["a volume of our name", { volumes: [{ name: "lameduck-carrier", emptyDir: {} }] }, {}, {}],
+    ["a volume of our name", { volumes: [{ name: "lameduck-init-volume", emptyDir: {} }] }, {}, {}],
     [
       "something at our place",
       { containers: [{ ...web, volumeMounts: [{ name: "x", mountPath: "/lameduck/y" }] }] },
@@ -52,13 +52,13 @@ describe("the kubelet's sleep instead", () => {
     [
       "an image volume on an old cluster",
       {},
-      { carrier: "image-volume", carrierImage: "x" },
+      { initVolume: "image-volume", initImage: "x" },
       { version: { major: 1, minor: 34 } },
     ],
     [
       "an image volume on an unknown one",
       {},
-      { carrier: "image-volume", carrierImage: "x" },
+      { initVolume: "image-volume", initImage: "x" },
       { version: undefined },
     ],
   ];
@@ -70,15 +70,19 @@ describe("the kubelet's sleep instead", () => {
     });
 
   it("is never longer than the senders need, and never shorter than the floor", () => {
-    assert.deepEqual(sleepOf(result(pod(), { carrier: "none", capSeconds: 60 })), { sleep: { seconds: 10 } });
-    assert.deepEqual(sleepOf(result(pod(), { carrier: "none", capSeconds: 4 })), { sleep: { seconds: 4 } });
-    assert.deepEqual(sleepOf(result(pod(), { carrier: "none", floorSeconds: 20 })), {
+    assert.deepEqual(sleepOf(result(pod(), { initVolume: "none", capSeconds: 60 })), {
+      sleep: { seconds: 10 },
+    });
+    assert.deepEqual(sleepOf(result(pod(), { initVolume: "none", capSeconds: 4 })), {
+      sleep: { seconds: 4 },
+    });
+    assert.deepEqual(sleepOf(result(pod(), { initVolume: "none", floorSeconds: 20 })), {
       sleep: { seconds: 20 },
     });
   });
 });
 
-describe("carriers", () => {
+describe("init volumes", () => {
   const keyOf = ({ spec }: Result): unknown =>
     (spec.volumes?.[0]?.["configMap"] as { items: { key: string }[] } | undefined)?.items[0]?.key;
 
@@ -91,14 +95,14 @@ describe("carriers", () => {
   });
 
   it("an image is a volume, or is copied by an init container that may do nothing else", () => {
-    const image = { carrierImage: "registry.example/lameduck:0.1.0" };
-    const mounted = result(pod(), { carrier: "image-volume", ...image });
+    const image = { initImage: "registry.example/lameduck:0.1.0" };
+    const mounted = result(pod(), { initVolume: "image-volume", ...image });
     assert.deepEqual(mounted.spec.volumes?.[0]?.["image"], {
-      reference: image.carrierImage,
+      reference: image.initImage,
       pullPolicy: "IfNotPresent",
     });
     const copied = result(pod({ initContainers: [{ name: "first" }] }), {
-      carrier: "init-container",
+      initVolume: "init-container",
       ...image,
     });
     const [copying, first] = copied.spec.initContainers ?? [];
@@ -112,7 +116,7 @@ describe("carriers", () => {
 });
 
 describe("the init container", () => {
-  const byImage = { carrier: "init-container", carrierImage: "registry.example/lameduck:1" } as const;
+  const byImage = { initVolume: "init-container", initImage: "registry.example/lameduck:1" } as const;
   const initOf = (given: unknown): Fields[] =>
     injected(given, byImage).patch.flatMap(({ path, value }) =>
       path.startsWith("/spec/initContainers") ? ([value].flat() as Fields[]) : [],
@@ -127,8 +131,8 @@ describe("the init container", () => {
 
   it("is not added where its name is taken: the pod would be refused", () => {
     for (const taken of [
-      pod({ initContainers: [{ name: "lameduck-carrier" }] }),
-      pod({ containers: [web, { name: "lameduck-carrier" }] }),
+      pod({ initContainers: [{ name: "lameduck-init-volume" }] }),
+      pod({ containers: [web, { name: "lameduck-init-volume" }] }),
     ]) {
       assert.deepEqual(initOf(taken), []);
       assert.ok(injected(taken, byImage).reasons.some(({ code }) => code === "sleep-instead"));

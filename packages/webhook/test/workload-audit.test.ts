@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Flagger, type FlaggerOptions } from "../src/workload-audit/flagger.ts";
+import { WorkloadAudit, type WorkloadAuditOptions } from "../src/workload-audit/workload-audit.ts";
 import { shop } from "./losing-workload.ts";
 import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
 
 interface Looking extends AsyncDisposable {
   readonly api: OperatorApi;
-  readonly flagger: Flagger;
+  readonly audit: WorkloadAudit;
 }
 
 /** The looks alone, each 5 ms. A namespace is due again after four of them. */
 async function looking(
   namespaces: ReadonlySet<string>,
-  more: Pick<FlaggerOptions, "leads" | "onNews">,
+  more: Pick<WorkloadAuditOptions, "isLeader" | "onNews">,
 ): Promise<Looking> {
   const api = await OperatorApi.start();
   shop(api);
   const client = api.client();
-  const flagger = new Flagger({
+  const audit = new WorkloadAudit({
     client,
     every: 20,
     pause: 5,
@@ -28,10 +28,10 @@ async function looking(
     ...more,
   });
   const ending = new AbortController();
-  const running = flagger.run(ending.signal);
+  const running = audit.run(ending.signal);
   return {
     api,
-    flagger,
+    audit,
     [Symbol.asyncDispose]: async () => {
       ending.abort();
       await running;
@@ -43,14 +43,14 @@ async function looking(
 
 test("each of many namespaces has its turn, though the first ones are due again before the last one", async () => {
   const names = Array.from({ length: 12 }, (_, at) => `shop-${at}`);
-  await using all = await looking(new Set(names), { leads: () => true, onNews: () => undefined });
-  await until(() => all.flagger.known.size === names.length, "each was looked at");
+  await using all = await looking(new Set(names), { isLeader: () => true, onNews: () => undefined });
+  await until(() => all.audit.known.size === names.length, "each was looked at");
 });
 
 test("a replica that leads no more writes no Event", async () => {
   let [leads, rounds] = [true, 0];
   await using all = await looking(new Set(["shop"]), {
-    leads: () => {
+    isLeader: () => {
       rounds++;
       return leads;
     },

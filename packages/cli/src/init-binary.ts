@@ -1,8 +1,8 @@
 import { chmodSync, copyFileSync, readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { initBinary } from "@lameduck/init";
-import { CliError } from "../errors.ts";
-import { ending } from "../help/ending.ts";
+import { CliError } from "./errors.ts";
+import { ending } from "./help/ending.ts";
 import { fileProblem } from "@lameduck/drain/common";
 
 /** `lameduck init-binary`: the static binary, for an image or a ConfigMap. */

@@ -1,18 +1,18 @@
-import { carrierPath, initFile, oldestKubernetes, registerFile, isMap } from "@lameduck/protocol";
+import { initVolumePath, initFile, oldestKubernetes, registerFile, isMap } from "@lameduck/protocol";
 import { architectures, options } from "@lameduck/options";
 import type { Architecture, InjectionSettings } from "./policy/settings.ts";
 import type { ClusterFacts } from "./injection.ts";
 import { mapsIn, textOf, type PodView } from "./pod.ts";
 
-export const carrierVolume = "lameduck-carrier";
-export const carrierContainer = "lameduck-carrier";
+export const initVolumeName = "lameduck-init-volume";
+export const initVolumeContainer = "lameduck-init-volume";
 /** Files by which containers of a pod tell each other, named by the number of the container: its name is a stranger's. */
 export const orderPath = "/lameduck-order";
 export const orderVolume = "lameduck-order";
-export const reservedNames: readonly string[] = [carrierVolume, orderVolume];
-export const reservedPaths: readonly string[] = [carrierPath, orderPath];
+export const reservedNames: readonly string[] = [initVolumeName, orderVolume];
+export const reservedPaths: readonly string[] = [initVolumePath, orderPath];
 /** Keys of the ConfigMap: it holds a binary for each processor, and the register bundle. */
-export const carrierKeys: Readonly<Record<Architecture, string>> = {
+export const initVolumeKeys: Readonly<Record<Architecture, string>> = {
   amd64: "lameduck-init-amd64",
   arm64: "lameduck-init-arm64",
 };
@@ -29,37 +29,37 @@ export interface HoldMethod {
   readonly initContainer?: Raw;
 }
 
-export const carrierMount: Raw = { name: carrierVolume, mountPath: carrierPath, readOnly: true };
+export const initVolumeMount: Raw = { name: initVolumeName, mountPath: initVolumePath, readOnly: true };
 
 export function holdMethodOf(pod: PodView, settings: InjectionSettings, facts: ClusterFacts): HoldMethod {
-  const { carrier, carrierImage = "", carrierName } = settings;
-  if (carrier === "none") return kubeletSleep("", facts);
+  const { initVolume, initImage = "", initConfigMap } = settings;
+  if (initVolume === "none") return kubeletSleep("", facts);
   const reason = reasonAgainstInit(pod, settings, facts);
   if (reason !== undefined) return kubeletSleep(reason, facts);
-  const base = { kind: "wait", because: "", mount: carrierMount } as const;
-  if (pod.volumes.some(({ name }) => name === carrierVolume)) return base;
-  if (carrier === "image-volume")
+  const base = { kind: "wait", because: "", mount: initVolumeMount } as const;
+  if (pod.volumes.some(({ name }) => name === initVolumeName)) return base;
+  if (initVolume === "image-volume")
     return {
       ...base,
-      volume: { name: carrierVolume, image: { reference: carrierImage, pullPolicy: "IfNotPresent" } },
+      volume: { name: initVolumeName, image: { reference: initImage, pullPolicy: "IfNotPresent" } },
     };
-  if (carrier === "init-container")
+  if (initVolume === "init-container")
     return {
       ...base,
-      volume: { name: carrierVolume, emptyDir: { medium: "Memory" } },
-      initContainer: copyContainer(carrierImage),
+      volume: { name: initVolumeName, emptyDir: { medium: "Memory" } },
+      initContainer: copyContainer(initImage),
     };
   const architecture = architectureOf(pod, settings, facts) as Architecture;
   const items = [
-    { key: carrierKeys[architecture], path: initFile },
+    { key: initVolumeKeys[architecture], path: initFile },
     { key: registerFile, path: registerFile },
   ];
   // A ConfigMap that is missing leaves the volume empty; the hook then fails at once and SIGTERM follows.
   return {
     ...base,
     volume: {
-      name: carrierVolume,
-      configMap: { name: carrierName, optional: true, defaultMode: 0o755, items },
+      name: initVolumeName,
+      configMap: { name: initConfigMap, optional: true, defaultMode: 0o755, items },
     },
   };
 }
@@ -78,23 +78,23 @@ function reasonAgainstInit(
     (!pod.isInjected && pod.volumes.some(({ name }) => reservedNames.includes(textOf(name)))) ||
     pod.containers.some((one) => !hasGracePeriod(one) && pathsOf(one).some(isWithin));
   if (isTaken)
-    return `the pod has a volume or a mount of its own where ${carrierPath} and ${orderPath} should be`;
+    return `the pod has a volume or a mount of its own where ${initVolumePath} and ${orderPath} should be`;
   // Two containers of one name are refused, and the pod with them.
-  if (settings.carrier === "init-container" && hasOurName(pod))
-    return `the pod has a container of its own that is called ${carrierContainer}`;
+  if (settings.initVolume === "init-container" && hasOurName(pod))
+    return `the pod has a container of its own that is called ${initVolumeContainer}`;
   // An API server that does not know the field drops it, and refuses a volume without a source.
-  if (settings.carrier === "image-volume" && !isAtLeast(facts, oldestKubernetes.imageVolume, false))
+  if (settings.initVolume === "image-volume" && !isAtLeast(facts, oldestKubernetes.imageVolume, false))
     return `image volumes need Kubernetes 1.${oldestKubernetes.imageVolume}, as it is known`;
-  if (settings.carrier === "configmap" && architectureOf(pod, settings, facts) === undefined)
+  if (settings.initVolume === "configmap" && architectureOf(pod, settings, facts) === undefined)
     return "the nodes have several processors and the pod selects none by kubernetes.io/arch, or one without a binary";
   return undefined;
 }
 
 function hasOurName({ spec, containers, isInjected, volumes }: PodView): boolean {
-  const isThere = isInjected && volumes.some(({ name }) => name === carrierVolume);
+  const isThere = isInjected && volumes.some(({ name }) => name === initVolumeName);
   return (
     !isThere &&
-    [...containers, ...mapsIn(spec["initContainers"])].some(({ name }) => name === carrierContainer)
+    [...containers, ...mapsIn(spec["initContainers"])].some(({ name }) => name === initVolumeContainer)
   );
 }
 
@@ -145,13 +145,13 @@ function isAtLeast({ version }: Pick<ClusterFacts, "version">, minor: number, ot
 
 /** Goes on without a file that is not there: a pod that cannot be held must start all the same. */
 const copyScript = [initFile, registerFile]
-  .map((file) => `try{require("fs").copyFileSync("/${file}","${carrierPath}/${file}")}catch{}`)
+  .map((file) => `try{require("fs").copyFileSync("/${file}","${initVolumePath}/${file}")}catch{}`)
   .join(";");
 
 /** Node of Lameduck's image copies what lies at its top; as Pod Security "restricted" wants it. */
 export function copyContainer(image: string): Raw {
   return {
-    name: carrierContainer,
+    name: initVolumeContainer,
     image,
     command: ["/usr/local/bin/node", "-e", copyScript],
     // Requests as limits: a pod of class Guaranteed stays one, and a quota that asks for limits lets it pass.
@@ -164,6 +164,6 @@ export function copyContainer(image: string): Raw {
       runAsUser: 65_532,
       seccompProfile: { type: "RuntimeDefault" },
     },
-    volumeMounts: [{ name: carrierVolume, mountPath: carrierPath }],
+    volumeMounts: [{ name: initVolumeName, mountPath: initVolumePath }],
   };
 }

@@ -3,13 +3,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "@lameduck/drain/common";
 import { OperatorError } from "@lameduck/protocol";
-import { carrierKeys, architectures, type Architecture } from "@lameduck/inject";
+import { initVolumeKeys, architectures, type Architecture } from "@lameduck/inject";
 
 /** Its key in the ConfigMap, and what it holds. */
-export type CarrierFile = readonly [name: string, bytes: Buffer];
+export type InitVolumeFile = readonly [name: string, bytes: Buffer];
 
 /** What every injected namespace gets: base64 by key, and a sum that tells whether it is the same. */
-export interface CarrierFiles {
+export interface InitVolumeFiles {
   readonly binaryData: Readonly<Record<string, string>>;
   readonly sum: string;
 }
@@ -17,11 +17,11 @@ export interface CarrierFiles {
 /** The API server takes no ConfigMap with more, bytes. */
 const mostBytes = 1024 * 1024;
 
-/** The annotation of a carrier by which it is known as ours, and as the one that it should be. */
-export const carrierSumAnnotation = "lameduck.dev/carrier-sum";
+/** The annotation of an init volume by which it is known as ours, and as the one that it should be. */
+export const initVolumeSumAnnotation = "lameduck.dev/init-volume-sum";
 
 /** In any order: the sum is that of the files sorted by name. */
-export function carrierFiles(files: readonly CarrierFile[]): CarrierFiles {
+export function initVolumeFiles(files: readonly InitVolumeFile[]): InitVolumeFiles {
   const hash = createHash("sha256");
   const sorted = files.toSorted(([one], [other]) => (one < other ? -1 : 1));
   for (const [name, bytes] of sorted) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
@@ -32,29 +32,29 @@ export function carrierFiles(files: readonly CarrierFile[]): CarrierFiles {
 }
 
 /** All files that there are: of each cluster only those that its nodes need are stored, since every namespace has a copy. */
-export class CarrierSource {
-  readonly #files: readonly CarrierFile[];
-  readonly #made = new Map<string, CarrierFiles>();
+export class InitVolumeSource {
+  readonly #files: readonly InitVolumeFile[];
+  readonly #made = new Map<string, InitVolumeFiles>();
 
-  constructor(files: readonly CarrierFile[]) {
+  constructor(files: readonly InitVolumeFile[]) {
     this.#files = files;
   }
 
   /** @param needed processors of the nodes; all where nobody knows them. */
-  of(needed: Iterable<Architecture> | undefined): CarrierFiles {
+  of(needed: Iterable<Architecture> | undefined): InitVolumeFiles {
     const wanted = new Set(needed ?? architectures);
-    const left = architectures.filter((one) => !wanted.has(one)).map((one) => carrierKeys[one]);
+    const left = architectures.filter((one) => !wanted.has(one)).map((one) => initVolumeKeys[one]);
     const key = left.join(" ");
-    const made = this.#made.get(key) ?? carrierFiles(this.#files.filter(([name]) => !left.includes(name)));
+    const made = this.#made.get(key) ?? initVolumeFiles(this.#files.filter(([name]) => !left.includes(name)));
     this.#made.set(key, made);
     return made;
   }
 }
 
-/** Each file of the folder. @throws {OperatorError} LAMEDUCK_OPERATOR_NO_CARRIER */
-export async function readCarrier(directory: string): Promise<CarrierSource> {
+/** Each file of the folder. @throws {OperatorError} LAMEDUCK_OPERATOR_NO_INIT_VOLUME */
+export async function readInitVolume(directory: string): Promise<InitVolumeSource> {
   const wrong = (problem: string): OperatorError =>
-    new OperatorError("LAMEDUCK_OPERATOR_NO_CARRIER", directory, problem);
+    new OperatorError("LAMEDUCK_OPERATOR_NO_INIT_VOLUME", directory, problem);
   try {
     const entries = await readdir(directory, { withFileTypes: true });
     const names = entries.flatMap((entry) => (entry.isFile() ? [entry.name] : []));
@@ -64,7 +64,7 @@ export async function readCarrier(directory: string): Promise<CarrierSource> {
     if (files.length === 0) throw wrong("there is no file in it");
     const size = files.reduce((sum, [name, bytes]) => sum + name.length + bytes.length, 0);
     if (size > mostBytes) throw wrong(`${size} bytes are more than the ${mostBytes} of a ConfigMap`);
-    return new CarrierSource(files);
+    return new InitVolumeSource(files);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw wrong(messageOf(error));

@@ -1,7 +1,7 @@
 import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { OperatorError, initFile, operatorNames } from "@lameduck/protocol";
-import { Pause } from "../pause.ts";
-import { carrierSumAnnotation, type CarrierFiles } from "./files.ts";
+import { WakeableDelay } from "../wakeable-delay.ts";
+import { initVolumeSumAnnotation, type InitVolumeFiles } from "./files.ts";
 
 export interface MountingPod extends KubernetesObject {
   readonly spec?: { readonly volumes?: readonly { readonly configMap?: { readonly name?: string } }[] };
@@ -9,18 +9,18 @@ export interface MountingPod extends KubernetesObject {
 }
 
 /** `mended`: somebody had changed it. `refused`: the API server does not take it. */
-export type CarrierAction = "applied" | "removed" | "mended" | "refused";
+export type InitVolumeAction = "applied" | "removed" | "mended" | "refused";
 
-export interface CarrierNews {
+export interface InitVolumeNews {
   readonly namespace: string;
   /** Of the ConfigMap, where it is there. */
   readonly uid: string | undefined;
-  readonly reason: "CarrierChanged" | "CarrierRefused";
+  readonly reason: "InitVolumeChanged" | "InitVolumeRefused";
   readonly message: string;
 }
 
 /** With the fields that each writer owns: the names of keys, and none of their values. */
-interface Carrier extends KubernetesObject {
+interface InitVolume extends KubernetesObject {
   readonly metadata: KubernetesObject["metadata"] & {
     readonly managedFields?: readonly {
       readonly manager?: string;
@@ -30,37 +30,37 @@ interface Carrier extends KubernetesObject {
   };
 }
 
-interface CarrierContent extends KubernetesObject {
+interface InitVolumeContent extends KubernetesObject {
   readonly binaryData?: Readonly<Record<string, string>>;
   readonly data?: Readonly<Record<string, string>>;
 }
 
 export interface CopierOptions {
   /** What the nodes of the cluster need now. */
-  readonly files: () => CarrierFiles;
+  readonly files: () => InitVolumeFiles;
   /** Namespaces that are injected; undefined where they cannot be read. Nothing is copied or removed then. */
   readonly enabled: () => ReadonlySet<string> | undefined;
   /** Whether this replica is the one that copies. */
   readonly isLeader: () => boolean;
-  readonly onWrite: (action: CarrierAction, namespace: string) => void;
+  readonly onWrite: (action: InitVolumeAction, namespace: string) => void;
   /** To be told to whoever looks at the namespace. */
-  readonly onNews: (news: CarrierNews) => void;
+  readonly onNews: (news: InitVolumeNews) => void;
   readonly onProblem: (error: unknown) => void;
   /** Milliseconds between two looks at everything; default a minute. */
   readonly every?: number;
 }
 
-const { carrierConfigMap: name, fieldManager } = operatorNames;
+const { initConfigMap: name, fieldManager } = operatorNames;
 
 /**
  * Keeps the ConfigMap with lameduck-init in every namespace that is injected. In a namespace that no longer is, it stays until
  * no pod mounts it: a container that restarts would find its hook without it.
  */
-export class CarrierCopier {
+export class InitVolumeCopier {
   readonly #client: KubernetesClient;
   readonly #options: CopierOptions;
   readonly #stopping = new AbortController();
-  readonly #pause = new Pause();
+  readonly #delay = new WakeableDelay();
   /** By namespace: the resourceVersion at which its files were known to be ours. */
   readonly #seen = new Map<string, string | undefined>();
   #running: Promise<void> = Promise.resolve();
@@ -81,7 +81,7 @@ export class CarrierCopier {
 
   /** Something may have changed. */
   reconcileSoon(): void {
-    this.#pause.end();
+    this.#delay.wake();
   }
 
   async #run(): Promise<void> {
@@ -91,18 +91,18 @@ export class CarrierCopier {
       const copies = isLeader() && enabled() !== undefined;
       if (copies) await this.#attempt(() => this.reconcile());
       // Who does not copy looks now and then whether it is the one that should.
-      await this.#pause.begin(copies ? every : Math.min(every, 1_000), signal);
+      await this.#delay.wait(copies ? every : Math.min(every, 1_000), signal);
     }
   }
 
   /** Compares what is there with what should be, everywhere, and puts it right. */
   async reconcile(): Promise<void> {
     const found = await this.#client.listMetadata(`/api/v1/configmaps?fieldSelector=metadata.name%3D${name}`);
-    const carriers = new Map<string, Carrier>(found.map((one) => [one.metadata.namespace ?? "", one]));
+    const initVolumes = new Map<string, InitVolume>(found.map((one) => [one.metadata.namespace ?? "", one]));
     const enabled = this.#options.enabled();
     if (enabled === undefined) return;
     for (const namespace of enabled) {
-      const there = carriers.get(namespace);
+      const there = initVolumes.get(namespace);
       const files = this.#options.files();
       const isForeign = there !== undefined && sumOf(there) === undefined;
       if (isForeign && holds(there, files)) continue;
@@ -114,10 +114,10 @@ export class CarrierCopier {
         );
     }
     for (const namespace of this.#seen.keys()) if (!enabled.has(namespace)) this.#seen.delete(namespace);
-    for (const [namespace, carrier] of carriers)
+    for (const [namespace, initVolume] of initVolumes)
       // One without our sum is somebody else's.
-      if (!enabled.has(namespace) && sumOf(carrier) !== undefined)
-        await this.#attempt(() => this.#remove(namespace, carrier));
+      if (!enabled.has(namespace) && sumOf(initVolume) !== undefined)
+        await this.#attempt(() => this.#remove(namespace, initVolume));
   }
 
   async #attempt(work: () => Promise<void>): Promise<void> {
@@ -129,17 +129,17 @@ export class CarrierCopier {
    * Whoever has changed the files since is overruled: hooks execute them. Applying what is there already changes nothing, and leaves
    * the keys that others have added: these are taken out, since the next release may need their room.
    */
-  async #apply(namespace: string, files: CarrierFiles, before: Carrier | undefined): Promise<void> {
+  async #apply(namespace: string, files: InitVolumeFiles, before: InitVolume | undefined): Promise<void> {
     const { onWrite, onNews } = this.#options;
     const metadata = {
       name,
       namespace,
       labels: { "app.kubernetes.io/managed-by": "lameduck" },
-      annotations: { [carrierSumAnnotation]: files.sum },
+      annotations: { [initVolumeSumAnnotation]: files.sum },
     };
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata, binaryData: files.binaryData };
     try {
-      const applied = await this.#client.apply<CarrierContent>(this.#path(namespace), body, fieldManager);
+      const applied = await this.#client.apply<InitVolumeContent>(this.#path(namespace), body, fieldManager);
       const added = addedTo(applied, files);
       const after = added
         ? await this.#client.patch<KubernetesObject>(this.#path(namespace), added, "merge-patch")
@@ -153,7 +153,7 @@ export class CarrierCopier {
         onNews({
           namespace,
           uid,
-          reason: "CarrierChanged",
+          reason: "InitVolumeChanged",
           message: `ConfigMap ${name} was changed${changedBy(before)}, and is as Lameduck wrote it again: preStop hooks execute what is in it`,
         });
     } catch (error) {
@@ -163,7 +163,7 @@ export class CarrierCopier {
       if (hasStatus(error, 400, 403, 409, 413, 422)) {
         onWrite("refused", namespace);
         const message = `ConfigMap ${name} cannot be written, so that hooks of injected pods do nothing: ${error.message}`;
-        onNews({ namespace, uid: before?.metadata.uid, reason: "CarrierRefused", message });
+        onNews({ namespace, uid: before?.metadata.uid, reason: "InitVolumeRefused", message });
       }
       throw error;
     }
@@ -171,7 +171,7 @@ export class CarrierCopier {
 
   async #remove(namespace: string, { metadata }: KubernetesObject): Promise<void> {
     const pods = await this.#client.list<MountingPod>(`/api/v1/namespaces/${namespace}/pods`);
-    if (pods.some(mountsCarrier)) return;
+    if (pods.some(mountsInitVolume)) return;
     const { uid, resourceVersion } = metadata;
     try {
       await this.#client.delete(this.#path(namespace), { preconditions: { uid, resourceVersion } });
@@ -191,7 +191,7 @@ function foreignConfigMap(namespace: string): Promise<never> {
   const place = `ConfigMap ${namespace}/${name}`;
   return Promise.reject(
     new OperatorError(
-      "LAMEDUCK_OPERATOR_FOREIGN_CARRIER",
+      "LAMEDUCK_OPERATOR_FOREIGN_INIT_VOLUME",
       place,
       "somebody else made it, so it stays as it is",
     ),
@@ -199,24 +199,27 @@ function foreignConfigMap(namespace: string): Promise<never> {
 }
 
 /** It runs, and has lameduck-init from the ConfigMap. */
-export function mountsCarrier({ spec, status }: MountingPod): boolean {
+export function mountsInitVolume({ spec, status }: MountingPod): boolean {
   const hasEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
   return !hasEnded && (spec?.volumes ?? []).some(({ configMap }) => configMap?.name === name);
 }
 
-function sumOf(carrier: KubernetesObject | undefined): string | undefined {
-  return carrier?.metadata.annotations?.[carrierSumAnnotation];
+function sumOf(initVolume: KubernetesObject | undefined): string | undefined {
+  return initVolume?.metadata.annotations?.[initVolumeSumAnnotation];
 }
 
 /** Whether somebody has made it by hand with what pods need. */
-function holds({ metadata }: Carrier, { binaryData }: CarrierFiles): boolean {
+function holds({ metadata }: InitVolume, { binaryData }: InitVolumeFiles): boolean {
   const owned = JSON.stringify((metadata.managedFields ?? []).map(({ fieldsV1 }) => fieldsV1));
   const binaries = Object.keys(binaryData).filter((key) => key.startsWith(initFile));
   return binaries.length > 0 && binaries.every((key) => owned.includes(`"f:${key}"`));
 }
 
 /** What removes the keys that are not ours; undefined where there are none. */
-function addedTo({ binaryData = {}, data = {} }: CarrierContent, files: CarrierFiles): object | undefined {
+function addedTo(
+  { binaryData = {}, data = {} }: InitVolumeContent,
+  files: InitVolumeFiles,
+): object | undefined {
   const removed = (keys: readonly string[]): object => Object.fromEntries(keys.map((key) => [key, null]));
   const others = Object.keys(binaryData).filter((key) => files.binaryData[key] === undefined);
   const texts = Object.keys(data);
@@ -226,7 +229,7 @@ function addedTo({ binaryData = {}, data = {} }: CarrierContent, files: CarrierF
 }
 
 /** " by kubectl-edit" */
-function changedBy(before: Carrier | undefined): string {
+function changedBy(before: InitVolume | undefined): string {
   const others = (before?.metadata.managedFields ?? []).filter(({ manager }) => manager !== fieldManager);
   const [last] = others.toSorted((a, b) => (b.time ?? "").localeCompare(a.time ?? ""));
   return last?.manager === undefined ? "" : ` by ${last.manager}`;

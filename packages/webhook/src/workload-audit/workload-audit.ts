@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { auditedTypes, liveTypes } from "@lameduck/audit";
-import { findLosingWorkloads, type FlaggedWorkloads } from "@lameduck/audit/flags";
+import { findLosingWorkloads, type AuditedWorkloads } from "@lameduck/audit/losing-workloads";
 import type { KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
 import { WorkloadEvents } from "@lameduck/cluster";
@@ -8,18 +8,18 @@ import { WorkloadEvents } from "@lameduck/cluster";
 /** Types that not every cluster has, or that repeat what others say. Nobody needs the right to list them. */
 const leftOut =
   /^(?:apps\/ReplicaSet|\/ReplicationController|\/PersistentVolumeClaim|argoproj\.io|keda\.sh|kyverno\.io|mutations\.)/;
-/** What is listed of each namespace; flaggingRights has the rights. */
-export const flaggedTypes: readonly string[] = liveTypes.filter(
+/** What is listed of each namespace; workloadAuditRights has the rights. */
+export const auditedByWebhook: readonly string[] = liveTypes.filter(
   (type) => auditedTypes.has(type) && !leftOut.test(type),
 );
 
-/** Milliseconds between two namespaces, so that the API server gets some dozen requests a second at most. */
-const betweenNamespaces = 1_000;
+/** So that the API server gets some dozen requests a second at most. */
+const betweenNamespacesMs = 1_000;
 
 /** Workloads of one namespace that get an Event: those of others must not wait for thousands. */
 const mostTold = 50;
 
-export interface FlaggerOptions {
+export interface WorkloadAuditOptions {
   readonly client: KubernetesClient;
   /** Milliseconds between two looks at a namespace. */
   readonly every: number;
@@ -29,7 +29,7 @@ export interface FlaggerOptions {
   readonly namespaces: () => ReadonlySet<string> | undefined;
   /** Minor version of the cluster. */
   readonly kubernetes: () => number | undefined;
-  readonly leads: () => boolean;
+  readonly isLeader: () => boolean;
   /** Something new is known. */
   readonly onNews: () => void;
   readonly onProblem: (error: unknown) => void;
@@ -38,21 +38,21 @@ export interface FlaggerOptions {
 }
 
 /** Audits what runs in injected namespaces, one after the other, and writes an Event to each workload that will lose requests. */
-export class Flagger {
-  readonly #options: FlaggerOptions;
+export class WorkloadAudit {
+  readonly #options: WorkloadAuditOptions;
   readonly #events: WorkloadEvents;
-  readonly #known = new Map<string, FlaggedWorkloads>();
+  readonly #known = new Map<string, AuditedWorkloads>();
   readonly #lookedAt = new Map<string, number>();
   /** Looks that have failed since the last one that did not, by namespace. */
   readonly #failures = new Map<string, number>();
 
-  constructor(options: FlaggerOptions) {
+  constructor(options: WorkloadAuditOptions) {
     this.#options = options;
     this.#events = new WorkloadEvents(options.client, options.name, Date.now, operatorNames.workload);
   }
 
   /** By namespace. A replica that has just begun to lead knows none. */
-  get known(): ReadonlyMap<string, FlaggedWorkloads> {
+  get known(): ReadonlyMap<string, AuditedWorkloads> {
     return this.#known;
   }
 
@@ -64,19 +64,19 @@ export class Flagger {
 
   /** How many workloads will lose requests. */
   get count(): number {
-    return [...this.#known.values()].reduce((sum, one) => sum + flaggedWorkloads(one).size, 0);
+    return [...this.#known.values()].reduce((sum, one) => sum + losingWorkloads(one).size, 0);
   }
 
   /** Ends with the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    const { leads, onNews, pause = betweenNamespaces } = this.#options;
+    const { isLeader, onNews, pause = betweenNamespacesMs } = this.#options;
     while (!signal.aborted) {
-      const due = leads() ? this.#due() : this.#forget();
+      const due = isLeader() ? this.#due() : this.#forget();
       if (due !== undefined) {
         await this.#look(due, signal);
         onNews();
       }
-      if (leads()) await this.#writeEvents(signal);
+      if (isLeader()) await this.#writeEvents(signal);
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -106,13 +106,13 @@ export class Flagger {
     this.#lookedAt.set(namespace, performance.now());
     try {
       const found = await findLosingWorkloads(client, namespace, {
-        types: flaggedTypes,
+        types: auditedByWebhook,
         kubernetes: kubernetes(),
         signal,
       });
       this.#known.set(namespace, found);
       this.#failures.delete(namespace);
-      for (const [workload, message] of [...flaggedWorkloads(found)].slice(0, mostTold))
+      for (const [workload, message] of [...losingWorkloads(found)].slice(0, mostTold))
         this.#events.add(namespace, workload, { reason: "LosesRequests", message });
     } catch (error) {
       if (signal.aborted) return;
@@ -130,15 +130,15 @@ export class Flagger {
   }
 }
 
-interface FlaggedWorkload {
+interface LosingWorkload {
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
 }
 
 /** Each workload with all that is wrong with it. */
-export function flaggedWorkloads({ flags }: FlaggedWorkloads): ReadonlyMap<FlaggedWorkload, string> {
-  const byUid = Map.groupBy(flags, ({ uid }) => uid);
+export function losingWorkloads({ findings }: AuditedWorkloads): ReadonlyMap<LosingWorkload, string> {
+  const byUid = Map.groupBy(findings, ({ uid }) => uid);
   return new Map(
     [...byUid.values()].flatMap((own) =>
       own

@@ -2,8 +2,8 @@ import { operatorNames } from "@lameduck/protocol";
 import type { CoordinatorStatus, TerminatingPods } from "@lameduck/coordinator";
 import { messageOf, printable } from "@lameduck/drain/common";
 import { selects, type KubernetesClient, type KubernetesObject, type LabelSelector } from "@lameduck/kube";
-import { ifReadable } from "../facts.ts";
-import { podsOf, readComponent, type ComponentStatus } from "./component.ts";
+import { ifReadable } from "../install/facts.ts";
+import { podsOf, readComponent, type ComponentStatus } from "../install/component.ts";
 
 /** One replica of the coordinator, as it says itself. */
 interface ReplicaStatus {
