@@ -20,7 +20,7 @@ export {
   type WorkloadName,
 } from "./objects.ts";
 export { followPaths } from "./paths/following.ts";
-export { addedWithin } from "./paths/last-times.ts";
+export { addedWithinMs } from "./paths/last-times.ts";
 export { type TrafficPaths, PathIndex, type SelectingService } from "./paths/path-index.ts";
 export { routeKinds } from "./paths/route-kinds.ts";
 export { type PodRoutes, Routing } from "./paths/routing.ts";

@@ -33,6 +33,8 @@ export interface SourcesOptions {
   readonly onProblem: (part: string, error: unknown) => void;
   /** Milliseconds until what failed is asked for again. */
   readonly retryMs?: number;
+  /** A change has been taken. */
+  readonly onTaken?: () => void;
 }
 
 /** Makes the list and watch of a kind, which keeps of an object what `slim` returns. */
@@ -43,13 +45,16 @@ export type Follow = <Slim extends KubernetesObject>(
   reading?: Pick<SourceOptions<Slim>, "quota" | "renewalSeconds" | "onHeard">,
 ) => Source<Slim>;
 
-export function following(client: KubernetesClient, { onProblem, retryMs }: SourcesOptions): Follow {
+export function following(client: KubernetesClient, { onProblem, retryMs, onTaken }: SourcesOptions): Follow {
   return ({ name, path }, slim, take, reading = {}) =>
     new Source(client, {
       name,
       path,
       keep: (object) => slim(object as never),
-      onChange: take,
+      onChange: (change) => {
+        take(change);
+        onTaken?.();
+      },
       onProblem,
       ...reading,
       ...(retryMs === undefined ? {} : { againMs: retryMs }),

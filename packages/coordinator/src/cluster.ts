@@ -1,6 +1,5 @@
 import type { KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
 import {
-  type Follow,
   followed,
   following,
   followPaths,
@@ -47,17 +46,7 @@ export class Cluster {
     this.#options = options;
     this.#slicesHeardAt = options.now();
     const { nodes, routing, settings, terminations, now, onChange } = options;
-    const silent = following(client, options);
-    const follow: Follow = (kind, slimmed, take, reading) =>
-      silent(
-        kind,
-        slimmed,
-        (change) => {
-          take(change);
-          onChange();
-        },
-        reading,
-      );
+    const follow = following(client, { ...options, onTaken: onChange });
     const slim = new SlimPaths({
       asks: "by Services",
       onFull: (part, namespace) => {

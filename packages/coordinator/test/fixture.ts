@@ -4,7 +4,7 @@ import { connectionTo } from "../../kube/test/api-server.ts";
 import { FakeApi, type Answer, type Item } from "../../kube/test/fake-api.ts";
 import { Coordinator } from "../src/coordinator.ts";
 import { parseCoordinatorFlags } from "../src/flags.ts";
-import { addedWithin } from "@lameduck/cluster";
+import { addedWithinMs } from "@lameduck/cluster";
 import {
   type CoordinatorAnswer,
   parseCoordinatorAnswer,
@@ -168,7 +168,7 @@ export async function coordinating(
     flags = [],
     listeners = [],
     now = steadyNow,
-    age = addedWithin,
+    age = addedWithinMs,
   }: {
     readonly flags?: readonly string[];
     readonly listeners?: readonly TerminationListener[];

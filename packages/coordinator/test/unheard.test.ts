@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../cluster/test/operator-api.ts";
 import { coordinating, fieldsOf } from "./fixture.ts";
-import { addedWithin } from "@lameduck/cluster";
+import { addedWithinMs } from "@lameduck/cluster";
 import { steadyNow } from "../src/termination-view.ts";
 
 const slices = "discovery.k8s.io/endpointslices";
@@ -41,7 +41,7 @@ test("a replica that is cut off from the EndpointSlices says that it knows nothi
   api.cut();
   await until(() => coordinator.notReady() === undefined, "a sign of life");
   // What has happened meanwhile nobody knows: consumers are asked later.
-  ahead += addedWithin;
+  ahead += addedWithinMs;
   await until(() => [...coordinator.terminations.values()][0]?.sequence !== undefined, "the number");
   await all.follow("node1");
   await until(() => [...coordinator.terminations.values()][0]?.state === "released", "the release");

@@ -22,10 +22,10 @@ interface Series {
   writtenAt: number;
 }
 
-/** Milliseconds between two writes of one series: a rollout of 500 pods is ten of them. */
-const writeInterval = 60_000;
+/** Between two writes of one series: a rollout of 500 pods is ten of them. */
+const writeIntervalMs = 60_000;
 /** The API server forgets Events an hour after their last change. */
-const eventLifetime = 3_600_000;
+const eventLifetimeMs = 3_600_000;
 const most = 1_000;
 const perSecond = 5;
 const burst = 25;
@@ -89,8 +89,8 @@ export class WorkloadEvents {
   async pass(signal: AbortSignal): Promise<void> {
     const now = this.#now();
     for (const [key, series] of this.#series) {
-      if (now - series.last > eventLifetime) this.#series.delete(key);
-      if (series.count === series.written || now - series.writtenAt < writeInterval) continue;
+      if (now - series.last > eventLifetimeMs) this.#series.delete(key);
+      if (series.count === series.written || now - series.writtenAt < writeIntervalMs) continue;
       if (this.#pace.take() > 0) return;
       await this.#write(series, signal);
     }

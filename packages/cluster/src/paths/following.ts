@@ -1,26 +1,23 @@
 import type { Change, KubernetesObject, Source } from "@lameduck/kube";
 import { followed, type FollowedKind, type Follow } from "../sources.ts";
+import type { PathIndex } from "./path-index.ts";
 import { routeKinds } from "./route-kinds.ts";
 import type { ServiceObject } from "./services.ts";
-import type { GrantObject, SlimPaths, SlimRoute, SlimService } from "./slim-paths.ts";
+import { slimGrant, type SlimPaths, type SlimService } from "./slim-paths.ts";
 
-/** Whoever keeps what leads to pods. */
-export interface PathTaker {
-  service(change: Change<SlimService>): void;
-  route(change: Change<SlimRoute>): void;
-  grant(change: Change<GrantObject>): void;
-}
-
+/** What is followed of them: Services, routes of the kinds that every cluster has, and what must be installed. */
 interface PathSources {
   readonly services: Source<SlimService>;
-  /** Routes of the kinds that every cluster has. */
   readonly builtIn: readonly Source<KubernetesObject>[];
-  /** Of those that must be installed. */
   readonly installed: readonly Source<KubernetesObject>[];
 }
 
-/** Follows Services, all that leads to them, and what lets it in. */
-export function followPaths(follow: Follow, slim: SlimPaths, taker: PathTaker): PathSources {
+/** Follows Services, all that leads to them, and what lets it in. @param taker an index, or whoever keeps one. */
+export function followPaths(
+  follow: Follow,
+  slim: SlimPaths,
+  taker: Pick<PathIndex, "service" | "route" | "grant">,
+): PathSources {
   const bounded = <Slim extends KubernetesObject>(
     kind: FollowedKind,
     slimmed: (object: never) => Slim | undefined,
@@ -33,11 +30,7 @@ export function followPaths(follow: Follow, slim: SlimPaths, taker: PathTaker): 
         (kind) =>
           bounded(kind, slim.route(kind), (change) => taker.route(change)) as Source<KubernetesObject>,
       );
-  const grants = bounded(
-    followed.referenceGrants,
-    (grant: GrantObject) => slim.grant(grant),
-    (change) => taker.grant(change),
-  );
+  const grants = bounded(followed.referenceGrants, slimGrant, (change) => taker.grant(change));
   return {
     services: bounded(
       followed.services,

@@ -1,11 +1,11 @@
 /**
- * Milliseconds after a pod was published, or after something new leads to it, until a pod that is not in a proxy's rules is one that the proxy has
- * let go of. Earlier the proxy may not have added it yet, and may do so after it was withdrawn. That happens in two ways: the proxy's watch lags, so
+ * For so long after a pod was published, or after something new leads to it, a proxy may still add it to its rules, also when the pod is withdrawn
+ * meanwhile. Only after that time a pod that is not in the rules is one that the proxy has let go of. There are two causes: the proxy's watch lags, so
  * that it hears of each change later, but in the same order; or a sync that began before the withdrawal is not written yet. A proxy that only syncs
  * seldom adds nothing: a sync writes the newest state, and a pod that came and went between two of them is never in its rules. No rule shows which of
  * these it is, so time decides.
  */
-export const addedWithin = 10_000;
+export const addedWithinMs = 10_000;
 
 /** When something last happened by which proxies may choose pods of a Service that they did not choose before. It is forgotten once it has no effect. */
 export class LastTimes {
@@ -31,7 +31,7 @@ export class LastTimes {
 
   forget(now: number): void {
     for (const [key, at] of this.#times) {
-      if (now - at <= addedWithin) break;
+      if (now - at <= addedWithinMs) break;
       this.#times.delete(key);
     }
   }

@@ -131,18 +131,6 @@ export class SlimPaths {
     };
   }
 
-  grant({ metadata, spec: { from = [], to = [] } = {} }: GrantObject): GrantObject {
-    return {
-      metadata: identityOf(metadata),
-      spec: {
-        from: from.slice(0, mostGranted).map(({ kind = "", namespace = "" }) => ({ kind, namespace })),
-        to: to
-          .slice(0, mostGranted)
-          .map(({ kind = "", name }) => ({ kind, ...(name === undefined ? {} : { name }) })),
-      },
-    };
-  }
-
   quota<T extends Slim>(part: string): QuotaOptions<T> {
     const { onLeftOut, onFull, onListed } = this.#options;
     return {
@@ -176,6 +164,18 @@ export class SlimPaths {
     );
     return none;
   }
+}
+
+export function slimGrant({ metadata, spec: { from = [], to = [] } = {} }: GrantObject): GrantObject {
+  return {
+    metadata: identityOf(metadata),
+    spec: {
+      from: from.slice(0, mostGranted).map(({ kind = "", namespace = "" }) => ({ kind, namespace })),
+      to: to
+        .slice(0, mostGranted)
+        .map(({ kind = "", name }) => ({ kind, ...(name === undefined ? {} : { name }) })),
+    },
+  };
 }
 
 export function slimGateway({ metadata, spec }: GatewayObject): SlimGateway {

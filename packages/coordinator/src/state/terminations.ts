@@ -1,5 +1,5 @@
 import type { Change } from "@lameduck/kube";
-import { Listings, type SlimPod, type SlimSlice, addedWithin, type Routing } from "@lameduck/cluster";
+import { Listings, type SlimPod, type SlimSlice, addedWithinMs, type Routing } from "@lameduck/cluster";
 import type { PolicySettings } from "../settings.ts";
 import { GroupStates } from "./consumer-groups.ts";
 import { ConsumerProgress } from "./consumer-progress.ts";
@@ -140,7 +140,7 @@ export class Terminations {
   /** Whether no Service lists it, nor has listed it for so long that proxies have applied that, and nobody else is known who might send to it. */
   isUnlisted(termination: Termination, now: number): boolean {
     const { isHostNetwork, hasHostPort, namespace } = termination;
-    const isKnown = this.#syncedAt !== undefined && now - this.#syncedAt > addedWithin;
+    const isKnown = this.#syncedAt !== undefined && now - this.#syncedAt > addedWithinMs;
     const { external } = this.#options.settings.of(namespace);
     if (!isKnown || isHostNetwork || hasHostPort || external !== undefined) return false;
     return !this.releases.hasServices(termination);
@@ -216,7 +216,7 @@ export class Terminations {
 
   /** Looks whether the pod is among the ready endpoints. */
   #listed(termination: Termination, now: number): readonly Transition[] {
-    termination.proxiesSettle(this.listings.publishedAt(termination) + addedWithin);
+    termination.proxiesSettle(this.listings.publishedAt(termination) + addedWithinMs);
     if (this.listings.isReady(termination)) return termination.publish();
     const withdrawn = termination.withdraw(now);
     return withdrawn.length === 0 ? withdrawn : [...withdrawn, ...this.#number(termination, now)];
@@ -226,7 +226,7 @@ export class Terminations {
   #number(termination: Termination, now: number): readonly Transition[] {
     if (!termination.isAskable) return [];
     const { releases } = this;
-    termination.proxiesSettle(releases.chosenSince(termination) + addedWithin);
+    termination.proxiesSettle(releases.chosenSince(termination) + addedWithinMs);
     const isYoung = now < termination.proxiesSettledAt && releases.hasProxies(termination);
     return isYoung ? termination.unnumber() : termination.number(now);
   }

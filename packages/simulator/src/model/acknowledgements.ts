@@ -50,7 +50,7 @@ export interface Withdrawal {
   readonly publishedAt?: number;
 }
 
-/** Consumers are not asked before: until then they may not have added the pod yet. As `addedWithin` of the coordinator. */
+/** Consumers are not asked before: until then they may not have added the pod yet. As `addedWithinMs` of the coordinator. */
 const addedWithinMs = 10_000;
 
 /**
