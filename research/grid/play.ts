@@ -1,8 +1,8 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
-import type { Outcome } from "../../packages/simulator/src/model/outcome.ts";
+import type { Outcome } from "../../packages/simulator/src/model/termination.ts";
 import { simulateWorld } from "../../packages/simulator/src/model/world.ts";
 import { drained } from "../../packages/simulator/src/policies/drained.ts";
-import { FixedDelays, shortestDelay } from "../../packages/simulator/src/policies/fixed-delay.ts";
+import { FixedDelays, shortestDelay } from "../../packages/simulator/src/fixed-delay.ts";
 import { istio, wStar } from "../../packages/simulator/src/policies/competitors.ts";
 import { learning } from "../../packages/simulator/src/policies/learning.ts";
 import type { Contender } from "../../packages/simulator/src/policies/stopper.ts";

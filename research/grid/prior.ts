@@ -2,7 +2,7 @@ import { priorHypotheses, drainDefaults, type DrainOptions, type Hypothesis } fr
 import type { Distribution } from "@lameduck/load/propagation";
 import { defaultEndpoints, type Scenario } from "../../packages/simulator/src/model/scenario.ts";
 import { drained } from "../../packages/simulator/src/policies/drained.ts";
-import { FixedDelays, shortestDelay } from "../../packages/simulator/src/policies/fixed-delay.ts";
+import { FixedDelays, shortestDelay } from "../../packages/simulator/src/fixed-delay.ts";
 import { run } from "../../packages/simulator/src/run.ts";
 import type { Point } from "./play.ts";
 

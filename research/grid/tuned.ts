@@ -2,7 +2,7 @@ import { drainDefaults, type DrainOptions } from "@lameduck/drain";
 import type { PresetName } from "@lameduck/load/propagation";
 import { simulateWorld } from "../../packages/simulator/src/model/world.ts";
 import { drained } from "../../packages/simulator/src/policies/drained.ts";
-import { FixedDelays } from "../../packages/simulator/src/policies/fixed-delay.ts";
+import { FixedDelays } from "../../packages/simulator/src/fixed-delay.ts";
 import { istio, wStar } from "../../packages/simulator/src/policies/competitors.ts";
 import { meanConvergence, run, type Run } from "../../packages/simulator/src/run.ts";
 import { mean } from "../../packages/simulator/src/simulate/statistics.ts";

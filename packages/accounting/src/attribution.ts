@@ -1,11 +1,10 @@
 import { withoutUndefined } from "@lameduck/drain/common";
 import type { LostRequest, RunRecording } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
-import { explain } from "./causes/index.ts";
-import { failedAt, type Evidence } from "./evidence/evidence.ts";
+import { explain } from "./causes.ts";
+import { failedAt, type Evidence, mayBeOfStall } from "./evidence/evidence.ts";
 import { podLives, type PodLife } from "./evidence/pod-life.ts";
 import { runFacts } from "./evidence/run-facts.ts";
-import { mayBeOfStall } from "./evidence/stall.ts";
 import { senderHistories, type SenderHistory } from "./evidence/sender-history.ts";
 import { symptomOf, type Symptom } from "./evidence/symptom.ts";
 import { lifeByTime, lifeFor } from "./evidence/whereabouts.ts";

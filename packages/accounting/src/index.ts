@@ -1,8 +1,18 @@
 export { account } from "./account.ts";
-export { buildResults, serialiseResults } from "./document/document.ts";
+export {
+  buildResults,
+  serialiseResults,
+  type Cause,
+  causes,
+  type Interval,
+  type LostRequest,
+  type Quantiles,
+  type RemedyResult,
+  type Results,
+  type RunRecording,
+} from "./model/results.ts";
 export { podLives } from "./evidence/pod-life.ts";
 export { mergeRuns } from "./merge.ts";
-export { type Cause, causes } from "./causes/cause.ts";
 export { type RunClock, runClock } from "./model/clock.ts";
 export type { Endpoint, EndpointListener } from "./model/endpoints.ts";
 export { type Random, random, sfc32 } from "./model/random.ts";
@@ -16,19 +26,11 @@ export {
   outcomes,
   podSources,
 } from "./model/request.ts";
-export type {
-  Interval,
-  LostRequest,
-  Quantiles,
-  RemedyResult,
-  Results,
-  RunRecording,
-} from "./model/results.ts";
 export { StatusClasses } from "./model/status-classes.ts";
 export { type PodEvent, type SenderEvent, stopReasons } from "./model/timeline.ts";
 export { percent } from "./report/figures.ts";
-export { htmlReport, legend } from "./report/html/page.ts";
-export { htmlPage } from "./report/html/markup.ts";
+export { htmlPage, htmlReport, legend } from "./report/html/page.ts";
+export { escape } from "./report/markup.ts";
 export { type ObservedTermination, terminationFigure } from "./report/html/termination-picture.ts";
 export { junitReport } from "./report/junit.ts";
 export { markdownReport } from "./report/markdown.ts";
@@ -36,7 +38,6 @@ export { comparisonText } from "./report/table.ts";
 export { heldAgainstPods, verdictOf } from "./report/verdict.ts";
 export type { Wording } from "./report/explanations.ts";
 export { average, boundAfterNone, quantile, quantiles, withoutDrawing } from "./statistics.ts";
-export { escape } from "./report/html/markup.ts";
 export { linear, logWithZero, type Scale } from "./report/html/scale.ts";
 export { plot, plotSize, plotted, type PlotOptions, type Series } from "./report/html/plot.ts";
 export { skippedRemedy } from "./summary.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { account } from "../src/account.ts";
-import type { Cause } from "../src/causes/cause.ts";
-import type { LostRequest, RunRecording } from "../src/model/results.ts";
+import type { Cause, LostRequest, RunRecording } from "../src/model/results.ts";
 import type { RequestRecord } from "../src/model/request.ts";
 import { recording, traffic } from "./accounting-recording.ts";
 

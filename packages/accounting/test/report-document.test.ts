@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { resultsJsonSchema, serialiseResults } from "../src/document/document.ts";
-import { causes } from "../src/causes/cause.ts";
-import type { Results } from "../src/model/results.ts";
+import { resultsJsonSchema, serialiseResults, causes, type Results } from "../src/model/results.ts";
 import { madeUpComparison } from "./report-fixture.ts";
 import { resultsOf } from "./results-of.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { servedBy } from "../src/model/process/pid-one.ts";
+import { servedBy } from "../src/model/pid-one.ts";
 import { plainCommand } from "../src/model/shell/commands.ts";
 import { readScript } from "../src/model/shell/read.ts";
 import { signalSent } from "../src/model/shell/signals.ts";

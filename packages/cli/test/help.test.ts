@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { stopReasons } from "@lameduck/accounting";
 import { remedies } from "@lameduck/stage";
-import { columns } from "../../accounting/src/report/columns.ts";
+import { columns } from "../../accounting/src/report/table.ts";
 import { commandsFor } from "../src/commands.ts";
 import { errorCodes, remediesOf } from "../src/help/catalogue.ts";
 import { explain } from "../src/help/command.ts";

@@ -5,7 +5,7 @@ import { FakeApi, type Answer, type Item } from "../../kube/test/fake-api.ts";
 import { Coordinator } from "../src/coordinator.ts";
 import { parseCoordinatorFlags } from "../src/flags.ts";
 import { addedWithin } from "@lameduck/cluster";
-import { steadyNow, type TerminationListener } from "../src/termination.ts";
+import { steadyNow, type TerminationListener } from "../src/termination-view.ts";
 import { until } from "../../cluster/test/operator-api.ts";
 
 /** Who a token is of, as a TokenReview says. */
@@ -189,7 +189,7 @@ export async function coordinating(
     listeners,
     now: () => now() + aged,
     retryMs: 50,
-    firstReportsTimeout: 0,
+    firstReportsTimeoutMs: 0,
   });
   const ports = await coordinator.start();
   await until(() => coordinator.notReady() === undefined, "everything read");

@@ -8,7 +8,7 @@ import { LoadEngine } from "../src/generator/engine.ts";
 import type { Exchange } from "../src/protocols/exchange.ts";
 import { parseLoad } from "../src/plan.ts";
 import { lateness, RecordTable } from "../src/generator/records.ts";
-import type { LoadSender, SenderContext } from "../src/generator/sender.ts";
+import type { LoadSender, SenderContext } from "../src/senders/sender.ts";
 import { random } from "@lameduck/accounting";
 import { L4Sender } from "../src/senders/l4.ts";
 import { summary } from "./summary.ts";

@@ -1,15 +1,15 @@
 export { LoadError, loadErrors, type LoadErrorCode } from "./errors.ts";
-export { Child, generatorProgram } from "./generator/child.ts";
+export { Child } from "./generator/child.ts";
+export { RunningGenerator } from "./generator/running.ts";
 export { serveParent } from "./generator/ipc.ts";
-export type { FromGenerator, GeneratorSender, Progress, ToGenerator } from "./generator/protocol.ts";
-export { type RecordChunk, readRecords } from "./generator/records.ts";
-export type { BareSenderEvent } from "./generator/sender.ts";
+export type { GeneratorSender, Progress } from "./generator/protocol.ts";
+export type { BareSenderEvent } from "./senders/sender.ts";
 export { inClusterErrors, type InClusterErrorCode } from "./in-cluster/errors.ts";
 export { InClusterLoad } from "./in-cluster/in-cluster-load.ts";
 export { type InClusterOptions, checkInClusterOptions, defaultImage } from "./in-cluster/options.ts";
-export { inClusterRules } from "./in-cluster/rights.ts";
+export { inClusterRules } from "./in-cluster/job.ts";
 export { type LoadOptions, type LoadPlan, parseLoad } from "./plan.ts";
-export { Propagator, drawsFrom } from "./propagation/propagate.ts";
+export { Propagator, drawsFrom } from "./senders/propagator.ts";
 export { type Propagation, parsePropagation, propagationOf } from "./propagation/propagation.ts";
 export { cut } from "./protocols/socket.ts";
 export { type LoadProtocol, loadProtocols, protocolTraits } from "./protocols.ts";
@@ -17,7 +17,7 @@ export { requestsLoad } from "./requests-file/requests-load.ts";
 export type { LoadSeen, LoadSource } from "./routes/load-source.ts";
 export { RouteLoad } from "./routes/route-load.ts";
 export { type OpenRoute, type Route, type RouteManner, openRoute, parseRoutes } from "./routes/route.ts";
-export type { Change, EndpointState } from "./senders/view.ts";
+export { type Change, type EndpointState, EndpointView } from "./senders/view.ts";
 export { checkSenders } from "./senders/check.ts";
 export { reportChoice } from "./senders/chooser.ts";
 export { Learner } from "./senders/learner.ts";
@@ -31,11 +31,9 @@ export {
   isProxy,
   senderKinds,
 } from "./senders/spec.ts";
-export { EndpointView } from "./senders/view.ts";
 export { isOwnTarget, requireOwnTarget } from "./targets.ts";
 export { requestsErrors } from "./requests-file/errors.ts";
-export { shownUrl } from "./routes/shown-url.ts";
-export type { Trial } from "./generator/trials.ts";
+export { shownUrl } from "./routes/url.ts";
 export { type Judgement, judge, manyFailures } from "./worked.ts";
 export { lastWords } from "./answer.ts";
 export { perConnectionHeaders } from "./request-form.ts";

@@ -45,7 +45,7 @@ function isUndecided(trials: readonly Tried[]): boolean {
 }
 
 /** The requests that are all sent, as far as words need it. */
-export type Sent = Pick<LoadPlan, "protocol" | "request" | "paths">;
+type Sent = Pick<LoadPlan, "protocol" | "request" | "paths">;
 
 /** A kind of request never worked, through any sender or through one. */
 function neverWorked(

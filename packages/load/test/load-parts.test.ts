@@ -5,7 +5,8 @@ import fc from "fast-check";
 
 import { classify } from "../src/protocols/failures.ts";
 import { parseLoad } from "../src/plan.ts";
-import { readRecords, RecordTable, type Finished } from "../src/generator/records.ts";
+import { readRecords, RecordTable } from "../src/generator/records.ts";
+import type { Finished } from "../src/protocols/exchange.ts";
 import { ResponseReader } from "../src/protocols/response.ts";
 import { Schedule, type Slot } from "../src/generator/schedule.ts";
 import { random } from "@lameduck/accounting";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import * as fc from "fast-check";
-import { asTime } from "../src/requests-file/fields.ts";
+import { asTime } from "../src/requests-file/parser.ts";
 import { readText } from "./requests-file-helpers.ts";
 
 it("the option --requests reads JSON lines of Lameduck's own form, with every key that it has", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasCredentials, shownUrl, withoutSecrets } from "../src/routes/shown-url.ts";
+import { hasCredentials, shownUrl, withoutSecrets } from "../src/routes/url.ts";
 import { parseRoutes } from "../src/routes/route.ts";
 
 for (const [text, shown] of [

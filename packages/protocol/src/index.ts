@@ -7,7 +7,7 @@ export { headLine, isOfVersionOne, readLines, writeLines } from "./lines.ts";
 export {
   apiPath,
   apiVersion,
-  carrierPath,
+  initVolumePath,
   consumerAccount,
   coordinatorVariable,
   declining,

@@ -206,7 +206,7 @@ const rows: Row[] = [
 
 void suite(
   "an API server that misbehaves in the middle: a named outcome, results, and nothing left changed",
-  { concurrency: 4 },
+  { concurrency: 8 },
   () => {
     for (const { title, fault, prepare, expires, timeout = 5_000, kinds, stays, code } of rows)
       test(

@@ -1,11 +1,10 @@
-import { Random } from "./kernel/random.ts";
 import { draw } from "@lameduck/load/propagation";
+import { Random } from "./kernel/random.ts";
 import { releasedAt } from "./model/acknowledgements.ts";
 import { startForwarder } from "./model/forwarder.ts";
+import { type Outcome, terminate } from "./model/termination.ts";
 import { drawPooledRequests } from "./model/pooled.ts";
 import { senderRates, sendersOf, sendingOf, type Scenario } from "./model/scenario.ts";
-import type { Outcome } from "./model/outcome.ts";
-import { terminate } from "./model/termination.ts";
 import type { Trace } from "./model/trace.ts";
 import { drawTrace } from "./model/traffic.ts";
 import { simulateWorld, type World } from "./model/world.ts";
@@ -203,4 +202,27 @@ function oracleOf(rates: Float64Array, convergence: Float64Array): number {
   for (let sender = 0; sender < rates.length; sender++)
     if (rates[sender]! > 0) oracle = Math.max(oracle, convergence[sender]!);
   return oracle;
+}
+
+/** Mean time from the first deletion of a rollout to the end of its last pod, milliseconds. */
+export function rolloutTime(outcomes: readonly Outcome[], { world, scenario }: Run): number {
+  const { rollout, pod } = scenario;
+  const times: number[] = [];
+  let first = 0;
+  for (const { pods } of world.rollouts) {
+    const played = outcomes.slice(first, first + pods);
+    const deletedAt = world.deletedAt.subarray(first, first + pods);
+    first += pods;
+    if (played.length < pods) break;
+    // Where a slot waits for its pod to end, deletions were laid out a whole grace period apart: the rest of it is not waited for.
+    const unspent = new Map<number, number>();
+    const ends = played.map(({ total }, index) => {
+      const slot = rollout.kind === "in-place" ? index % rollout.slots : index;
+      const early = unspent.get(slot) ?? 0;
+      unspent.set(slot, early + pod.grace - total);
+      return deletedAt[index]! - early + total;
+    });
+    times.push(Math.max(...ends) - deletedAt[0]!);
+  }
+  return times.reduce((sum, time) => sum + time, 0) / Math.max(1, times.length);
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { senderRates, type Scenario } from "../src/model/scenario.ts";
 import { simulateWorld } from "../src/model/world.ts";
-import { FixedDelays, shortestDelay } from "../src/policies/fixed-delay.ts";
+import { FixedDelays, shortestDelay } from "../src/fixed-delay.ts";
 import { traceOf } from "../src/run.ts";
 import { equalSenders, exponential } from "./samples.ts";
 

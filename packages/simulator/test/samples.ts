@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import type { Observation } from "@lameduck/drain";
 import { defaultEndpoints, type Scenario } from "../src/model/scenario.ts";
 import type { Forwarder } from "../src/model/forwarder.ts";
-import type { Outcome } from "../src/model/outcome.ts";
+import type { Outcome } from "../src/model/termination.ts";
 import type { Contender } from "../src/policies/stopper.ts";
 import type { Run } from "../src/run.ts";
 

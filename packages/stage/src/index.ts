@@ -3,7 +3,7 @@ export { Observed, informed, settled } from "./lab/observed.ts";
 export { type App, findRemedy, remedies, type Remedy, usualRemedies } from "./lab/remedies.ts";
 export { type LabHooks, runLab } from "./lab/run.ts";
 export type { LabProgress, LabSettings } from "./lab/settings.ts";
-export { enterStage, insideStage, openNetwork } from "./network/enter.ts";
+export { enterStage, insideStage, openNetwork } from "./enter.ts";
 export type { Allowed } from "./network/forward.ts";
 export type { Network } from "./network/network.ts";
 export { findCommand } from "./runtime/find-command.ts";

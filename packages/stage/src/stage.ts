@@ -35,7 +35,7 @@ export interface StageOptions extends Pick<Workload, "template" | "replicas" | "
   readonly names?: PodNames;
 }
 
-export interface RolloutOptions {
+interface RolloutOptions {
   /**
    * When it counts as done. `gone` (default): every old pod's termination is over. `available`: what `kubectl rollout status` waits
    * for; old pods may still be ending.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Backoff } from "../src/kubelet/backoff.ts";
+import { Backoff } from "../src/kubelet/container.ts";
 import { expand } from "../src/kubelet/environment.ts";
 import { parsePhaseLine } from "../src/kubelet/phase-line.ts";
 import { Prober } from "../src/kubelet/prober.ts";

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { once } from "node:events";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { enterStage } from "../src/network/enter.ts";
-import { findFabric } from "../src/network/privileges.ts";
+import { enterStage } from "../src/enter.ts";
+import { findFabric } from "../src/namespaces/privileges.ts";
 
 const program = join(import.meta.dirname, "fixtures", "local-rolling.ts");
 const fabric = await findFabric();

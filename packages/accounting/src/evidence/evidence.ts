@@ -1,8 +1,8 @@
-import type { RequestRecord } from "../model/request.ts";
-import { lastExit, type PodLife } from "./pod-life.ts";
+import { lastExit, type PodLife, stoppedAccepting } from "./pod-life.ts";
 import { choiceAt, type SenderHistory } from "./sender-history.ts";
 import type { Symptom } from "./symptom.ts";
-import { tolerance } from "./tolerance.ts";
+import { toleranceMs } from "./tolerance.ts";
+import type { RequestRecord } from "../model/request.ts";
 
 /** Everything a rule may look at to say why one request was lost. */
 export interface Evidence {
@@ -44,7 +44,7 @@ export function setOut({ sent, connected, intended, late = 0 }: RequestRecord): 
 export function letGoAt({ record, sender, life }: Evidence): number | undefined {
   const pod = life?.pod ?? record.pod;
   const choice = sender && pod !== undefined ? choiceAt(sender, pod, setOut(record)) : undefined;
-  const certain = choice && !choice.chosen && setOut(record) - choice.at > tolerance.observation;
+  const certain = choice && !choice.chosen && setOut(record) - choice.at > toleranceMs.observation;
   return certain ? choice.at : undefined;
 }
 
@@ -53,7 +53,11 @@ export function flight(record: RequestRecord): number {
   return Math.max(0, failedAt(record) - setOut(record));
 }
 
-export function near(at: number, event: number | undefined, slack: number = tolerance.observation): boolean {
+export function near(
+  at: number,
+  event: number | undefined,
+  slack: number = toleranceMs.observation,
+): boolean {
   return event !== undefined && Math.abs(at - event) <= slack;
 }
 
@@ -70,4 +74,36 @@ export function deletionBefore({ deleted }: PodLife, at: number) {
 /** When the pod's address was dead: as observed, else the pod's last exit. */
 export function addressGone(life: PodLife): number | undefined {
   return life.gone ?? lastExit(life);
+}
+
+/**
+ * Whether the load generator's own stall may be why a request failed: it was sent late, and one on time might have met another state of the
+ * pod, or gone elsewhere.
+ */
+export function mayBeOfStall(evidence: Evidence): boolean {
+  const { record, symptom, life } = evidence;
+  const { late, intended } = record;
+  if (late === undefined) return false;
+  // It was under way for longer than it was late.
+  if (flight(record) > late) return false;
+  if (!life) return true;
+  const ends = [
+    life.closing?.at,
+    life.killed,
+    ...life.listener.map(({ at }) => at),
+    ...life.exits.map(({ at }) => at),
+  ];
+  // On time it would have fallen into the same moment.
+  if (ends.some((at) => near(intended, at, toleranceMs.race))) return false;
+  if (symptom !== "refused" && symptom !== "unreachable" && symptom !== "unavailable") return true;
+  const stop = stoppedAccepting(life)?.at;
+  const hadStopped = stop !== undefined && stop <= intended;
+  return !hadStopped || newsWaited(evidence);
+}
+
+/** The sender let go of the pod just after: the news of it waited for the stall's end, too. */
+function newsWaited({ record, sender, life }: Evidence): boolean {
+  const sent = Math.min(setOut(record), failedAt(record));
+  const choices = (life && sender?.choices.get(life.pod)) ?? [];
+  return choices.some(({ at, chosen }) => !chosen && at >= sent && at - sent <= toleranceMs.observation);
 }

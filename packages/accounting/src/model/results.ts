@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { causes, type Cause } from "../causes/cause.ts";
 import { modes, outcomes, podSources, type RequestRecord } from "./request.ts";
 import {
   count,
@@ -16,6 +15,29 @@ import {
  * The results document, its types and its schema in one. A newer release of the same version may add fields, so that objects may have
  * more of them than these.
  */
+
+/** Why a request was lost: the race it fell into. The order is that of the documentation. */
+export const causes = {
+  C1: "stale route, listener closed",
+  C2: "stale route, pod gone",
+  C3: "keep-alive race",
+  C4: "in flight at exit",
+  C5: "grace period overrun",
+  C6: "left in the accept queue",
+  C7: "new pod not ready",
+  C8: "overloaded",
+  C9: "no endpoint",
+  C10: "load generator",
+  C11: "another status than before",
+  C12: "as often as before the rollout",
+  proxy: "cut by the sender itself",
+  unknown: "not explained",
+} as const;
+
+/** Of no termination, and held against no pod: what a sender cut itself, and what fails at all times. */
+export const ofNoPod: ReadonlySet<string> = new Set<Cause>(["proxy", "C12"]);
+
+export type Cause = keyof typeof causes;
 
 const outcome = z.enum(outcomes);
 const cause = z.enum(Object.keys(causes) as [Cause, ...Cause[]]);
@@ -138,7 +160,7 @@ const remedy = z.object({
   timeline: z.exactOptional(z.object({ pods: z.array(podEvent), senders: z.array(senderEvent) })),
 });
 
-export const resultsVersion = "lameduck.results/v1";
+const resultsVersion = "lameduck.results/v1";
 
 /** The versioned document that `lab`, `rollout`, `simulate` and the report speak. Times and durations are milliseconds. */
 export const resultsSchema = z.object({
@@ -170,4 +192,25 @@ export interface RunRecording {
   /** Number of requests the schedule asked for after `countedFrom`. */
   readonly scheduled: number;
   readonly ended: number;
+}
+
+export function buildResults({
+  startedAt,
+  ...parts
+}: Omit<Results, "schema" | "startedAt"> & { readonly startedAt: Date }): Results {
+  return { schema: resultsVersion, ...parts, startedAt: startedAt.toISOString() };
+}
+
+/** The document's JSON Schema (draft 2020-12), as it stands in docs/results.schema.json. */
+export function resultsJsonSchema(): object {
+  return {
+    title: "Results of Lameduck",
+    description: "What docs/results.md explains. Times and durations are milliseconds.",
+    ...z.toJSONSchema(resultsSchema, { io: "input" }),
+  };
+}
+
+/** The document as text, with a newline at its end. */
+export function serialiseResults(results: Results): string {
+  return `${JSON.stringify(results, undefined, 1)}\n`;
 }

@@ -1,8 +1,7 @@
-import type { RemedyResult, Results } from "../model/results.ts";
-import { boundAfterNone, few } from "../statistics.ts";
+import { type RemedyResult, type Results, causes, type Cause, type LostRequest } from "../model/results.ts";
 import { percent, testedOf, whole } from "./figures.ts";
 import { reservations } from "./reservations.ts";
-import { whyOf } from "./why.ts";
+import { boundAfterNone, few } from "../statistics.ts";
 
 /** What the columns mean, and what has to be known beside the figures. */
 export function explanations(remedies: readonly RemedyResult[], more: readonly string[] = []): string[] {
@@ -41,7 +40,7 @@ export function betterBounds({ tool, remedies, settings }: Results): string[] {
 }
 
 /** Causes shown per remedy; the rest is in the results document. */
-const most = 3;
+const mostCauses = 3;
 
 interface ShownCause {
   readonly lost: number;
@@ -55,7 +54,7 @@ export function causesOf(result: RemedyResult): {
 } {
   const all = whyOf(result);
   return {
-    shown: all.slice(0, most).map(({ cause, words, lost, example, sender }) => {
+    shown: all.slice(0, mostCauses).map(({ cause, words, lost, example, sender }) => {
       const isMost = sender.lost > lost / 2 && sender.lost < lost;
       const by = isMost ? `, ${whole(sender.lost)} of them from ${sender.name}` : "";
       return {
@@ -64,7 +63,7 @@ export function causesOf(result: RemedyResult): {
         example: example.sentence,
       };
     }),
-    rest: all.slice(most).reduce((sum, one) => sum + one.lost, 0),
+    rest: all.slice(mostCauses).reduce((sum, one) => sum + one.lost, 0),
   };
 }
 
@@ -73,4 +72,34 @@ export interface Wording {
   readonly title: string;
   readonly notes: readonly string[];
   readonly conclusion: string;
+}
+
+/** One cause of a remedy's losses, with a typical example. */
+export interface Why {
+  readonly cause: Cause;
+  readonly words: string;
+  readonly lost: number;
+  readonly example: LostRequest;
+  /** The sender that lost most by this cause, and how many. */
+  readonly sender: { readonly name: string; readonly lost: number };
+}
+
+/** The causes of a remedy's losses, the most frequent first. */
+export function whyOf({ lostRequests, each }: RemedyResult): Why[] {
+  return [...Map.groupBy(lostRequests, (lost) => lost.cause)]
+    .map(([cause, lost]) => {
+      const senders = [...Map.groupBy(lost, (one) => one.sender)].sort((a, b) => b[1].length - a[1].length);
+      const age = ({ at, termination }: LostRequest): number =>
+        at - (each[termination ?? -1]?.deletedAt ?? 0);
+      // The one in the middle of the way from deletion to end is more typical than the first or the last.
+      const typical = [...lost].sort((a, b) => age(a) - age(b))[Math.floor(lost.length / 2)]!;
+      return {
+        cause,
+        words: causes[cause],
+        lost: lost.length,
+        example: typical,
+        sender: { name: senders[0]![0], lost: senders[0]![1].length },
+      };
+    })
+    .sort((a, b) => b.lost - a.lost);
 }

@@ -2,7 +2,7 @@ import type { RemedyResult, Results } from "../model/results.ts";
 import { advice } from "./advice.ts";
 import { causesOf, type Wording } from "./explanations.ts";
 import { lostOf, testedOf, titleOf, whole } from "./figures.ts";
-import { element, escape } from "./html/markup.ts";
+import { element, escape } from "./markup.ts";
 import { overran, untestedBecause } from "./reservations.ts";
 import { heldAgainstPods, verdictOf } from "./verdict.ts";
 

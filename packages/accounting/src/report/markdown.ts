@@ -1,6 +1,6 @@
 import type { RemedyResult, Results } from "../model/results.ts";
 import { advice } from "./advice.ts";
-import { columns, texts } from "./columns.ts";
+import { columns, texts } from "./table.ts";
 import { betterBounds, causesOf, explanations, type Wording } from "./explanations.ts";
 import { titleOf, whole } from "./figures.ts";
 import { verdictOf } from "./verdict.ts";

@@ -2,7 +2,7 @@ import type { Field } from "@lameduck/manifests";
 import { selects } from "@lameduck/kube/objects";
 import { repositoryOf } from "../model/image-name.ts";
 import { programOf } from "../model/shell/commands.ts";
-import { selectorOf } from "../model/selector.ts";
+import { selectorOf } from "../model/inventory.ts";
 import type { Workload } from "../model/workload.ts";
 
 /** Why a second pod of a workload cannot run beside the first one, or cannot always. */

@@ -4,7 +4,7 @@ import type { Field } from "@lameduck/manifests";
 import { AuditError } from "../errors.ts";
 
 /** Where a number comes from. */
-export type Origin =
+type Origin =
   | { readonly kind: "field"; readonly path: string; readonly place: string }
   | { readonly kind: "annotation"; readonly path: string; readonly place: string }
   | { readonly kind: "flag"; readonly path: string }

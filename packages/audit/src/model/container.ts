@@ -4,8 +4,8 @@ import type { ImageFacts } from "./dockerfile.ts";
 import { isOfficialImage } from "./image-name.ts";
 import type { Images } from "./images.ts";
 import { environmentOf, type ConfigMaps } from "./environment.ts";
-import { servedBy } from "./process/pid-one.ts";
-import type { Served, Surroundings } from "./process/served.ts";
+import { servedBy } from "./pid-one.ts";
+import type { Served, Surroundings } from "./served.ts";
 import { dereferenced, type Variables } from "./shell/scope.ts";
 import { softwareOf, type Software } from "./software.ts";
 
@@ -46,7 +46,7 @@ export interface Container {
 }
 
 /** What the pod is for its containers. */
-export interface PodFacts {
+interface PodFacts {
   readonly images: Images;
   readonly configMaps: ConfigMaps;
   readonly isPidShared: boolean;

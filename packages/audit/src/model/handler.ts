@@ -11,7 +11,7 @@ type HandlerKind = "exec" | "httpGet" | "tcpSocket" | "sleep" | "grpc";
 const kinds: readonly HandlerKind[] = ["exec", "httpGet", "tcpSocket", "sleep", "grpc"];
 
 /** What a probe or a hook does. */
-export interface Handler {
+interface Handler {
   readonly kind: HandlerKind;
   readonly field: Field;
   /** exec: the command. */

@@ -1,4 +1,4 @@
-import { selects, serviceSelects } from "@lameduck/kube/objects";
+import { selects, serviceSelects, type LabelSelector } from "@lameduck/kube/objects";
 import { ManifestError, runsPods, type Field } from "@lameduck/manifests";
 import type { ConfigMaps } from "./environment.ts";
 import type { Images } from "./images.ts";
@@ -10,7 +10,6 @@ import {
   workloadTypes,
   type KubeObject,
 } from "./object.ts";
-import { selectorOf } from "./selector.ts";
 import { templateOf, workloadOf, type Relations, type Workload } from "./workload.ts";
 
 /** Everything that was read, related as Kubernetes relates it. */
@@ -216,4 +215,17 @@ function shared({ field }: KubeObject, file: string): number {
   const [own, other] = [field.source.file.split("/"), file.split("/")];
   const differs = own.findIndex((part, index) => part !== other[index]);
   return differs === -1 ? own.length : differs;
+}
+
+/** @throws {ManifestError} where an expression lacks its key or operator. */
+export function selectorOf(field: Field): LabelSelector {
+  const matchExpressions = field
+    .at("matchExpressions")
+    .items()
+    .map((one) => ({
+      key: one.at("key").mustText(),
+      operator: one.at("operator").mustText(),
+      values: one.at("values").texts(),
+    }));
+  return { matchLabels: field.at("matchLabels").textMap(), matchExpressions };
 }

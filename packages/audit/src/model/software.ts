@@ -1,7 +1,7 @@
 import type { Hook } from "./handler.ts";
 import { hubRepositoryOf, repositoryOf } from "./image-name.ts";
-import { servedBy } from "./process/pid-one.ts";
-import type { Surroundings } from "./process/served.ts";
+import { servedBy } from "./pid-one.ts";
+import type { Surroundings } from "./served.ts";
 import { programOf } from "./shell/commands.ts";
 
 /** A program for which SIGTERM is no graceful stop, or which has one of its own. */

@@ -5,7 +5,7 @@ import { holdOf } from "../facts/hold.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { drainSetting } from "../facts/settings.ts";
 import type { RuleFinding } from "../finding.ts";
-import { fixOf, setGrace } from "../fix/edits.ts";
+import { fixOf, setGrace } from "./edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Context, Rule } from "../rule.ts";

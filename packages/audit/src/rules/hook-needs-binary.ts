@@ -1,5 +1,5 @@
 import { replaceField, type Edit } from "@lameduck/manifests";
-import { fixOf, hasNativeSleep } from "../fix/edits.ts";
+import { fixOf, hasNativeSleep } from "./edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import { programOf, scriptOf, whyFails } from "../model/shell/commands.ts";

@@ -4,7 +4,7 @@ import { holdOf } from "../facts/hold.ts";
 import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { aloneRemedy, whyAlone } from "../facts/second-pod.ts";
-import { fixOf, graceFor, setGrace } from "../fix/edits.ts";
+import { fixOf, graceFor, setGrace } from "./edits.ts";
 import { isAssumed, seconds } from "../model/amount.ts";
 import { replaceScalar, type Field } from "@lameduck/manifests";
 import type { Rule } from "../rule.ts";

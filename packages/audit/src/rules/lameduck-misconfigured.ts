@@ -1,7 +1,7 @@
 import { replaceScalar, type Field } from "@lameduck/manifests";
 import { compare } from "../facts/arithmetic.ts";
 import { optionOf, ownStopOf, type OwnStop } from "../facts/lameduck.ts";
-import { fixOf } from "../fix/edits.ts";
+import { fixOf } from "./edits.ts";
 import { fromField, seconds, type Amount, durationOf } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import type { RuleFinding } from "../finding.ts";

@@ -8,7 +8,7 @@ import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { aloneRemedy, whyAlone } from "../facts/second-pod.ts";
 import type { Fix, RuleFinding } from "../finding.ts";
-import { addSleep, fixOf, graceFor, hasNativeSleep, setGrace } from "../fix/edits.ts";
+import { addSleep, fixOf, graceFor, hasNativeSleep, setGrace } from "./edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import { endsByItself } from "../model/object.ts";

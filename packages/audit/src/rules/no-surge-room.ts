@@ -2,7 +2,7 @@ import { replaceScalar, type Field } from "@lameduck/manifests";
 import { exposureOf } from "../facts/serving.ts";
 import { aloneRemedy, obstacleOf, type Obstacle } from "../facts/second-pod.ts";
 import { surgeOf } from "../facts/surge.ts";
-import { fixOf } from "../fix/edits.ts";
+import { fixOf } from "./edits.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Rule } from "../rule.ts";
 

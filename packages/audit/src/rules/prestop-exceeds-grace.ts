@@ -1,7 +1,7 @@
 import type { Field } from "@lameduck/manifests";
 import { compare, reserve, spellSum, sumOf, usualDrain } from "../facts/arithmetic.ts";
 import { factOf } from "../facts/facts.ts";
-import { fixOf, setGrace } from "../fix/edits.ts";
+import { fixOf, setGrace } from "./edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Rule } from "../rule.ts";
 

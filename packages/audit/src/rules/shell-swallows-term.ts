@@ -1,8 +1,8 @@
 import type { Edit } from "@lameduck/manifests";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
-import { fixOf } from "../fix/edits.ts";
+import { fixOf } from "./edits.ts";
 import type { Container } from "../model/container.ts";
-import { servedBy } from "../model/process/pid-one.ts";
+import { servedBy } from "../model/pid-one.ts";
 import { plainCommand, programOf, scriptOf } from "../model/shell/commands.ts";
 import type { Context, Rule } from "../rule.ts";
 

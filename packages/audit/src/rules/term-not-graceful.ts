@@ -1,6 +1,6 @@
 import { exposureOf } from "../facts/serving.ts";
 import { stopSignalOf } from "../facts/stop-signal.ts";
-import { fixOf, setStopSignal } from "../fix/edits.ts";
+import { fixOf, setStopSignal } from "./edits.ts";
 import type { Container } from "../model/container.ts";
 import { stopsGracefully, type Software } from "../model/software.ts";
 import { programOf } from "../model/shell/commands.ts";

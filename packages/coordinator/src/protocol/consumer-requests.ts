@@ -147,7 +147,7 @@ export class ConsumerRequests {
     const { epoch, consumers, withdrawals, now, onReport, onAdvance } = this.#options;
     const at = now();
     const isCurrent = posted.epoch === epoch;
-    const { head } = withdrawals;
+    const { lastSequence: head } = withdrawals;
     if (isCurrent && (posted.report.applied > head || (posted.report.also.at(-1)?.[1] ?? 0) > head)) {
       onReport("unreadable");
       this.#refuse(reply, 400, `applied: the last number is ${head}`);
@@ -186,7 +186,7 @@ export class ConsumerRequests {
 
   /** Whether there is a new withdrawal and the consumer's last answer is old enough, so that one answer carries several withdrawals. */
   #isDue({ key, posted }: Pick<ParkedReport, "key" | "posted">, now: number): boolean {
-    if (this.#options.withdrawals.head <= posted.known) return false;
+    if (this.#options.withdrawals.lastSequence <= posted.known) return false;
     const quiet = Math.max(answerInterval, this.#options.consumers.size / perMillisecond);
     return now - (this.#answeredAt.get(key) ?? -Infinity) >= quiet;
   }

@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { PolicySettings } from "../settings.ts";
-import type { TerminationRecord } from "../state/record.ts";
-import type { EarlyReporters } from "../early-reporters.ts";
+import type { Termination } from "../state/termination.ts";
 import type { Terminations } from "../state/terminations.ts";
 import { longestAtEnd } from "./consumer-requests.ts";
 import { readLines, writeLines } from "@lameduck/protocol";
@@ -30,9 +29,8 @@ export interface PodRequestsOptions {
   /** Seconds without a sign that the EndpointSlices are up to date. */
   readonly unheard: () => number;
   /** Passes a pod's report on to the other replicas. */
-  readonly onPodReport: (record: TerminationRecord, text: string) => void;
-  readonly onOverruled: (record: TerminationRecord, address: string) => void;
-  readonly earlyReporters: EarlyReporters;
+  readonly onPodReport: (record: Termination, text: string) => void;
+  readonly onOverruled: (record: Termination) => void;
 }
 
 export interface Ask {
@@ -45,7 +43,7 @@ export interface Ask {
 
 interface ParkedPod extends LongPoll {
   readonly response: ServerResponse;
-  readonly record: TerminationRecord;
+  readonly record: Termination;
 }
 
 /** Consumers that an answer names; it counts the others. */
@@ -59,7 +57,7 @@ const mostWaiting = 4;
 export class PodRequests {
   readonly #options: PodRequestsOptions;
   readonly #parked = new LongPolls<ParkedPod>();
-  readonly #toldToEnd = new WeakSet<TerminationRecord>();
+  readonly #toldToEnd = new WeakSet<Termination>();
   #isClosing = false;
 
   constructor(options: PodRequestsOptions) {
@@ -96,22 +94,17 @@ export class PodRequests {
   }
 
   report(uid: string, text: string, isPassedOn: boolean): void {
-    const { terminations, now, onPodReport, onOverruled, earlyReporters } = this.#options;
+    const { terminations, now, onPodReport, onOverruled } = this.#options;
     const record = terminations.follow(uid, now());
     if (!record) return;
-    const fields = readLines(text, reportedKeys);
-    const { overruled } = fields;
-    // Only a pod that is being deleted has been released for good. It says so once, whatever it goes on to say.
-    const isNew = overruled !== undefined && record.overruledBy === undefined && !record.isHeldOnly;
-    if (isNew) Object.assign(record, earlyReporters.of(record, overruled));
-    terminations.report(record, fields, now());
+    const happened = terminations.report(record, readLines(text, reportedKeys), now());
     if (isPassedOn) return;
     onPodReport(record, text);
-    if (isNew && record.releasedAt !== undefined && !record.mayBeProbe) onOverruled(record, overruled);
+    if (happened.includes("overruled")) onOverruled(record);
   }
 
   /** Answers the pod's long polls, because there is news for it. */
-  answer(record: TerminationRecord): void {
+  answer(record: Termination): void {
     for (const one of this.#parked.of(record.uid)) this.#release(one);
   }
 
@@ -130,7 +123,7 @@ export class PodRequests {
     sendText(one.response, 200, this.#text(one.record), this.#isClosing);
   }
 
-  #text(record: TerminationRecord): string {
+  #text(record: Termination): string {
     const { terminations, settings, now, unheard } = this.#options;
     const { releases, progress } = terminations;
     const at = now();
@@ -144,8 +137,8 @@ export class PodRequests {
         behind: `endpointslices (not heard of for ${Math.round(unheard())} s)`,
         end,
       });
-    const { relevant, applied } = releases.count(record, rules, at);
-    const behind = state === "released" ? [] : progress.behind(record, rules, at);
+    const { relevant, applied } = releases.count(record, at);
+    const behind = state === "released" ? [] : progress.behind(record, at);
     const named = behind
       .slice(0, mostBehind)
       .map(({ name, how, reason }) => `${name} (${how}${reason === undefined ? "" : `; ${reason}`})`);
@@ -158,8 +151,8 @@ export class PodRequests {
       "released-ms": state === "released" ? since(releasedAt) : undefined,
       consumers: `${applied}/${relevant}`,
       behind: named.length === 0 ? undefined : [...named, ...more].join(", "),
-      last: state === "released" ? progress.last(record, rules) : undefined,
-      basis: progress.basis(record, rules),
+      last: state === "released" ? progress.last(record) : undefined,
+      basis: progress.basis(record),
       // Nobody will ever release it.
       mode: terminations.isUnlisted(record, at) ? "availability" : rules.mode,
       end,

@@ -41,9 +41,14 @@ export class Answers {
 
   #made(applied: number, also: Ranges): string {
     const withdrawn: [string, number][] = [];
-    for (const { addresses, number } of this.#withdrawals.after(applied))
-      if (!also.some(([from, to]) => number >= from && number <= to))
-        for (const address of addresses) withdrawn.push([address, number]);
-    return JSON.stringify({ version: 1, epoch: this.#epoch, head: this.#withdrawals.head, withdrawn });
+    for (const { addresses, sequence } of this.#withdrawals.after(applied))
+      if (!also.some(([from, to]) => sequence >= from && sequence <= to))
+        for (const address of addresses) withdrawn.push([address, sequence]);
+    return JSON.stringify({
+      version: 1,
+      epoch: this.#epoch,
+      head: this.#withdrawals.lastSequence,
+      withdrawn,
+    });
   }
 }

@@ -88,21 +88,21 @@ export class Consumer {
     this.#advances = [];
   }
 
-  hasApplied(number: number): boolean {
+  hasApplied(sequence: number): boolean {
     return (
-      number <= this.#applied ||
-      (this.#also.length > 0 && this.#also.some(([from, to]) => number >= from && number <= to))
+      sequence <= this.#applied ||
+      (this.#also.length > 0 && this.#also.some(([from, to]) => sequence >= from && sequence <= to))
     );
   }
 
-  /** When the report of that number came. For older numbers: the oldest time that is kept. */
-  appliedAt(number: number): number | undefined {
-    if (!this.hasApplied(number)) return undefined;
+  /** When the report of that withdrawal came. For older ones: the oldest time that is kept. */
+  appliedAt(sequence: number): number | undefined {
+    if (!this.hasApplied(sequence)) return undefined;
     const all = this.#advances;
     let [low, high] = [0, all.length / 2];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((all[2 * middle] ?? 0) >= number) high = middle;
+      if ((all[2 * middle] ?? 0) >= sequence) high = middle;
       else low = middle + 1;
     }
     return all[2 * low + 1] ?? this.heardAt;

@@ -1,11 +1,11 @@
 import { isNodeProxy } from "@lameduck/senders";
 import { Consumer, type Report } from "./consumer.ts";
 
-/** Needs of it name the Service, since each has a target group of its own: "load-balancer/aws/shop/web". */
+/** A need of this kind names a Service, since each Service has a target group of its own: "load-balancer/aws/shop/web". */
 const balancers = "load-balancer";
 
-/** Milliseconds after its last report until a consumer is dropped from memory. */
-const forgottenAfter = 3_600_000;
+/** From its last report until a consumer is dropped from memory. */
+const forgottenAfterMs = 3_600_000;
 /** More consumers than any cluster has: a mistake, or an attack. */
 const mostConsumers = 20_000;
 
@@ -76,7 +76,7 @@ export class Consumers {
 
   /** Drops consumers without a recent report. */
   forget(now: number): void {
-    for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfter) this.remove(one);
+    for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfterMs) this.remove(one);
   }
 
   #add(consumer: Consumer, now: number): void {

@@ -4,7 +4,7 @@ import type { LoadPlan } from "../plan.ts";
 import type { Progress } from "./protocol.ts";
 import type { RecordTable } from "./records.ts";
 import { Schedule } from "./schedule.ts";
-import type { LoadSender } from "./sender.ts";
+import type { LoadSender } from "../senders/sender.ts";
 import { Trials, type Trial } from "./trials.ts";
 import { StatusClasses } from "@lameduck/accounting";
 

@@ -8,7 +8,7 @@ import { LoadEngine } from "./engine.ts";
 import { protocolTraits } from "../protocols.ts";
 import type { FromGenerator, GeneratorSender, ToGenerator } from "./protocol.ts";
 import { lateness, RecordTable } from "./records.ts";
-import type { LoadSender, SenderContext } from "./sender.ts";
+import type { LoadSender, SenderContext } from "../senders/sender.ts";
 
 /** How often the live counts are reported. */
 const progressPeriodMs = 200;
@@ -113,7 +113,6 @@ export class Generator {
     const at = (share: number): number => (late.length === 0 ? 0 : quantile(late, share));
     this.#send({
       type: "done",
-      names: this.#table.names,
       progress: engine.progress,
       trials: engine.trials,
       lateness: { p50: at(0.5), p99: at(0.99), max: at(1) },

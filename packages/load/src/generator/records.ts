@@ -1,4 +1,5 @@
 import { withoutUndefined } from "@lameduck/drain/common";
+import type { Finished } from "../protocols/exchange.ts";
 import { modes, outcomes, podSources, type RequestKind, type RequestRecord } from "@lameduck/accounting";
 
 const kinds: readonly RequestKind[] = ["quick", "slow", "large", "session"];
@@ -6,18 +7,6 @@ const sources = [undefined, ...podSources];
 const noRetries = 255;
 /** Columns of names are 16 bits wide; pods and errors are some hundreds, and what claims to be a pod's name may be anything. */
 const mostNames = 60_000;
-
-type Known = Required<Omit<RequestRecord, "id" | "sender" | "elsewhere" | "late">>;
-
-/** What is known of a request when it has ended; times on the run's clock. */
-export type Finished = { -readonly [Field in keyof Known]: RequestRecord[Field] } & {
-  /** When the generator turned to it: later than intended only if the generator itself was late. */
-  fired: number | undefined;
-  /** A stall of the generator made it late, or had just ended. */
-  late: boolean;
-  /** Index of the sender. */
-  sender: number;
-};
 
 /** Up to `size` records, column by column: plain memory that neither the garbage collector nor a slow reader ever waits for. */
 export interface RecordChunk {

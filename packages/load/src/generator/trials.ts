@@ -1,5 +1,5 @@
 import type { Outcome, RequestKind } from "@lameduck/accounting";
-import type { Finished } from "./records.ts";
+import type { Finished } from "../protocols/exchange.ts";
 
 /** What became of the requests of one kind through one sender so far. */
 export interface Trial {

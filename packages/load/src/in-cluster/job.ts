@@ -1,9 +1,17 @@
 import { randomBytes } from "node:crypto";
-import type { KubernetesObject, Pod } from "@lameduck/kube";
-import { hasStatus, isTransient, retry, transientOrStarting } from "@lameduck/kube";
-import type { Kube } from "./options.ts";
+import {
+  type KubernetesObject,
+  type Pod,
+  hasStatus,
+  isTransient,
+  retry,
+  transientOrStarting,
+  type Rule,
+} from "@lameduck/kube";
 import { jobManifest, programManifest, runLabel, type JobOptions } from "./manifests.ts";
-import type { PodPlan } from "./plan.ts";
+import type { Kube } from "./options.ts";
+import { type PodPlan, isSecret } from "./plan.ts";
+import type { Route } from "../routes/route.ts";
 
 /** An API server that restarts is back sooner. */
 const timeoutMs = 60_000;
@@ -114,3 +122,20 @@ export class LoadJob {
     );
   }
 }
+
+/**
+ * What the load in the cluster needs, in its namespace; for the preflight and the Role it prints. Objects are read where the answer to their
+ * creation was lost.
+ */
+export const inClusterRules = (routes: readonly Route[]): readonly Rule[] => [
+  { group: "batch", resource: "jobs", verbs: ["create", "get", "delete"] },
+  { group: "", resource: isSecret(routes) ? "secrets" : "configmaps", verbs: ["create", "get", "delete"] },
+  { group: "", resource: "pods", verbs: ["list", "patch", "delete"] },
+  { group: "", resource: "pods/log", verbs: ["get"] },
+  {
+    group: "",
+    resource: "events",
+    verbs: ["list"],
+    without: "why the load's pods do not start, where a quota or an admission policy forbids them",
+  },
+];

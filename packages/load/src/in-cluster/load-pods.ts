@@ -1,4 +1,4 @@
-import { shownUrl } from "../routes/shown-url.ts";
+import { shownUrl } from "../routes/url.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RequestRecord } from "@lameduck/accounting";
 import type { Pod } from "@lameduck/kube";

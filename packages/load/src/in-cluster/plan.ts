@@ -1,6 +1,5 @@
 import { withoutUndefined } from "@lameduck/drain/common";
-import { protocolOf } from "../routes/protocol.ts";
-import { hasCredentials } from "../routes/shown-url.ts";
+import { protocolOf, hasCredentials } from "../routes/url.ts";
 import type { LoadOptions } from "../plan.ts";
 import type { Route } from "../routes/route.ts";
 import type { RouteLoadOptions } from "../routes/route-load.ts";

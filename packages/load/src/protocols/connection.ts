@@ -1,7 +1,6 @@
 import type { Socket } from "node:net";
 import type { Answer } from "../answer.ts";
-import type { Finished } from "../generator/records.ts";
-import type { Exchange, Failure } from "./exchange.ts";
+import type { Exchange, Failure, Finished } from "./exchange.ts";
 import { classify } from "./failures.ts";
 import { allHeaders, headOf, type RequestForm } from "../request-form.ts";
 import { cut, open, type SocketEvents, type SocketOptions } from "./socket.ts";

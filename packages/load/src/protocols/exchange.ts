@@ -1,8 +1,19 @@
-import type { ConnectionMode, Outcome, StatusClasses } from "@lameduck/accounting";
+import type { ConnectionMode, Outcome, RequestRecord, StatusClasses } from "@lameduck/accounting";
 import type { Answer } from "../answer.ts";
 import { grpcStatusName } from "./grpc-status.ts";
 import type { Expectation } from "../plan.ts";
-import type { Finished } from "../generator/records.ts";
+
+type Known = Required<Omit<RequestRecord, "id" | "sender" | "elsewhere" | "late">>;
+
+/** What is known of a request when it has ended; times on the run's clock. */
+export type Finished = { -readonly [Field in keyof Known]: RequestRecord[Field] } & {
+  /** When the generator turned to it: later than intended only if the generator itself was late. */
+  fired: number | undefined;
+  /** A stall of the generator made it late, or had just ended. */
+  late: boolean;
+  /** Index of the sender. */
+  sender: number;
+};
 
 /** What ends a request other than an answer. */
 export interface Failure {

@@ -1,8 +1,7 @@
-import { asObject } from "./fields.ts";
-import { k6 } from "./formats/k6.ts";
-import { plain } from "./formats/plain.ts";
-import { vegeta } from "./formats/vegeta.ts";
-import type { Parser, ParserContext } from "./request.ts";
+import { asObject, type Parser, type ParserContext } from "./parser.ts";
+import { k6 } from "./k6.ts";
+import { plain } from "./plain.ts";
+import { vegeta } from "./vegeta.ts";
 
 /** Every form that is read, and what is called so. */
 export const formats = { k6, vegeta, plain } as const satisfies Record<

@@ -5,7 +5,7 @@ import { fileProblem } from "@lameduck/drain/common";
 import { RequestsError } from "./errors.ts";
 
 /** Lines as they come; the last one of the last batch is unfinished where no line end follows it. */
-export interface Lines {
+interface Lines {
   readonly lines: readonly string[];
   /** Number of the first of them, from 1. */
   readonly first: number;

@@ -16,7 +16,7 @@ import { BadLine, RequestsError } from "./errors.ts";
 import { readLines } from "./lines.ts";
 import { notesOf, type FileRead } from "./notes.ts";
 import { Recorder } from "./record.ts";
-import type { Parser, ReportedRequest } from "./request.ts";
+import type { Parser, ReportedRequest } from "./parser.ts";
 
 export interface RequestsOptions {
   readonly clock: Pick<RunClock, "fromEpoch">;

@@ -1,7 +1,7 @@
 import type { RequestRecord } from "@lameduck/accounting";
 import type { LoadEnd } from "../routes/load-source.ts";
 import { classify, type Classification } from "./failure.ts";
-import type { ReportedRequest } from "./request.ts";
+import type { ReportedRequest } from "./parser.ts";
 
 /** Files with more different errors or URLs than this repeat them too rarely for a cache. */
 const mostNames = 10_000;

@@ -1,6 +1,6 @@
 import type { GeneratorSender } from "../generator/protocol.ts";
 import type { LoadOptions } from "../plan.ts";
-import { isSecure, protocolOf } from "./protocol.ts";
+import { isSecure, protocolOf } from "./url.ts";
 import { parseRequest } from "../request-form.ts";
 import { judge, type Judgement, type Tried } from "../worked.ts";
 import { hostOf, isHost, type OpenRoute, type Route } from "./route.ts";

@@ -12,8 +12,7 @@ import { protocolTraits, type LoadProtocol } from "../protocols.ts";
 import { headerFields, parseRequest, type RequestOptions } from "../request-form.ts";
 import { withoutUndefined } from "@lameduck/drain/common";
 import { KubernetesError } from "@lameduck/kube";
-import { badUrl, isSecure, portOf, protocolOf } from "./protocol.ts";
-import { shownUrl, withoutSecrets } from "./shown-url.ts";
+import { badUrl, isSecure, portOf, protocolOf, shownUrl, withoutSecrets } from "./url.ts";
 
 /** One way for requests into the cluster: an ingress, a Service's address, a node's port. */
 export interface Route {

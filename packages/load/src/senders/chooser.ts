@@ -1,5 +1,5 @@
 import type { Endpoint } from "@lameduck/accounting";
-import type { SenderContext } from "../generator/sender.ts";
+import type { SenderContext } from "./sender.ts";
 import type { Exchange } from "../protocols/exchange.ts";
 import { EndpointView, without, type Change, type Choice } from "./view.ts";
 import { Learner } from "./learner.ts";

@@ -1,8 +1,8 @@
 import type { Exchange } from "../protocols/exchange.ts";
-import type { LoadSender, SenderContext } from "../generator/sender.ts";
+import type { LoadSender, SenderContext } from "./sender.ts";
 import type { Change } from "./view.ts";
 import { Chooser } from "./chooser.ts";
-import { PodPools } from "./pools.ts";
+import { PodPools } from "./pool.ts";
 
 /** A caller inside the cluster that resolves the pods itself (headless Service, client-side balancing) and has a pool for each. */
 export class ClientSender implements LoadSender {

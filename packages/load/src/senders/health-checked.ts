@@ -1,13 +1,13 @@
 import { parseDuration } from "@lameduck/drain";
 
 import type { Exchange } from "../protocols/exchange.ts";
-import type { LoadSender, SenderContext } from "../generator/sender.ts";
+import type { LoadSender, SenderContext } from "./sender.ts";
 import type { Endpoint } from "@lameduck/accounting";
 import type { Change, EndpointState } from "./view.ts";
 import { Learner } from "./learner.ts";
 import type { HealthCheckedSpec } from "./spec.ts";
 import { HealthChecks } from "./health-checks.ts";
-import { PodPools } from "./pools.ts";
+import { PodPools } from "./pool.ts";
 import { reportChoice } from "./chooser.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Exchange } from "../protocols/exchange.ts";
-import type { LoadSender, SenderContext } from "../generator/sender.ts";
+import type { LoadSender, SenderContext } from "./sender.ts";
 import type { Change } from "./view.ts";
 import { Chooser, refuse } from "./chooser.ts";
 import { Pool } from "./pool.ts";

@@ -1,7 +1,10 @@
+import type { Endpoint } from "@lameduck/accounting";
 import type { Connection } from "../protocols/connection.ts";
 import type { Dial, Handlers } from "../protocols/dialer.ts";
 import type { Exchange } from "../protocols/exchange.ts";
 import type { Place } from "../protocols/socket.ts";
+import { refuse } from "./chooser.ts";
+import type { SenderContext } from "./sender.ts";
 
 /**
  * The connections of a sender to one place, or to one Service, and those among them that are to be used again: each by one request at a
@@ -73,5 +76,39 @@ export class Pool {
     // Connections that the server has asked to leave end by themselves after their last request.
     for (const spent of this.#free.filter((one) => !one.reusable)) this.#remove(spent);
     return this.#free.length < most ? undefined : this.#free[this.#turn++ % this.#free.length];
+  }
+}
+
+/** A keep-alive pool for each pod, for senders that choose the pod for each request. */
+export class PodPools {
+  readonly #context: SenderContext;
+  readonly #chosen: () => readonly Endpoint[];
+  readonly #pools = new Map<string, Pool>();
+
+  /** @param chosen the endpoints to choose from at present */
+  constructor(context: SenderContext, chosen: () => readonly Endpoint[]) {
+    this.#context = context;
+    this.#chosen = chosen;
+  }
+
+  send(exchange: Exchange): void {
+    const { now, random, dial, shared } = this.#context;
+    const chosen = this.#chosen();
+    if (chosen.length === 0) return refuse(exchange, now());
+    const endpoint = random.pick(chosen);
+    const known = this.#pools.get(endpoint.pod);
+    const pool = known ?? new Pool(dial, shared?.pod, { again: (sentAway) => this.send(sentAway) });
+    this.#pools.set(endpoint.pod, pool);
+    (pool.take(exchange) ?? pool.open(endpoint, exchange)).send(exchange);
+  }
+
+  drop(pod: string): void {
+    const pool = this.#pools.get(pod);
+    this.#pools.delete(pod);
+    pool?.retire();
+  }
+
+  dropAll(): void {
+    for (const pod of this.#pools.keys()) this.drop(pod);
   }
 }

@@ -1,7 +1,7 @@
 import type { Answer } from "../answer.ts";
 import type { Place } from "../protocols/socket.ts";
 import type { Exchange } from "../protocols/exchange.ts";
-import type { LoadSender, SenderContext } from "../generator/sender.ts";
+import type { LoadSender, SenderContext } from "./sender.ts";
 import type { Change } from "./view.ts";
 import { Pool } from "./pool.ts";
 

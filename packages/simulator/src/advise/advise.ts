@@ -2,12 +2,11 @@ import type { DrainOptions } from "@lameduck/drain";
 import { meanOf } from "@lameduck/load/propagation";
 import { defaultAcknowledgements } from "../model/acknowledgements.ts";
 import { sendingOf, type Scenario } from "../model/scenario.ts";
-import type { Outcome } from "../model/outcome.ts";
+import type { Outcome } from "../model/termination.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
 import { drained, withCoordinator, slept } from "../policies/drained.ts";
-import { meanConvergence, oraclesOf, type Run } from "../run.ts";
-import { rolloutTime } from "../rollout-time.ts";
+import { meanConvergence, oraclesOf, type Run, rolloutTime } from "../run.ts";
 import { interval, mean, quantile, type Interval } from "../simulate/statistics.ts";
 import { number } from "../simulate/text.ts";
 

@@ -1,12 +1,11 @@
+import { draw } from "@lameduck/load/propagation";
 import { Random } from "../kernel/random.ts";
 import { Simulation } from "../kernel/simulation.ts";
-import type { Contender, Stopper, TerminationFacts } from "../policies/stopper.ts";
-import { draw } from "@lameduck/load/propagation";
-import type { Losses, Outcome } from "./outcome.ts";
 import { Pools } from "./pooled.ts";
 import { sendingOf, type Scenario } from "./scenario.ts";
 import { Stalls } from "./stalls.ts";
 import type { PooledRequest, Trace } from "./trace.ts";
+import type { Contender, Stopper, TerminationFacts } from "../policies/stopper.ts";
 
 /** A connection that comes later than this after a release overrules it, as in @lameduck/drain. */
 const onItsWayMs = 100;
@@ -266,4 +265,28 @@ const names: string[] = [];
 /** Passed with every arrival. It is kept, because looking up a text made each time takes twice as long. */
 function senderName(identity: number): string {
   return (names[identity] ??= `s${identity}`);
+}
+
+/** Why requests were lost; the words of Lameduck's causes. */
+export interface Losses {
+  /** C1: a new connection while the listener is closed. */
+  stale: number;
+  /** C2: a new connection after the pod has gone. */
+  gone: number;
+  /** C3: a request on a connection that was being closed. */
+  keepAlive: number;
+  /** C4 and C5: cut while in flight, at the end of the grace period. */
+  inFlight: number;
+}
+
+export interface Outcome {
+  readonly hold: number;
+  readonly reason: string;
+  readonly losses: Losses;
+  readonly lost: number;
+  /** New connections that the senders would make after the stop, on average over their arrivals: less noisy than counting one draw of them. */
+  readonly expectedLost: number;
+  readonly killed: boolean;
+  /** When the process ended. */
+  readonly total: number;
 }

@@ -1,11 +1,10 @@
 import { availableParallelism } from "node:os";
 import { simulateWorld, type World } from "../model/world.ts";
 import type { Scenario } from "../model/scenario.ts";
-import type { Outcome } from "../model/outcome.ts";
+import type { Outcome } from "../model/termination.ts";
 import type { Contender } from "../policies/stopper.ts";
 import { playPart, runOf, type Part, type Run, type RunOptions } from "../run.ts";
-import type { Job } from "./messages.ts";
-import { runJobs } from "./workers.ts";
+import { type Job, runJobs } from "./workers.ts";
 
 /** As many as need less than a gigabyte. */
 const mostWorkers = 4;

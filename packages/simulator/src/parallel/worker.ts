@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { playPart } from "../run.ts";
-import type { Assignment, FromWorker, Job } from "./messages.ts";
+import type { Assignment, FromWorker, Job } from "./workers.ts";
 import { bare, drained, withCoordinator } from "../policies/drained.ts";
 import { learning } from "../policies/learning.ts";
 import { istio, oracle, wStar } from "../policies/competitors.ts";

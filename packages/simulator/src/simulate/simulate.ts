@@ -1,13 +1,12 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { senderRates, type Scenario } from "../model/scenario.ts";
-import type { Losses, Outcome } from "../model/outcome.ts";
+import type { Losses, Outcome } from "../model/termination.ts";
 import type { Trace } from "../model/trace.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
-import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";
+import { FixedDelays, shortestDelay } from "../fixed-delay.ts";
 import type { Contender } from "../policies/stopper.ts";
-import { rolloutTime } from "../rollout-time.ts";
-import { meanConvergence, traceOf, type Run } from "../run.ts";
+import { rolloutTime, meanConvergence, traceOf, type Run } from "../run.ts";
 import { sweeps, usualContenders } from "./contenders.ts";
 import { interval, mean, quantile, type Interval } from "./statistics.ts";
 

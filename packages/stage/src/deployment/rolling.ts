@@ -18,7 +18,7 @@ interface DesiredState {
   readonly bounds: Bounds;
 }
 
-export interface Step {
+interface Step {
   /** Pods of the desired revision to create. */
   readonly create: number;
   readonly remove: readonly string[];

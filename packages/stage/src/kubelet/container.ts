@@ -1,11 +1,10 @@
-import type { ContainerTemplate } from "@lameduck/manifests";
 import { lastWords } from "@lameduck/load";
-import { ContainerProcess, spellExit, type Exit } from "../runtime/process.ts";
-import { Backoff } from "./backoff.ts";
+import type { ContainerTemplate } from "@lameduck/manifests";
 import { check, runHook, type HandlerTarget } from "./handlers.ts";
 import { Prober } from "./prober.ts";
 import type { ContainerRole, ContainerSurroundings } from "./surroundings.ts";
 import { stopContainer, type Terminable } from "./termination.ts";
+import { ContainerProcess, spellExit, type Exit } from "../runtime/process.ts";
 
 interface Run {
   readonly process: ContainerProcess;
@@ -263,4 +262,26 @@ export interface LastWords {
   readonly lines: readonly string[];
   /** Exit code or signal. */
   readonly how: string;
+}
+
+/**
+ * CrashLoopBackOff: the first restart comes at once, the second 10 s after the end, then twice as late each time, at most 300 s;
+ * forgotten after ten minutes without a crash (MaxContainerBackOff, k8s.io/kubernetes/pkg/kubelet).
+ */
+const firstMs = 10_000;
+const mostMs = 300_000;
+const forgottenAfterMs = 2 * mostMs;
+
+export class Backoff {
+  #delay = 0;
+  #last = -Infinity;
+
+  /** Milliseconds to wait before the restart after an end at `now`. */
+  next(now: number): number {
+    if (now - this.#last > forgottenAfterMs) this.#delay = 0;
+    this.#last = now;
+    const delay = this.#delay;
+    this.#delay = delay === 0 ? firstMs : Math.min(mostMs, delay * 2);
+    return delay;
+  }
 }

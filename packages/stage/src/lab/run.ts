@@ -1,5 +1,5 @@
 import { account, skippedRemedy, type RemedyResult, type RunRecording } from "@lameduck/accounting";
-import { openNetwork } from "../network/enter.ts";
+import { openNetwork } from "../enter.ts";
 import { PodNames } from "../pod-names.ts";
 import type { Network } from "../network/network.ts";
 import type { Adjustment } from "./remedies.ts";

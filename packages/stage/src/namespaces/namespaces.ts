@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { apiServer, nodeAddress, podAddressOf, prefixLength, senderAddressOf } from "../network/addresses.ts";
+import { apiServer, nodeAddress, podAddressOf, prefixLength, senderAddressOf } from "./addresses.ts";
 import type { Forward } from "../network/forward.ts";
 import { ip, run } from "../network/run.ts";
 import { nameAt, type Bind, type Network, type PodNetwork } from "../network/network.ts";
 import { findOwnRoot, type OwnRoot } from "./own-root.ts";
 import { bridge, PodNamespace } from "./pod-namespace.ts";
-import type { Fabric } from "../network/privileges.ts";
+import type { Fabric } from "./privileges.ts";
 import { isIP } from "node:net";
 
 /** Without one of its own a bridge takes the lowest of its ports', and whenever that port goes, pods send to an address that is gone. */

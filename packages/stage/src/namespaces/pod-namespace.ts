@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { StageError } from "../errors.ts";
 import type { Launch, Bind, PodNetwork } from "../network/network.ts";
-import { apiServer, prefixLength } from "../network/addresses.ts";
+import { apiServer, prefixLength } from "./addresses.ts";
 import type { Forward } from "../network/forward.ts";
 import { listenForwards } from "../network/forward-listeners.ts";
 import { ip, run } from "../network/run.ts";
 import { isBelow, besideScript, containerScript } from "./mounts.ts";
-import type { Fabric } from "../network/privileges.ts";
+import type { Fabric } from "./privileges.ts";
 import { Output } from "../runtime/output.ts";
 import { SocketTable } from "../network/socket-table.ts";
 

@@ -45,8 +45,6 @@ interface ProgramOptions {
   readonly died: (problem: string) => void;
 }
 
-export type Program = ReturnType<typeof startProgram>;
-
 /** Starts an external program in the foreground, in a process group of its own. */
 export function startProgram({ file, args, onLine, died }: ProgramOptions) {
   const output = new Output(onLine);

@@ -13,7 +13,7 @@ import { runClock, type SenderEvent } from "@lameduck/accounting";
 import { startHaproxy } from "./haproxy.ts";
 import { startL7 } from "./l7.ts";
 import { startNginx } from "./nginx.ts";
-import type { FromHost, ToHost } from "./protocol.ts";
+import type { FromHost, ToHost } from "./hosts.ts";
 import type { Proxy, ProxyContext } from "./proxy.ts";
 import { messageOf } from "@lameduck/drain/common";
 

@@ -1,8 +1,7 @@
 import { extname } from "node:path";
-import { LoadError, type LoadErrorCode, type Change, Child, type ProxySpec } from "@lameduck/load";
 import type { RunClock, SenderEvent } from "@lameduck/accounting";
+import { LoadError, type LoadErrorCode, type Change, Child, type ProxySpec } from "@lameduck/load";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
-import type { FromHost, ToHost, ProxyPlace } from "./protocol.ts";
 
 interface Host {
   readonly child: Child<ToHost, FromHost>;
@@ -86,4 +85,26 @@ export class ProxyHosts {
     });
     return place.promise;
   }
+}
+
+/** Messages from the fleet to a proxy's host. */
+export type ToHost =
+  | { readonly type: "prepare"; readonly origin: string; readonly spec: ProxySpec; readonly spacing: number }
+  | { readonly type: "change"; readonly change: Change }
+  /** The load is over: report what the log has. */
+  | { readonly type: "finish" };
+
+/** Messages from a proxy's host to the fleet. */
+export type FromHost =
+  | { readonly type: "listening"; readonly place: ProxyPlace }
+  | { readonly type: "event"; readonly event: SenderEvent }
+  | { readonly type: "outcomes"; readonly outcomes: readonly ProxyOutcome[] }
+  | { readonly type: "failed"; readonly code: LoadErrorCode; readonly problem: string };
+
+/** Where callers reach a proxy. */
+interface ProxyPlace {
+  readonly address: string;
+  readonly port: number;
+  /** Requests have to carry their number, for the proxy's log. */
+  readonly namesRequests: boolean;
 }

@@ -11,7 +11,7 @@ export interface Moment {
 }
 
 /** A stretch of the pod's end, relative to its deletion. */
-export interface Bar {
+interface Bar {
   readonly from: number;
   readonly to: number;
   readonly kind: "pre-stop" | "serving" | "closing";

@@ -1,7 +1,7 @@
 import type { RemedyResult } from "../../model/results.ts";
 import { seconds, short, testedOf } from "../figures.ts";
 import { verdictOf } from "../verdict.ts";
-import { element, label, title, widthOf } from "./markup.ts";
+import { element, label, title, widthOf } from "../markup.ts";
 import { linear, logWithZero, type Scale } from "./scale.ts";
 
 const width = 960;

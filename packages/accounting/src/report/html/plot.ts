@@ -1,4 +1,4 @@
-import { element, escape, figure, label, title } from "./markup.ts";
+import { element, escape, figure, label, title } from "../markup.ts";
 import { linear, logWithZero, type Scale } from "./scale.ts";
 
 /** Lines and dots in one colour. */

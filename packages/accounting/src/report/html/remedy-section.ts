@@ -2,8 +2,8 @@ import { podLives } from "../../evidence/pod-life.ts";
 import { senderHistories } from "../../evidence/sender-history.ts";
 import type { LostRequest, RemedyResult, TerminationResult } from "../../model/results.ts";
 import { seconds, testedOf, titleOf, whole } from "../figures.ts";
-import { whyOf } from "../why.ts";
-import { element, escape, figure, paragraph, table } from "./markup.ts";
+import { whyOf } from "../explanations.ts";
+import { element, escape, figure, paragraph, table } from "../markup.ts";
 import { terminationPicture, type PicturedTermination } from "./termination-picture.ts";
 
 /** Pictures per remedy: enough to see the pattern; the tables have the rest. */

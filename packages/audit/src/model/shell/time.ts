@@ -5,7 +5,7 @@ import { signalSent } from "./signals.ts";
 import type { Chain, Command, List, Pipeline, Simple } from "./syntax.ts";
 
 /** A time that a command takes at least, and whether that is all of it. */
-export interface Taken {
+interface Taken {
   readonly least: number;
   readonly isExact: boolean;
   /** How much of it is over before a command of the script stops the server. */

@@ -6,7 +6,8 @@ import type { Tried } from "../../worked.ts";
 import { routePlan, senderOf } from "../../routes/plan.ts";
 import type { OpenRoute } from "../../routes/route.ts";
 import type { Numbered } from "../transport/pack.ts";
-import { type Finished, RecordTable } from "../../generator/records.ts";
+import { RecordTable } from "../../generator/records.ts";
+import type { Finished } from "../../protocols/exchange.ts";
 
 /** The load of one route in this process. */
 export class LocalGenerator {

@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import type { Finished } from "../../generator/records.ts";
+import type { Finished } from "../../protocols/exchange.ts";
 
 /** Records of requests in columns, packed and as text: some 20 bytes each, so that a log that is rotated at 10 MB holds 500,000. */
 export type PackedRecords = string;

@@ -1,0 +1,157 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, rmSync, mkdtempSync, realpathSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import { StageError } from "./errors.ts";
+import { openLoopbackNetwork } from "./network/loopback.ts";
+import { openForwards, type Allowed, type OpenForwards } from "./network/forward.ts";
+import { openNamespaceNetwork, type Openings } from "./namespaces/namespaces.ts";
+import type { Network } from "./network/network.ts";
+import { childOf, killIfRunning } from "./runtime/children.ts";
+import { run } from "./network/run.ts";
+import { findFabric, unshareArguments, type Fabric } from "./namespaces/privileges.ts";
+
+/** What `enterStage` passes to the process that it starts. */
+interface Entered extends Openings {
+  readonly fabric: Fabric;
+  readonly scratch: string;
+}
+
+/** How a process learns that `enterStage` has put it where it is. Never passed on to pods. */
+const stageVariable = "LAMEDUCK_STAGE";
+
+export type NetworkChoice = "auto" | "namespaces" | "loopback";
+
+interface EnterOptions {
+  /** `auto`: namespaces where the machine allows them, else the shared loopback. */
+  readonly network?: NetworkChoice;
+  /** What pods in namespaces may reach outside of them. */
+  readonly allow?: readonly Allowed[];
+  /** Paths where what pods write is kept, where they have a root of their own. */
+  readonly writable?: readonly string[];
+  /** Called with errors outside the namespace meanwhile. Default: they are ignored. */
+  readonly say?: (line: string) => void;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Options of node itself. */
+  readonly nodeArguments?: readonly string[];
+}
+
+const relayed = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+/**
+ * Runs a program of Node in the place where a stage can be built: a network, mount and process namespace of its own where that is
+ * allowed, so that whatever is started there ends with it. Standard streams are shared, signals relayed.
+ * @returns the exit code; 128 + number of the signal when one ended it.
+ * @throws StageError LAMEDUCK_NO_NAMESPACES when namespaces were asked for and cannot be had, LAMEDUCK_ALLOW_UNKNOWN_HOST
+ */
+export async function enterStage(
+  entryFile: string,
+  args: readonly string[],
+  options: EnterOptions = {},
+): Promise<number> {
+  const { network = "auto", allow = [], writable = [], say = () => undefined } = options;
+  const fabric = await chooseFabric(network);
+  const node = [process.execPath, ...(options.nodeArguments ?? []), entryFile, ...args];
+  const [file = "", ...rest] = await killedWithParent(
+    fabric.kind === "none" ? node : ["unshare", ...unshareArguments(fabric.kind), "--", ...node],
+  );
+  // Made and removed out here, so that it is gone however the stage ended.
+  const folder = scratchFolder();
+  let open: OpenForwards | undefined;
+  let relay: (signal: NodeJS.Signals) => void = () => undefined;
+  const early = Promise.withResolvers<NodeJS.Signals>();
+  // From here on there is something to be removed.
+  const listener = (signal: NodeJS.Signals): void => {
+    early.resolve(signal);
+    relay(signal);
+  };
+  for (const signal of relayed) process.on(signal, listener);
+  try {
+    const opening = openForwards(fabric.kind === "none" ? [] : allow, folder, say);
+    const ended = await Promise.race([opening.then(() => undefined), early.promise]);
+    if (ended) {
+      void opening.then((late) => late.close()).catch(() => undefined);
+      return 128 + constants.signals[ended];
+    }
+    open = await opening;
+    const scratch = join(folder, "stage");
+    const entered: Entered = { fabric, scratch, forwards: open.forwards, writable };
+    const child = spawn(file, rest, {
+      stdio: "inherit",
+      // A session of its own: a terminal's Ctrl-C reaches this process alone and is relayed once, not delivered twice.
+      detached: true,
+      env: { ...process.env, ...options.env, [stageVariable]: JSON.stringify(entered) },
+    });
+    relay = (signal) => {
+      // With namespaces the stage's own process is the child of the unshare that was started.
+      const stage = fabric.kind === "none" ? child.pid : child.pid && childOf(child.pid);
+      killIfRunning(stage, signal);
+    };
+    return await new Promise<number>((resolve, reject) => {
+      child.on("error", reject);
+      child.on("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+    });
+  } finally {
+    for (const signal of relayed) process.off(signal, listener);
+    open?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The command, arranged so that the kernel kills it when this process dies without a chance to say so. */
+async function killedWithParent(command: readonly string[]): Promise<readonly string[]> {
+  const prefix = ["setpriv", "--pdeathsig", "KILL", "--"];
+  const possible =
+    process.platform === "linux" && (await run("setpriv", [...prefix.slice(1), "true"])).code === 0;
+  return possible ? [...prefix, ...command] : command;
+}
+
+/** Whether this process was started by `enterStage`. */
+export function insideStage(): boolean {
+  return process.env[stageVariable] !== undefined;
+}
+
+/**
+ * The network of this process. Outside of `enterStage` that is the shared loopback, because nothing of this machine's own
+ * network is ever changed.
+ */
+export async function openNetwork(): Promise<Network> {
+  const text = process.env[stageVariable];
+  const { fabric, scratch, ...openings }: Entered = text
+    ? (JSON.parse(text) as Entered)
+    : {
+        fabric: { kind: "none", because: "the stage was not entered" },
+        scratch: scratchFolder(),
+        forwards: [],
+        writable: [],
+      };
+  if (text && fabric.kind === "none") endWithParent();
+  // Closing a network takes it away, and one stage may follow another.
+  mkdirSync(scratch, { recursive: true });
+  return fabric.kind === "none"
+    ? openLoopbackNetwork(fabric.because, scratch)
+    : openNamespaceNetwork(fabric, scratch, openings);
+}
+
+/** Systems without setpriv cannot have the kernel end this process with the one that started it. */
+function endWithParent(): void {
+  const parent = process.ppid;
+  const look = (): void => {
+    if (process.ppid !== parent) process.exit(128 + constants.signals.SIGHUP);
+  };
+  setInterval(look, 500).unref();
+}
+
+async function chooseFabric(choice: NetworkChoice): Promise<Fabric> {
+  if (choice === "loopback") return { kind: "none", because: "asked for" };
+  const fabric = await findFabric();
+  if (fabric.kind === "none" && choice === "namespaces")
+    throw new StageError("LAMEDUCK_NO_NAMESPACES", "network", fabric.because);
+  return fabric;
+}
+
+/** A new directory whose name mount options can hold: no comma, colon, quote, backslash or space. */
+function scratchFolder(): string {
+  const wanted = realpathSync(tmpdir());
+  return mkdtempSync(join(/[,:"'\\\s]/.test(wanted) ? "/tmp" : wanted, "lameduck-"));
+}
