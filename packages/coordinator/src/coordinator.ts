@@ -226,7 +226,7 @@ export class Coordinator {
 
   /** Requests that wait. */
   get parked(): number {
-    return this.#consumerRequests.parked + this.#podRequests.parked;
+    return this.#consumerRequests.waiting + this.#podRequests.parked;
   }
 
   get terminations(): ReadonlyMap<string, Termination> {

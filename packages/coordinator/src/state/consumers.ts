@@ -1,5 +1,5 @@
 import { isNodeProxy } from "@lameduck/senders";
-import { Consumer, type Report } from "./consumer.ts";
+import { Consumer, type NamedState } from "./consumer.ts";
 
 /** A need of this kind names a Service, since each Service has a target group of its own: "load-balancer/aws/shop/web". */
 const balancers = "load-balancer";
@@ -40,7 +40,7 @@ export class Consumers {
   }
 
   /** @returns none where there are too many. */
-  report(report: Report, now: number): Consumer | undefined {
+  report(report: NamedState, now: number): Consumer | undefined {
     const known = this.#all.get(`${report.kind}/${report.name}`);
     if (!known && this.#all.size >= mostConsumers) return undefined;
     const consumer = known ?? new Consumer(report, now);

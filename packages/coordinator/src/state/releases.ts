@@ -1,7 +1,8 @@
 import type { AcknowledgementSettings } from "@lameduck/inject";
 import type { Listings, PodRoutes, Routing } from "@lameduck/cluster";
 import type { Nodes, SendingNode } from "./nodes.ts";
-import type { ReleaseState, Termination } from "./termination.ts";
+import type { ReleaseState } from "@lameduck/protocol";
+import type { Termination } from "./termination.ts";
 import type { ConsumerGroup, GroupState, GroupStates, WithdrawalQuery } from "./consumer-groups.ts";
 import type { PolicySettings } from "../settings.ts";
 

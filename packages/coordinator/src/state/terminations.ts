@@ -8,7 +8,8 @@ import { FalseAcknowledgers } from "./false-acknowledgers.ts";
 import type { Nodes } from "./nodes.ts";
 import { Pods } from "./pods.ts";
 import { Releases } from "./releases.ts";
-import { type ReleaseState, type Termination, terminationOf, type Transition } from "./termination.ts";
+import type { ReleaseState } from "@lameduck/protocol";
+import { type Termination, terminationOf, type Transition } from "./termination.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
 /** After the first read of the cluster, during which a consumer without a report counts as late, not as missing. */
