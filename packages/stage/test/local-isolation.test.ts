@@ -96,13 +96,10 @@ if (!insideStage()) {
     ]);
   });
 
-  test(
-    "the files that a pod writes are thrown away with it, except where --writable allows them",
-    limit,
-    async (context) => {
-      if (!own) return context.skip(network.files);
-      const shared = `/dev/shm/lameduck-test-${process.pid}`;
-      const value = `(() => {
+  test("a pod's files are thrown away with it, except where --writable says", limit, async (context) => {
+    if (!own) return context.skip(network.files);
+    const shared = `/dev/shm/lameduck-test-${process.pid}`;
+    const value = `(() => {
       const home = ${JSON.stringify(homedir())} + "/lameduck-was-here";
       const before = fs.existsSync(home);
       for (const [file, text] of [
@@ -113,24 +110,23 @@ if (!insideStage()) {
       if (process.getuid() === 0) fs.rmSync("/etc/hostname", { force: true });
       return [before, fs.readFileSync(${JSON.stringify(join(lost, "there"))}, "utf8"), process.getuid() === 0 && fs.existsSync("/etc/hostname"), fs.existsSync("/.lameduck")];
     })()`;
-      const hostname = existsSync("/etc/hostname");
-      const observed = observe(context, network, workload(tells(value)));
-      await observed.stage.ready();
-      const ask = async (pod: string): Promise<unknown> => {
-        const { address, port: at } = observed.endpoints.get(pod) ?? { address: "", port: 0 };
-        return (await fetch(`http://${address}:${at}/`)).json();
-      };
-      assert.deepEqual(await ask("web-1"), [false, "changed", false, false]);
-      assert.equal(readFileSync(join(lost, "there"), "utf8"), "as it was");
-      assert.equal(existsSync(join(lost, "new")), false);
-      assert.equal(existsSync(shared), false);
-      assert.equal(readFileSync(join(kept, "new"), "utf8"), "kept");
-      assert.equal(existsSync(join(homedir(), "lameduck-was-here")), false);
-      assert.equal(existsSync("/etc/hostname"), hostname);
-      await observed.stage.rollout();
-      assert.deepEqual(await ask("web-2"), [false, "changed", false, false], "its replacement starts afresh");
-    },
-  );
+    const hostname = existsSync("/etc/hostname");
+    const observed = observe(context, network, workload(tells(value)));
+    await observed.stage.ready();
+    const ask = async (pod: string): Promise<unknown> => {
+      const { address, port: at } = observed.endpoints.get(pod) ?? { address: "", port: 0 };
+      return (await fetch(`http://${address}:${at}/`)).json();
+    };
+    assert.deepEqual(await ask("web-1"), [false, "changed", false, false]);
+    assert.equal(readFileSync(join(lost, "there"), "utf8"), "as it was");
+    assert.equal(existsSync(join(lost, "new")), false);
+    assert.equal(existsSync(shared), false);
+    assert.equal(readFileSync(join(kept, "new"), "utf8"), "kept");
+    assert.equal(existsSync(join(homedir(), "lameduck-was-here")), false);
+    assert.equal(existsSync("/etc/hostname"), hostname);
+    await observed.stage.rollout();
+    assert.deepEqual(await ask("web-2"), [false, "changed", false, false], "its replacement starts afresh");
+  });
 
   test("a pod that cannot connect somewhere gets a hint at --allow", limit, async (context) => {
     const script = 'require("node:net").connect(5432, "127.0.0.1").on("error", (error) => { throw error; });';
