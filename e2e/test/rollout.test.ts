@@ -68,7 +68,7 @@ describe("remedies on a real cluster", { skip: reason ?? false }, async () => {
     assert.ok(stale > result.lost / 2, JSON.stringify(result.lostByCause));
   });
 
-  it("a pod holds with the library as long as that sender sends, and loses nothing", async () => {
+  it("a pod holds with the library as long as a sender that lags sends, and loses nothing", async () => {
     heldWithout(await run("adaptive", deletedBehindProxy), "lost", "killed");
   });
 

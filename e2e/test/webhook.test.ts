@@ -276,7 +276,7 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     );
   });
 
-  it("the webhook ends by its own library", async () => {
+  it("the webhook is stopped at SIGTERM by the library that it uses itself, and injects no more", async () => {
     await signalProcess(operator.process, "SIGTERM");
     await once(operator.child, "close");
     assert.match(operator.log(), /"phase":"closed"|lameduck: closed/);

@@ -14,7 +14,7 @@ import { SenderTable, type PendingSender } from "./senders/senders.ts";
  */
 export class Drain {
   readonly config: DrainConfig;
-  /** What the cluster said. */
+  /** The release by the cluster. */
   readonly release: Release;
   /** The prior of the environment. Policies without one get the default, for explanations. */
   readonly #belief: { readonly convergence: number; readonly prior: readonly number[] };

@@ -11,7 +11,7 @@ const lessons = fc
   })
   .map((weights) => weights.map((weight) => weight / weights.reduce((sum, each) => sum + each, 0)));
 
-test("what was learnt is read as it was written, in one short line", () => {
+test("learnt data is read from its text as it was written, in one short line", () => {
   fc.assert(
     fc.property(lessons, (lesson) => {
       const learnt = learn(undefined, lesson);

@@ -33,7 +33,7 @@ interface Sending {
   readonly body?: unknown;
   readonly type?: string;
   readonly accept?: string;
-  /** On a connection that nothing else uses. */
+  /** The request has a connection of its own. */
   readonly once?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;

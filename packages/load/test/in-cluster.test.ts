@@ -134,7 +134,7 @@ describe("a pod's clock", () => {
     );
   });
 
-  it("a pod's clock that is three seconds slow is set right to the delay of the way", () => {
+  it("the clock of a pod that is three seconds slow is corrected to within the delay of its messages", () => {
     const bounds = new ClockBounds();
     bounds.after(10_000, 7_080);
     bounds.before(12_015, 9_000);

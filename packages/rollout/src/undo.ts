@@ -1,7 +1,7 @@
 import type { Action } from "./actions/action.ts";
 import { hasStatus, type KubernetesClient, KubernetesError, retry } from "@lameduck/kube";
 
-/** The outcome of undoingMs an action's temporary changes. */
+/** The outcome of undoing an action's temporary changes. */
 export interface Undone {
   /** What was undone: "uncordoned node-1"; undefined where there was nothing to undo. */
   readonly undone: string | undefined;

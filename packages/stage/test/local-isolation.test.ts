@@ -96,7 +96,7 @@ if (!insideStage()) {
     ]);
   });
 
-  test("what a pod writes is thrown away with it, except where --writable says", limit, async (context) => {
+  test("a pod's files are thrown away with it, except where --writable says", limit, async (context) => {
     if (!own) return context.skip(network.files);
     const shared = `/dev/shm/lameduck-test-${process.pid}`;
     const value = `(() => {

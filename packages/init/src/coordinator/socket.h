@@ -1,4 +1,4 @@
-/* Connections that are opened without waiting for anything. */
+/* Connections that are opened without waiting for the other side. */
 #ifndef LAMEDUCK_SOCKET_H
 #define LAMEDUCK_SOCKET_H
 

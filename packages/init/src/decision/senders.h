@@ -1,6 +1,6 @@
 /*
- * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders/senders.ts. Its pools are missing here: from outside of a program
- * it cannot be seen on which connections the program has asked its clients to leave.
+ * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders/senders.ts. The pools of that file are missing here: from
+ * outside of a program it cannot be seen on which connections it has asked its clients to leave.
  */
 #ifndef LAMEDUCK_SENDERS_H
 #define LAMEDUCK_SENDERS_H

@@ -33,7 +33,7 @@ function isTcp(port: Field): boolean {
   return (port.at("protocol").text() ?? "TCP") === "TCP";
 }
 
-/** Ports need not be declared; a readiness probe shows one, too. */
+/** A pod need not declare its ports: the port of a readiness probe counts, too. */
 function probedPort(pod: Omit<PodTemplate, "port">): number | undefined {
   for (const { readiness } of pod.containers)
     if (readiness && "port" in readiness.handler) return readiness.handler.port;
