@@ -71,7 +71,7 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
     assert.deepEqual([result.terminations, result.lostNew, result.killed], [replicas, 0, 0]);
   });
 
-  it("the coordinator names a consumer that lies, once a connection has come after its word", async (test) => {
+  it("the coordinator names a consumer that lies, once a connection has come after its report", async (test) => {
     const measured = await run("library", "consumer-lies");
     test.diagnostic(figures(measured));
     assert.equal(measured.result.terminations, replicas);
@@ -109,7 +109,7 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
 
   for (const way of ways.filter(({ isInjected }) => !isInjected))
     for (const url of [coordinatorUrl, undefined])
-      it(`lameduck end ends a hold at once: ${way.name}, ${url === undefined ? "alone" : "acknowledged"}`, async () => {
+      it(`lameduck end ends a hold at once in ${way.name}, with ${url === undefined ? "no coordinator" : "a coordinator"}`, async () => {
         const app = `end-${way.name}`;
         const { pod } = remedyOf(way, url);
         const environment = { ...pod.environment, LAMEDUCK_FLOOR: "20s" };

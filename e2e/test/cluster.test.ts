@@ -156,7 +156,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     await converged("node2", address, pods);
   });
 
-  it("the test cluster leaves no command behind in a node when who started it is killed", async () => {
+  it("the test cluster leaves no command behind in a node when its caller is killed", async () => {
     const { program, args } = cluster.commandInside("node1", ["sleep", "1234"]);
     const child = spawn(program, args, { stdio: "ignore" });
     const running = (): Promise<boolean> =>
@@ -166,7 +166,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     await until(async () => !(await running()), { what: "its end" });
   });
 
-  it("the test cluster names what it does not know", async () => {
+  it("the test cluster names an unknown component", async () => {
     await assert.rejects(cluster.kill("kube-proxy-9"), { code: "LAMEDUCK_CLUSTER_UNKNOWN_COMPONENT" });
     await assert.rejects(Cluster.up({ say: () => undefined }), { code: "LAMEDUCK_CLUSTER_BUSY" });
   });

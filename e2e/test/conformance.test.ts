@@ -23,18 +23,18 @@ describe("the local stage against recordings of a real kubelet", { skip: reason 
   });
 
   for (const name of podNames)
-    it(`the lab does the same as the kubelet: ${name}`, async () => {
+    it(`the lab does the same as the kubelet in the recording ${name}`, async () => {
       const { observations } = await readRecording(name);
       assert.deepEqual(comparePods(observations, lab[name] ?? [], tolerance), []);
     });
 
   for (const { name, replicas } of rolloutScenarios)
-    it(`the lab takes the steps of the Deployment controller: ${name}`, async () => {
+    it(`the lab takes the steps of the Deployment controller in the recording ${name}`, async () => {
       const { observations } = await readRecording(name);
       assert.deepEqual(shapeOf(lab[name] ?? [], replicas), shapeOf(observations, replicas));
     });
 
-  it("the comparison sees a difference where there is one", async () => {
+  it("the comparison of lab and kubelet sees a difference where there is one", async () => {
     const { observations } = await readRecording("term-ignored");
     const tooLate = observations.map((one) => ("code" in one ? { ...one, at: one.at + 1_000 } : one));
     assert.deepEqual(

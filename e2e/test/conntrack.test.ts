@@ -7,7 +7,7 @@ import { destinationsIn } from "../matrix/load/conntrack.ts";
 const entry = (called: string, answering: string, port = 40_000): string =>
   `tcp      6 118 SYN_SENT src=198.18.0.15 dst=${called} sport=${port} dport=80 [UNREPLIED] src=${answering} dst=198.18.0.15 sport=8080 dport=${port} mark=0 use=1\n`;
 
-it("the reader of connections reads from the kernel's connection table where connections were sent, by their local ports", () => {
+it("the reader of connections reads from the kernel's table where connections were sent, by their local ports", () => {
   assert.deepEqual(
     destinationsIn(entry("198.19.3.4", "198.18.129.7") + entry("198.19.3.4", "198.18.130.9", 40_001)),
     new Map([
@@ -17,7 +17,7 @@ it("the reader of connections reads from the kernel's connection table where con
   );
 });
 
-it("the reader of connections knows nothing where nothing was rewritten, where two entries disagree, and where there is none", () => {
+it("the reader of connections knows no target where nothing was rewritten, where two entries disagree, and where there is no entry", () => {
   const disagreeing = entry("198.19.3.4", "198.18.129.7") + entry("198.19.3.4", "198.18.130.9");
   for (const listing of [entry("198.18.129.7", "198.18.129.7"), disagreeing, disagreeing + disagreeing, ""])
     assert.deepEqual(destinationsIn(listing), new Map());

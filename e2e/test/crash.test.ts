@@ -12,7 +12,7 @@ const reason = await whyNot();
 const index = JSON.stringify(join(import.meta.dirname, "..", "cluster", "index.ts"));
 
 describe("after a crash", { skip: reason ?? false }, () => {
-  it("a start removes what a killed run left, whole or half way up, and comes up again", async () => {
+  it("a start of the cluster removes what a killed run left, whole or half way up, and comes up again", async () => {
     for (const moment of ["Ready", "namespaces"]) {
       const program = `
         const { Cluster } = await import(${index});
@@ -36,7 +36,7 @@ describe("after a crash", { skip: reason ?? false }, () => {
     assert.deepEqual(await leftovers(stateDirectory()), []);
   });
 
-  it("a start is aborted half way up without a trace", async () => {
+  it("a start of the cluster that is aborted half way up leaves no trace", async () => {
     const abort = new AbortController();
     const say = (line: string): void => {
       if (line.includes("API server ready")) abort.abort(new Error("enough"));

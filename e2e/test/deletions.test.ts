@@ -131,14 +131,14 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
   }
 
   for (const scenario of losing)
-    it(`${scenario.name}: loses requests without, and none when the deletions are held`, async () => {
+    it(`the scenario ${scenario.name} loses requests, and none when the deletions are held`, async () => {
       await hold(false);
       assert.ok((await lost(scenario)).lost > 0, "a test that can fail");
       await hold(true);
       assert.equal((await lost({ ...scenario, name: `${scenario.name}, held` })).lost, 0, operator.log());
     });
 
-  it("the hold of a deletion has no gentler way: what else would withdraw a pod is put back by others", async () => {
+  it("the hold of a deletion has no gentler way, as the cluster puts back other ways to withdraw a pod", async () => {
     await deployed(2);
     const { metadata } = await ready();
     const path = `/api/v1/namespaces/default/pods/${metadata.name}`;
@@ -189,7 +189,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     );
   });
 
-  it("the hold of a deletion lets through at once what must not wait", async () => {
+  it("the hold of a deletion lets urgent deletions through at once", async () => {
     await deployed(2);
     for (const args of [["--force", "--grace-period=0"], ["--now"], ["--dry-run=server"]]) {
       const { took, status, stderr } = await remove((await ready()).metadata.name, ...args);
@@ -206,7 +206,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     assert.ok((await remove(opted.metadata.name)).took < 4_000);
   });
 
-  it("the hold of a deletion puts back what is not deleted: a caller that leaves", async () => {
+  it("the hold of a deletion puts the labels of a pod back when its caller leaves", async () => {
     await deployed(2);
     const { metadata } = await ready();
     const child = spawn(cluster.program("kubectl"), [
@@ -224,7 +224,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
       assert.deepEqual(after_.metadata.labels, metadata.labels);
   });
 
-  it("the hold of a deletion evicts a node's pods with their budget as the judge, others first", async () => {
+  it("the hold of a deletion evicts a node's pods within their budget, others first", async () => {
     await deployed(3);
     await apply(cluster, budget);
     // What earlier tests have deleted is none of this one's.

@@ -12,7 +12,7 @@ it("the tables of docs/cluster.md say what the record says (npm run matrix:table
   assert.equal(text, await inPage(text, markdown(await readRecorded())));
 });
 
-it("a record that says something else would be seen", async () => {
+it("a difference between the tables and the record is seen", async () => {
   const text = await readFile(page, "utf8");
   const [first, ...others] = await readRecorded();
   assert.ok(first);

@@ -64,7 +64,7 @@ it("every program says in one line which of its options is wrong, before it star
   }
 });
 
-it("the test cluster deploys into no cluster that is not named, whatever a kubeconfig stands at", async () => {
+it("the test cluster deploys into no cluster that is not named, whatever a kubeconfig's current context is", async () => {
   const main = join(import.meta.dirname, "..", "matrix", "main.ts");
   for (const [args, environment] of [
     [["--existing"], {}],
@@ -76,7 +76,7 @@ it("the test cluster deploys into no cluster that is not named, whatever a kubec
   }
 });
 
-it("a program that failed says with what, also where the error's code is the number that another program ended with", async () => {
+it("a program that fails exits with 3 and names the error, also where the error's code is another program's exit code", async () => {
   const script = `import { runMain } from ${JSON.stringify(join(import.meta.dirname, "..", "program.ts"))};
     await runMain(() => Promise.reject(Object.assign(new Error("Command failed: kubectl"), { code: 1 })));`;
   const { status, stderr } = await attempt(process.execPath, ["--input-type=module", "--eval", script]);

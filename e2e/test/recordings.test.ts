@@ -15,7 +15,7 @@ const near = (time: number, expected: number, words: string): void =>
 const endpoints = (recording: Recording): Extract<Observation, { by: "endpoint"; ready: boolean }>[] =>
   recording.observations.filter((one) => one.by === "endpoint").filter((one) => "ready" in one);
 
-it("hooks run in parallel and delay their own container only", async () => {
+it("preStop hooks run in parallel and delay their own container only", async () => {
   const recording = await readRecording("hooks-in-parallel");
   near(at(recording, "none", "signal"), 0, "no hook");
   near(at(recording, "short", "signal"), 1_000, "hook of 1 s");
@@ -29,13 +29,13 @@ it("a hook's failure or an HTTP status delays nothing and changes nothing", asyn
   near(at(await readRecording("failing-hooks"), "no-such-file", "signal"), 0, "hook that cannot start");
 });
 
-it("a hook is cut at the end of the grace period; SIGTERM then leaves 2 s", async () => {
+it("a hook is cut at the end of the grace period, and SIGTERM then leaves 2 s", async () => {
   const recording = await readRecording("hook-longer-than-grace");
   near(at(recording, "ignores", "signal"), 3_000, "SIGTERM at the end of the grace period");
   near(at(recording, "ignores", "exited"), 5_000, "SIGKILL 2 s later");
 });
 
-it("only whole seconds of a hook are taken off the grace period", async () => {
+it("the whole seconds of a hook are taken off the grace period, and the fraction is not", async () => {
   const recording = await readRecording("fractions");
   for (const [container, hook, left] of [
     ["hook-600ms", 600, 6_000],
@@ -46,7 +46,7 @@ it("only whole seconds of a hook are taken off the grace period", async () => {
     near(at(recording, container, "exited"), hook + left, container);
 });
 
-it("grace periods of 1 and 0 leave a hook 1 s and SIGTERM 2 s", async () => {
+it("the grace periods of 1 s and 0 s leave a hook 1 s and SIGTERM 2 s", async () => {
   for (const scenario of ["grace-1", "grace-0"]) {
     const recording = await readRecording(scenario);
     near(at(recording, "ignores", "exited"), 2_000, `${scenario}, no hook`);
@@ -55,7 +55,7 @@ it("grace periods of 1 and 0 leave a hook 1 s and SIGTERM 2 s", async () => {
   }
 });
 
-it("a shorter second deletion changes nothing, a restarted kubelet begins anew", async () => {
+it("a shorter second deletion changes nothing, and a restarted kubelet begins anew", async () => {
   near(at(await readRecording("deleted-again"), "main", "exited"), 30_000, "the first grace period counts");
   const restarted = await readRecording("kubelet-restarted");
   const hooks = restarted.observations.filter((one) => one.by === "container" && one.event === "hook-begun");
@@ -63,14 +63,14 @@ it("a shorter second deletion changes nothing, a restarted kubelet begins anew",
   near(at(restarted, "main", "exited") - (hooks[1]?.at ?? 0), 12_000, "the whole grace period again");
 });
 
-it("a sleep hook outlives its container, an exec hook does not", async () => {
+it("a sleep hook outlives its container, and an exec hook does not", async () => {
   const recording = await readRecording("sleep-longer-than-container");
   assert.ok(at(recording, "exec", "exited") < 7_000);
   const gone = recording.observations.find((one) => one.by === "pod" && "event" in one)?.at ?? 0;
   assert.ok(gone > 8_900, "the pod stays for the sleep hook of 9 s");
 });
 
-it("sidecars end after the mains, in reverse order; out of time all at once with 2 s", async () => {
+it("sidecars end after the main containers in reverse order, and all at once with 2 s when the time is over", async () => {
   const inOrder = await readRecording("sidecars-in-order");
   const order = [
     at(inOrder, "main", "exiting"),
@@ -90,7 +90,7 @@ it("sidecars end after the mains, in reverse order; out of time all at once with
   }
 });
 
-it("liveness probes stop at once, readiness probes go on to the end", async () => {
+it("liveness probes stop at once, and readiness probes go on to the end", async () => {
   const recording = await readRecording("probes-during-termination");
   const probes = (path: string): number[] =>
     recording.observations
@@ -125,7 +125,7 @@ it("a liveness restart leaves the endpoint ready until the container has ended",
   assert.deepEqual(between, [], "no endpoint changed while it ended");
 });
 
-it("minReadySeconds counts from a time cut to whole seconds", async () => {
+it("the time of minReadySeconds counts from a time cut to whole seconds", async () => {
   const { observations } = await readRecording("rollout-min-ready");
   const first = (event: string): number =>
     observations.find((one) => "event" in one && one.event === event)?.at ?? 0;

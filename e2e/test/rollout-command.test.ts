@@ -242,7 +242,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     ],
   ];
   for (const [title, args, says, exit] of mistakes)
-    it(`${title}: told in a line or two, exit code ${exit}`, async () => {
+    it(`lameduck rollout says in a line or two what is wrong and exits with ${exit}: ${title}`, async () => {
       const { code, err } = await run(args);
       assert.match(err, says);
       assert.equal(code, exit, err);

@@ -56,7 +56,7 @@ describe("lameduck rollout and the workloads of others", { skip: reason ?? false
     ["restarted", ["--restart"]],
     ["deleted", ["--delete", "--pods", "all"]],
   ] as const)
-    it(`of two Deployments with overlapping labels only the one that is named is ${how}`, async () => {
+    it(`a Deployment is ${how} without another one whose labels overlap`, async () => {
       const others = await uids("part=theirs");
       const before = await uids("part=ours");
       const file = join(folder, `${how}.json`);
@@ -95,7 +95,7 @@ describe("lameduck rollout and the workloads of others", { skip: reason ?? false
     assert.match(refused.err, /its partition is 3: a restart replaces none .*\[LAMEDUCK_CANNOT_ROLL\]/);
   });
 
-  it("a paused Deployment is not restarted; its pods can be deleted, with a change that waits", async () => {
+  it("a paused Deployment is not restarted, and its pods can be deleted with a change that waits", async () => {
     await cluster.kubectl(["rollout", "pause", "deployment/paused"]);
     await cluster.kubectl(["set", "env", "deployment/paused", "LATER=1"]);
     const refused = await lameduck.run(["deployment/paused", "--restart", "--yes"]);
@@ -155,7 +155,7 @@ describe("lameduck rollout and the workloads of others", { skip: reason ?? false
     assert.match(err, /FailedCreate: .*exceeded quota: small/);
   });
 
-  it("a load that a quota refuses is told at once, and nothing was touched", async () => {
+  it("a load that a quota refuses is told at once, before anything is touched", async () => {
     const before = await uids("app=web", "tight");
     const began = Date.now();
     const url = ["--url", "http://web.tight.svc.cluster.local/", "--in-cluster", "--image", nodeImage];

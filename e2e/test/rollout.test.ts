@@ -72,13 +72,13 @@ describe("remedies on a real cluster", { skip: reason ?? false }, async () => {
     heldWithout(await run("adaptive", deletedBehindProxy), "lost", "killed");
   });
 
-  it("a pod holds with lameduck-init in the same way: no new connection is lost", async () => {
+  it("a pod holds with lameduck-init in the same way, and no new connection is lost", async () => {
     heldWithout(await run("init", deletedBehindProxy), "lostNew");
   });
 
   const skipNginx = await noImageOf("nginx");
   it(
-    "does so before software that is not ours, whose image has a stop signal of its own: nginx",
+    "lameduck-init holds software that is not ours, whose image has a stop signal of its own: nginx",
     { skip: skipNginx },
     async () => heldWithout(await run("nginx-init", deletedBehindProxy), "lostNew", "killed"),
   );

@@ -20,7 +20,7 @@ const rollout = [
 
 const both = senderEvents("node-1", { "web-1": [1_050, 13_000], "web-2": [8_500] });
 
-test("C11: another status than before, with what was answered then", () => {
+test("the cause of a status other than before is C11, and the sentence says what was answered then", () => {
   const lost = only(request(11_000, { outcome: "other-status", status: 404, error: "LEARNED_2XX_3XX" }), {
     podEvents: podLife("web-1", { ...ordinary, exited: 14_000, gone: 14_500 }),
   });
@@ -31,7 +31,7 @@ test("C11: another status than before, with what was answered then", () => {
   );
 });
 
-test("C7: refused by a new pod that does not listen yet", () => {
+test("the cause of a refusal by a new pod that does not listen yet is C7", () => {
   const lost = only(refused(8_600, { pod: "web-2" }), { podEvents: rollout, senderEvents: both });
   assert.equal(lost.cause, "C7");
   assert.equal(
@@ -40,7 +40,7 @@ test("C7: refused by a new pod that does not listen yet", () => {
   );
 });
 
-test("C7: listening and not ready, or ready and not able to answer yet", () => {
+test("the cause is C7 where a new pod listens and is not ready, or is ready and cannot answer yet", () => {
   const unavailable = { pod: "web-2", outcome: "bad-status", status: 503 } as const;
   assert.equal(causeOf(request(9_200, unavailable), { podEvents: rollout, senderEvents: both }), "C7");
   const records = [request(9_700, unavailable), ...traffic(9_900, 15_000, { pod: "web-2" })];
@@ -49,7 +49,7 @@ test("C7: listening and not ready, or ready and not able to answer yet", () => {
   assert.match(lost.sentence, /answered its first request only \d+ ms later/);
 });
 
-test("the cause is not C7: no request of the run tells its pod, so that a pod without answers is nothing special", () => {
+test("the cause is not C7 where no request of the run tells its pod, so that a pod without answers is nothing special", () => {
   const unnamed = (record: RequestRecord): RequestRecord => {
     const { pod: _, podKnownBy: __, ...rest } = record;
     return rest;
@@ -60,7 +60,7 @@ test("the cause is not C7: no request of the run tells its pod, so that a pod wi
   assert.notEqual(only(lost, { podEvents: exits, records }).cause, "C7");
 });
 
-test("the cause is not C7: a pod that answered before is overloaded (C8), one that was deleted has left (C1)", () => {
+test("the cause is not C7 where a pod that answered before is overloaded (C8), or a deleted pod has left (C1)", () => {
   const records = [
     ...traffic(9_600, 9_900, { pod: "web-2" }),
     request(9_950, { pod: "web-2", outcome: "bad-status", status: 503 }),
@@ -69,7 +69,7 @@ test("the cause is not C7: a pod that answered before is overloaded (C8), one th
   assert.equal(causeOf(refused(10_500), { podEvents: rollout, senderEvents: both }), "C1");
 });
 
-test("C8: a healthy pod that answers too late, with its queue", () => {
+test("the cause of an answer that a healthy pod gives too late is C8, and the sentence tells its queue", () => {
   const stuck = Array.from({ length: 40 }, (_, i) =>
     request(5_000 + i, { outcome: "timeout", finished: 10_000 - 40 + i, received: 0 }),
   );
@@ -88,7 +88,7 @@ test("C8: a healthy pod that answers too late, with its queue", () => {
   );
 });
 
-test("C9: a sender left without an endpoint", () => {
+test("the cause of a request of a sender that has no endpoint left is C9", () => {
   const empty = [
     ...senderEvents("ingress-1", { "web-1": [1_050, 11_000] }),
     { at: 11_000, sender: "ingress-1", type: "empty" } as const,
@@ -112,7 +112,7 @@ test("C9: a sender left without an endpoint", () => {
   assert.equal(causeOf(unsent, { senderEvents: empty.filter((event) => "pod" in event) }), "C9");
 });
 
-test("the cause is not C9: the sender has an endpoint again; then the time tells the pod, and says so", () => {
+test("the cause is not C9 where the sender has an endpoint again: the time tells the pod, and the sentence says so", () => {
   const { pod: _, podKnownBy: __, ...unsent } = refused(10_500, { sender: "ingress-1" });
   const lost = only(unsent, { senderEvents: senderEvents("ingress-1", { "web-1": [1_050, 13_000] }) });
   assert.equal(lost.cause, "C1");
@@ -121,7 +121,7 @@ test("the cause is not C9: the sender has an endpoint again; then the time tells
   assert.match(lost.sentence, /\(pod inferred from the time\)$/);
 });
 
-test("C10: what the generator could not send is counted apart and blames no pod", () => {
+test("the cause of what the generator could not send is C10, which is counted apart and blames no pod", () => {
   const { sent: _, ...unsent } = request(10_500, { outcome: "not-sent", error: "EMFILE" });
   const ports = refused(10_600, { outcome: "unreachable", error: "EADDRNOTAVAIL" });
   const result = account(
@@ -133,7 +133,7 @@ test("C10: what the generator could not send is counted apart and blames no pod"
   assert.deepEqual(result.notSentBecause, { EMFILE: 1, EADDRNOTAVAIL: 1, missing: 9 });
 });
 
-test("proxy: what a sender cut itself is not the pod's doing", () => {
+test("the cause of what a sender cut itself is proxy, which blames no pod", () => {
   const severed = [
     ...senderEvents("node-1", { "web-1": [1_050, 11_000] }),
     { at: 11_000, sender: "node-1", type: "severed", pod: "web-1", connections: 12 } as const,
@@ -168,7 +168,7 @@ test("proxy: what a sender cut itself is not the pod's doing", () => {
   );
 });
 
-test("the cause is not proxy: a pod that ended while its sender reloaded", () => {
+test("the cause is not proxy where a pod ended while its sender reloaded", () => {
   const reloaded = [
     ...senderEvents("node-1", { "web-1": [1_050] }),
     { at: 12_010, sender: "node-1", type: "reloaded" } as const,
@@ -176,7 +176,7 @@ test("the cause is not proxy: a pod that ended while its sender reloaded", () =>
   assert.equal(causeOf(reset(11_500, { ...pooled, finished: 12_000 }), { senderEvents: reloaded }), "C4");
 });
 
-test("unknown: what nothing explains is said to be so", () => {
+test("the cause of a loss that nothing explains is unknown, and the sentence says so", () => {
   const lost = only(request(5_000, { outcome: "bad-status", status: 500 }));
   assert.equal(lost.cause, "unknown");
   assert.equal(
@@ -188,7 +188,7 @@ test("unknown: what nothing explains is said to be so", () => {
   assert.equal(causeOf(refused(5_000, { pod: "another" })), "unknown");
 });
 
-test("a name that comes back is another life: its refusals belong to the new pod, or to the old one while the sender has not let go", () => {
+test("a pod name that comes back is another pod: its refusals belong to the new pod, or to the old one while the sender has not let go", () => {
   const twice = [
     ...podLife("web-0", ordinary),
     ...podLife("web-0", { created: 12_600, opened: 14_000, ready: 14_500 }),

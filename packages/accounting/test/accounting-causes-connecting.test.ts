@@ -14,7 +14,7 @@ import {
   traffic,
 } from "./accounting-recording.ts";
 
-test("C1: refused after the listener closed, with who chose what and when", () => {
+test("the cause of a refusal after the listener closed is C1, and the sentence says who chose the pod when", () => {
   const lost = only(refused(12_100), {
     podEvents: podLife("web-1", { ...ordinary, exited: 14_000, gone: 14_500 }),
   });
@@ -25,7 +25,7 @@ test("C1: refused after the listener closed, with who chose what and when", () =
   );
 });
 
-test("C1: the same as a proxy's 502 or 503, with or without the reason", () => {
+test("the cause of a proxy's 502 or 503 after the listener closed is C1, with or without the reason", () => {
   for (const status of [502, 503])
     for (const error of [{}, { error: "ECONNREFUSED" }])
       assert.equal(
@@ -34,14 +34,14 @@ test("C1: the same as a proxy's 502 or 503, with or without the reason", () => {
       );
 });
 
-test("C1: a process that ended without anybody watching its listener has closed it", () => {
+test("the cause is C1 where a process ended and nobody watched its listener, which it closed", () => {
   const { closed: _, ...moments } = ordinary;
   const lost = only(refused(12_200), { podEvents: podLife("web-1", moments) });
   assert.equal(lost.cause, "C1");
   assert.match(lost.sentence, /web-1 had exited 201 ms before/);
 });
 
-test("C1: an app that answers 503 itself once it closes", () => {
+test("the cause of a 503 that an app answers itself once it closes is C1", () => {
   const lost = only(request(10_500, { outcome: "bad-status", status: 503, podKnownBy: "header" }), {
     podEvents: podLife("web-1", { ...ordinary, closing: 10_100, closed: 11_900 }),
   });
@@ -49,7 +49,7 @@ test("C1: an app that answers 503 itself once it closes", () => {
   assert.match(lost.sentence, /^503: .*web-1 itself said so: it had begun to close 402 ms before/);
 });
 
-test("C1 without a deletion: a liveness restart closes the listener, too", () => {
+test("the cause is C1 without a deletion where a liveness restart closes the listener", () => {
   const events = podEvents("web-1", [
     [0, { type: "created" }],
     [500, { type: "listener-opened", port: 8080 }],
@@ -66,7 +66,7 @@ test("C1 without a deletion: a liveness restart closes the listener, too", () =>
   assert.match(lost.sentence, /which was not being deleted/);
 });
 
-test("C2: no connection, or no answer, once the pod is gone", () => {
+test("the cause is C2 where a pod that is gone gives no connection or no answer", () => {
   const lost = only(refused(13_000, { outcome: "unreachable", error: "EHOSTUNREACH", finished: 16_000 }));
   assert.equal(lost.cause, "C2");
   assert.match(
@@ -79,11 +79,11 @@ test("C2: no connection, or no answer, once the pod is gone", () => {
   assert.equal(causeOf(request(12_600, { ...black, finished: 17_600 })), "C2");
 });
 
-test("the cause is not C2: before the pod is gone a refusal is C1", () => {
+test("the cause is not C2 where a refusal comes before the pod is gone (C1)", () => {
   assert.equal(causeOf(refused(12_300)), "C1");
 });
 
-test("C3: reset within milliseconds on a kept-alive connection that the pod was closing", () => {
+test("the cause of a reset within milliseconds on a kept-alive connection that the pod was closing is C3", () => {
   const lost = only(reset(10_020, { ...pooled, finished: 10_023 }));
   assert.equal(lost.cause, "C3");
   assert.equal(
@@ -93,13 +93,13 @@ test("C3: reset within milliseconds on a kept-alive connection that the pod was 
   );
 });
 
-test("C3: without a termination it is the pod's own idle time-out", () => {
+test("the cause of a reset on a kept-alive connection without a termination is C3, and the sentence names the pod's own idle time-out", () => {
   const lost = only(reset(6_000, { ...pooled, finished: 6_002 }));
   assert.equal(lost.cause, "C3");
   assert.match(lost.sentence, /not being deleted.*by its own time-out/);
 });
 
-test("C3: a new connection is led to a pod that has just reset one, though its sender had let go of it", () => {
+test("the cause is C3 where a new connection is led to a pod that has just reset one, though its sender had let go of it", () => {
   const first = reset(14_000, { ...pooled, finished: 14_003 });
   const second = refused(16_000);
   const parts = {
@@ -120,7 +120,7 @@ test("C3: a new connection is led to a pod that has just reset one, though its s
   assert.equal(causeOf(second, parts), "C1");
 });
 
-test("who goes to a pod's own address is told so, and no proxy is said to have been late", () => {
+test("the sentence of a request to a pod's own address says so, and blames no proxy for being late", () => {
   const { sentence } = only(refused(11_000, { podKnownBy: "address", sender: "direct" }), {
     senderEvents: senderEvents("node-1", { "web-1": [1_050, 10_100] }),
   });

@@ -16,11 +16,11 @@ test("a hold lasts until the listener closes", () => {
   assert.equal(holdOf({ closed: 14_000, exited: 16_000, gone: 16_000 }).hold, 4_000);
 });
 
-test("news of a deletion that come after the pod has closed make no hold: it does not last until the pod's end", () => {
+test("a deletion that is heard of after the pod has closed makes no hold that lasts until the pod's end", () => {
   assert.equal(holdOf({ closed: 9_900, exited: 40_000, gone: 40_000 }).hold, 0);
 });
 
-test("SIGKILL before the grace period was over is said, with its reason, and is none at its end", () => {
+test("a SIGKILL before the end of the grace period is told with its reason, and one at its end without", () => {
   const early = podLife("web-1", { ...ordinary, exited: 13_100 }, { signal: "SIGKILL", detail: "OOMKilled" });
   const result = account(recording({ podEvents: early }), { description: "", seed: 1 });
   assert.deepEqual(result.each[0]?.killedEarly, { after: 3_100, why: "OOMKilled" });
@@ -35,6 +35,6 @@ test("SIGKILL before the grace period was over is said, with its reason, and is 
   );
 });
 
-test("a listener that closed long before, and opened again unseen, is not what ended the hold", () => {
+test("a listener that closed long before, and opened again unseen, does not end the hold", () => {
   assert.equal(holdOf({ closed: 5_000, exited: 12_000, gone: 12_000 }).hold, 2_000);
 });

@@ -109,7 +109,7 @@ test("every lost request has exactly one cause and a sentence, and all sums agre
   );
 });
 
-test("no number is NaN or infinite, no duration negative, no sentence with a hole", () => {
+test("no number is NaN or infinite, no duration is negative, and no sentence has a gap", () => {
   fc.assert(
     fc.property(recording, (run) => {
       const result = account(run, { ...meta, timeline: false });
@@ -155,7 +155,7 @@ test("moving a run in time moves its moments and changes nothing else", () => {
   );
 });
 
-test("the order in which things were written down does not matter to any cause", () => {
+test("the order in which events were written down does not change any cause", () => {
   fc.assert(
     fc.property(recording, (run) => {
       // Events of one moment have no order but that in which they were written.
@@ -179,7 +179,7 @@ test("the order in which things were written down does not matter to any cause",
   );
 });
 
-test("merged runs add up, keep their pictures apart and their requests unique", () => {
+test("merged runs add up, and keep their pictures apart and their requests unique", () => {
   fc.assert(
     fc.property(fc.array(recording, { minLength: 1, maxLength: 4 }), (runs) => {
       const results = runs.map((run) => account(run, meta));

@@ -38,7 +38,7 @@ test("the interval contains the mean, stays within the sample and depends on the
   );
 });
 
-test("nothing lost in n terminations: what would lose nothing in all n with 5 % probability", () => {
+test("the bound after n terminations without loss is the loss of which all n show nothing with 5 % probability", () => {
   for (const n of [1, 2, 4, 59, 300]) {
     const { mean, low, high } = perTermination(Array<number>(n).fill(0), 1);
     assert.deepEqual([mean, low], [0, 0]);
@@ -69,7 +69,7 @@ test("95 % intervals of means of 30 contain the true mean about as often as they
   assert.ok(covered >= 176 && covered <= 199, `${covered} of 200`);
 });
 
-test("of few terminations the least and the most are told, and called so", () => {
+test("the table tells the least and the most of few terminations, and calls them so", () => {
   assert.deepEqual(perTermination([4], 1), { mean: 4, low: 4, high: 4, basis: "range" });
   assert.deepEqual(perTermination([0, 6, 3], 1), { mean: 3, low: 0, high: 6, basis: "range" });
   assert.equal(perTermination(Array<number>(10).fill(1), 1).basis, "bootstrap");

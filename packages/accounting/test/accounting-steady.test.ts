@@ -37,7 +37,7 @@ function run(
 
 const isSteady = (result: RemedyResult): boolean => result.lost > 0 && result.lostByCause.C12 === result.lost;
 
-test("1 % of random 500s is told apart, with pods named or not: one run in fifty is called a loss by chance", () => {
+test("random failures of 1 % are told apart from losses, with pods named or not: one run in fifty is called a loss by chance", () => {
   for (const known of [true, false]) {
     const results = Array.from({ length: 50 }, (_, seed) =>
       run(seed, (_at, _pod, chance) => chance < 0.01, { known }),
@@ -70,7 +70,7 @@ test("failures that come with the termination are never taken for steady ones", 
       }
 });
 
-test("an excess at the ending pod among steady failures: what is steady elsewhere goes, the excess stays, and how much is chance is said", () => {
+test("an excess at the ending pod stays a loss among steady failures, and the report says how much of it is chance", () => {
   const both: Fails = (at, pod, chance) => chance < (pod === "web-1" && at > 10_000 ? 0.5 : 0.01);
   const result = run(3, both);
   const { C12 = 0 } = result.lostByCause;
@@ -93,7 +93,7 @@ test("failures too few to tell apart stay losses, and the report says so", () =>
   );
 });
 
-test("the binomial tail", () => {
+test("the tail of the binomial distribution is the exact one", () => {
   assert.ok(Math.abs(binomialTail(3, 3, 0.5) - 0.125) < 1e-12);
   assert.ok(Math.abs(binomialTail(1, 10, 0.1) - (1 - 0.9 ** 10)) < 1e-12);
   assert.ok(Math.abs(binomialTail(600, 1_000, 0.5) - 1.3642e-10) < 1e-13);

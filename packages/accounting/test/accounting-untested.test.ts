@@ -42,7 +42,7 @@ test("a termination with load through it, before it and while it ends, is tested
   assert.equal(result.lostPerTermination.high.toFixed(2), "0.95");
 });
 
-test("a termination after the load's end is untested, and no part of what nothing lost", () => {
+test("a termination after the load's end is untested, and does not count among those that lost nothing", () => {
   const result = resultOf({ records: traffic(2_000, 8_000) });
   assert.equal(result.terminations, 1);
   assert.equal(result.untested, 1);
@@ -77,7 +77,7 @@ test("a termination to which no request ever went is untested where its senders'
   assert.equal(resultOf({ records: silent }).untested, 0);
 });
 
-test("answers that name another service's pods are no load for the target", () => {
+test("answers that name pods of another service are no load for the target", () => {
   const foreign = [...before, ...after].map(
     (record) => ({ ...withoutPod(record), elsewhere: true }) as const,
   );
@@ -86,7 +86,7 @@ test("answers that name another service's pods are no load for the target", () =
   assert.equal(verdictOf(result), "untested");
 });
 
-test("requests without a record may have been lost: no verdict", () => {
+test("a run with requests that have no record gets no verdict, as they may have been lost", () => {
   const records = [...before, ...after];
   const counted = records.length;
   assert.equal(verdictOf(resultOf({ records, scheduled: counted })), "no loss");
@@ -100,7 +100,7 @@ test("a termination that had not ended with the run is untested: nobody saw it s
   assert.match(result.each[0]?.untested ?? "", /had not ended/);
 });
 
-test("a request that was lost is evidence: its termination is tested", () => {
+test("a termination that lost a request is tested, as the loss is evidence", () => {
   const result = resultOf({ records: [refused(10_300)] });
   assert.equal(result.untested, 0);
   assert.equal(verdictOf(result), "loses");
@@ -111,7 +111,7 @@ test("requests that the generator could not send test nothing", () => {
   assert.equal(resultOf({ records: unsent }).untested, 1);
 });
 
-test("some untested among tested ones: the verdict is untested, the interval is that of the tested ones", () => {
+test("a run with some untested terminations is untested, and its interval is that of the tested ones", () => {
   const podEvents = [
     ...podLife("web-1", ordinary),
     ...podLife("web-3", {
@@ -157,7 +157,7 @@ test("a pod that never became ready was never in service: its end is untested, a
   );
 });
 
-test("what the generator sent late by its own stall, and failed, is neither lost nor a pass", () => {
+test("a request that the generator sent late by its own stall, and that failed, is neither a loss nor a pass", () => {
   // Meant for a moment at which the pod still listened.
   const late = refused(9_919, { late: 181, finished: 10_101 });
   const result = resultOf({ records: [...before, ...after, late] });

@@ -20,19 +20,19 @@ test("a document with a value of the wrong kind is not what the schema describes
   assert.throws(() => resultsOf(JSON.stringify(wrong)), /"remedies",\s+1,\s+"lost"/);
 });
 
-test("docs/results.schema.json is what the document is checked by; UPDATE_DOCS=1 writes it", () => {
+test("the schema in docs/results.schema.json is what the document is checked by; UPDATE_DOCS=1 writes it", () => {
   const now = JSON.stringify(resultsJsonSchema(), undefined, 2);
   if (process.env["UPDATE_DOCS"]) writeFileSync(new URL("results.schema.json", docs), now);
   assert.deepEqual(JSON.parse(read("results.schema.json")), JSON.parse(now));
 });
 
-test("docs/results.md explains every field, every event and every outcome", () => {
+test("the page docs/results.md explains every field, every event and every outcome", () => {
   const page = read("results.md");
   for (const name of namesIn(resultsJsonSchema()))
     assert.ok(page.includes(`\`${name}\``), `${name} is not explained`);
 });
 
-test("docs/causes.md explains every cause in its own words", () => {
+test("the page docs/causes.md explains every cause in its own words", () => {
   // Tables are padded by the formatter.
   const page = read("causes.md").replaceAll(/ +/g, " ");
   for (const [cause, words] of Object.entries(causes))

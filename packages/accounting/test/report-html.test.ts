@@ -6,12 +6,12 @@ import { madeUp, madeUpComparison, shapes } from "./report-fixture.ts";
 const results = madeUpComparison();
 const page = htmlReport(results);
 
-test("the report is one file: no script, nothing fetched", () => {
+test("the report is one file that has no script and fetches nothing", () => {
   assert.doesNotMatch(page, /<script|<link|<img|@import|url\(|https?:/i);
   assert.ok(page.length < 1_000_000, `${page.length} bytes`);
 });
 
-test("every element is closed in order, every attribute quoted", () => {
+test("the report closes every element in order, and quotes every attribute", () => {
   const open: string[] = [];
   const voids = new Set(["meta", "!doctype"]);
   for (const [, slash, name = "", attributes, empty] of page.matchAll(
@@ -29,7 +29,7 @@ test("every element is closed in order, every attribute quoted", () => {
   assert.doesNotMatch(rest, /[<>]/);
 });
 
-test("a row per remedy, a section per remedy that ran, pictures with words for those who cannot see them", () => {
+test("the report has a row per remedy, a section per remedy that ran, and pictures with words for those who cannot see them", () => {
   for (const [index, { remedy, skipped }] of results.remedies.entries()) {
     assert.ok(page.includes(`>${remedy}<`));
     assert.equal(page.includes(`<section id="remedy-${index}"`), skipped === undefined);
@@ -40,7 +40,7 @@ test("a row per remedy, a section per remedy that ran, pictures with words for t
   assert.match(page, /ended by quiet; last sender converged after/);
 });
 
-test("every lost request of a pictured termination is in a mark, with its sentence to hover over", () => {
+test("the mark of every lost request of a pictured termination shows its sentence on hover", () => {
   const one = account(madeUp(shapes.at(1)!, 3, 1), { description: "", seed: 1 });
   assert.ok(one.lost > 0);
   const marks = [
@@ -52,7 +52,7 @@ test("every lost request of a pictured termination is in a mark, with its senten
   );
 });
 
-test("names and sentences from outside stay text", () => {
+test("names and sentences from outside stay text in the report", () => {
   const [first, ...rest] = results.remedies;
   assert.ok(first);
   const evil = `<b onclick="alert(1)">&'`;
@@ -73,7 +73,7 @@ test("names and sentences from outside stay text", () => {
   assert.ok(shown.includes("&lt;b onclick=&quot;"));
 });
 
-test("without timelines, without terminations, without remedies: a page all the same", () => {
+test("the report of a run without timelines, terminations or remedies is a page all the same", () => {
   const bare = results.remedies.map((one) => {
     const { timeline: _, ...rest } = one;
     return rest;

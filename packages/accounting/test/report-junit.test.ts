@@ -32,7 +32,7 @@ function caseOf(xml: string, name: string): string {
   return new RegExp(`<testcase [^>]*name="${name}"[^]*?</testcase>`).exec(xml)?.[0] ?? "";
 }
 
-test("a test case per remedy: losses fail, what could not be run is skipped", () => {
+test("the JUnit report has a test case per remedy: losses fail, and what could not be run is skipped", () => {
   const seen = elements(text);
   assert.equal(seen.filter((name) => name === "testcase").length, results.remedies.length);
   assert.match(
@@ -46,13 +46,13 @@ test("a test case per remedy: losses fail, what could not be run is skipped", ()
   assert.match(text, new RegExp(`<testsuites [^>]*failures="${failures}" errors="0"`));
 });
 
-test("pods killed at the end of their grace period are a failure, and why", () => {
+test("the JUnit report tells pods killed at the end of their grace period as a failure, with the reason", () => {
   const message =
     /<failure type="overruns" message="8 of 8 terminations overran the grace period of 30.0 s and ended by SIGKILL/;
   assert.match(caseOf(text, "sleep-over-grace"), message);
 });
 
-test("losses that are allowed fail nothing", () => {
+test("the JUnit report has no failure for losses that are allowed", () => {
   const seen = elements(junitReport(results, { allowLoss: true }));
   assert.ok(!seen.includes("failure"));
 });
@@ -63,7 +63,7 @@ const only = (changes: Partial<RemedyResult>): Results => ({
   remedies: [{ ...adaptive, ...changes }],
 });
 
-test("what was not tested, or did not come to its end, is an error", () => {
+test("the JUnit report tells what was not tested, or did not finish, as an error", () => {
   assert.match(
     junitReport(only({ untested: 3 })),
     /<error type="untested" message="no load went through 3 of 8 terminations">/,
@@ -75,7 +75,7 @@ test("what was not tested, or did not come to its end, is an error", () => {
   );
 });
 
-test("whatever a name contains, XML stays XML and a table a table", () => {
+test("a report stays valid XML, and a table stays a table, whatever a name contains", () => {
   const remedy = 'a <b> & "c" | `d`\u0000\uD800';
   elements(junitReport(only({ remedy })));
   const row = markdownReport(only({ remedy }))
@@ -85,7 +85,7 @@ test("whatever a name contains, XML stays XML and a table a table", () => {
   assert.equal(row?.split(/(?<!\\)\|/).length, 11);
 });
 
-test("Markdown has the table, the advice and why requests were lost", () => {
+test("the Markdown report has the table, the advice and why requests were lost", () => {
   const markdown = markdownReport(results);
   assert.match(markdown, /^## lameduck lab\n\nShortest hold without a loss: adaptive/);
   assert.match(markdown, /^\| remedy \| pods \| lost .*\|\n\| --- \| ---: /m);

@@ -18,7 +18,7 @@ test("the table fits 110 columns, and 80 as far as its figures allow", () => {
   for (const line of comparisonText(long).split("\n").slice(0, 9)) assert.ok(line.length <= 110, line);
 });
 
-test("a row per remedy with its figures and its verdict", () => {
+test("the table has a row per remedy with its figures and its verdict", () => {
   const row = (name: string): string => lines.find((line) => line.startsWith(`${name} `)) ?? "";
   assert.match(row("nothing"), / 8 +\d+\+\d+ +[\d.]+ \(\d+\.\.\d+\) .* loses$/);
   assert.match(row("adaptive"), / 8 +0 +0 \(<32%\) +0 +6\.\d\/6\.\d\/6\.\d .* 0 +no loss$/);
@@ -36,7 +36,7 @@ test("the table ends with causes in words, and with the shortest hold that lost 
   );
 });
 
-test("a sender is named where most of what was lost by a cause came from it", () => {
+test("the table names the sender from which most losses of a cause came", () => {
   const [first] = results.remedies;
   const [one] = first?.lostRequests ?? [];
   assert.ok(first && one);
@@ -67,7 +67,7 @@ test("the table has colours on a terminal only", () => {
   }
 });
 
-test("what senders cut themselves is told apart and held against no pod", () => {
+test("the table tells what senders cut themselves apart, and blames no pod for it", () => {
   const first = results.remedies.find((one) => one.remedy === "nothing")!;
   const cut = first.lostRequests.map((lost) => ({ ...lost, cause: "proxy" as const }));
   const own = { ...first, lostRequests: cut, lostByCause: { proxy: cut.length } };
@@ -86,7 +86,7 @@ test("losses at new pods only are not blamed on the way of stopping", () => {
   assert.doesNotMatch(text(first), /readinessProbe/);
 });
 
-test("nothing terminated proves nothing, a load that was not sent is said", () => {
+test("the report says that a run without terminations proves nothing, and that a load was not sent", () => {
   const first = results.remedies.at(0)!;
   const idle: Results = {
     ...results,
@@ -101,7 +101,7 @@ test("nothing terminated proves nothing, a load that was not sent is said", () =
   assert.match(comparisonText(starved), /1,500 of [\d,]+ scheduled requests were not sent \(1,500 EMFILE\)/);
 });
 
-test("an interval is drawn from ten terminations, not from nine", () => {
+test("the interval is shown from ten terminations on, not from nine", () => {
   const first = results.remedies.at(0)!;
   const row = (n: number): string => {
     const each = Array.from({ length: n }, (_, index) => ({ ...first.each.at(0)!, lost: index }));
@@ -117,7 +117,7 @@ test("an interval is drawn from ten terminations, not from nine", () => {
   assert.match(row(10), / 4\.0 \[2\.0, 6\.0\] /);
 });
 
-test("after a bound stands which --rollouts gives which one", () => {
+test("the report says after a bound which number of --rollouts gives a lower one", () => {
   const [first] = results.remedies.filter(({ lost, skipped }) => lost === 0 && skipped === undefined);
   assert.ok(first);
   const bound = { mean: 0, low: 0, high: 0.53, basis: "bound" } as const;

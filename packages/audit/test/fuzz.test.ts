@@ -40,7 +40,7 @@ function runs(usual: number): { numRuns: number; interruptAfterTimeLimit?: numbe
 }
 
 describe("whatever is given", () => {
-  test("of any object: never an exception, and every format", () => {
+  test("the audit of any object throws no exception, and gives every format", () => {
     const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.double());
     const keys = fc.constantFrom(
       ..."spec template metadata labels annotations name data envFrom configMapRef valueFrom configMapKeyRef secretKeyRef key prefix shareProcessNamespace proxy.istio.io/config containers initContainers image command args env value ports containerPort lifecycle preStop exec sleep seconds httpGet livenessProbe readinessProbe startupProbe terminationGracePeriodSeconds replicas strategy rollingUpdate maxSurge maxUnavailable selector matchLabels matchExpressions scaleTargetRef rules backend nodeSelector tolerations affinity minAvailable items restartPolicy type clusterIP publishNotReadyAddresses externalTrafficPolicy periodSeconds failureThreshold lameduck.dev/drain".split(
@@ -90,7 +90,7 @@ describe("whatever is given", () => {
     );
   });
 
-  test("of the manifests of the rules, damaged: never an exception, and a second fix changes nothing", () => {
+  test("the audit of damaged manifests throws no exception, and a second fix changes nothing", () => {
     const manifests = globSync("*/{bad,good}*.yaml", { cwd: golden })
       .filter((path) => !path.endsWith(".fixed.yaml"))
       .map((path) => readFileSync(join(golden, path), "utf8").split("\n"));

@@ -42,7 +42,7 @@ for (const rule of rules) {
     for (const path of globSync(`${id}/*.yaml`, { cwd: folder }).sort()) {
       if (path.endsWith(".fixed.yaml")) continue;
       const name = basename(path);
-      test(name, () => {
+      test(`the rule ${id} finds and fixes in ${name} what is recorded`, () => {
         const text = readFileSync(join(folder, path), "utf8");
         const result = audit([{ name, text }], { ...options, rules: [rule] });
         assert.deepEqual(result.failures, []);
@@ -65,7 +65,7 @@ for (const rule of rules) {
   });
 }
 
-test("where the cluster takes a stop signal in the pod, the fix is that", () => {
+test("the fix sets a stop signal in the pod where the cluster takes one", () => {
   const name = "term-not-graceful/bad-haproxy.yaml";
   const file = { name, text: readFileSync(join(folder, name), "utf8") };
   const of = (kubernetes: number) => {
@@ -96,7 +96,7 @@ function nothingNew(before: Audit, after: Audit, what: string): void {
     assert.ok(count <= (known.get(key) ?? 0), `${what}: a fix causes ${key}`);
 }
 
-test("fixes cause no finding, all together and each that is offered alone; a second run changes nothing", () => {
+test("the fixes cause no finding, all together and each that is offered alone, and a second run changes nothing", () => {
   const paths = globSync(["*/{bad,good}*.yaml", "../scenarios/*.yaml"], { cwd: folder });
   for (const path of paths.filter((one) => !one.endsWith(".fixed.yaml"))) {
     const file = { name: path, text: readFileSync(join(folder, path), "utf8") };
@@ -126,7 +126,7 @@ test("a fix that causes another finding is not offered", () => {
   assert.deepEqual(fixesOf(first, options).files, []);
 });
 
-test("the same workload in two files, and twice in one file: each copy is mended at once", () => {
+test("the same workload in two files, and twice in one file, is fixed in each copy at once", () => {
   const name = "prestop-exceeds-grace/bad-exec.yaml";
   const text = readFileSync(join(folder, name), "utf8");
   const files = [

@@ -9,7 +9,7 @@ import { pageOf, tableOf } from "./pages.ts";
 const docs = join(import.meta.dirname, "../../../docs");
 const update = process.env["UPDATE_DOCS"] === "1";
 
-test("docs/audit holds the page of each rule, and no other", async () => {
+test("the folder docs/audit holds the page of each rule, and no other", async () => {
   for (const rule of rules) {
     const file = join(docs, "audit", `${rule.id}.md`);
     const page = await formatPage(pageOf(rule));
@@ -22,7 +22,7 @@ test("docs/audit holds the page of each rule, and no other", async () => {
   );
 });
 
-test("docs/audit.md lists the rules", async () => {
+test("the page docs/audit.md lists the rules", async () => {
   const file = join(docs, "audit.md");
   const page = readFileSync(file, "utf8");
   const marks = /(<!-- rules -->\n)[\s\S]*?(<!-- end of rules -->)/;

@@ -47,7 +47,7 @@ function sarifSchema(): ValidateFunction {
 }
 
 describe("reports", () => {
-  test("SARIF is valid by the schema of 2.1.0; each result has a region and a fingerprint", () => {
+  test("the SARIF report is valid by the schema of 2.1.0, and each result has a region and a fingerprint", () => {
     const validate = sarifSchema();
     const document = JSON.parse(
       sarifReport(whole, "1.2.3", (id) => `https://lameduck.example/docs/audit/${id}.md`),
@@ -68,7 +68,7 @@ describe("reports", () => {
     assert.ok(!validate({ ...document, version: "2.0.0" }), "the schema would find a fault");
   });
 
-  test("JSON holds every finding with place, arithmetic and fingerprint, and what was not read", () => {
+  test("the JSON report holds every finding with place, arithmetic and fingerprint, and what was not read", () => {
     const { findings, notRead, totals } = JSON.parse(jsonReport(whole)) as {
       findings: { at: { line: number; column: number }; fingerprint: string }[];
       notRead: { code: string }[];
@@ -81,13 +81,13 @@ describe("reports", () => {
       assert.ok(at.line >= 1 && at.column >= 1 && fingerprint.length === 32);
   });
 
-  test("the marked part of each excerpt is what the finding is about", () => {
+  test("the marked part of each excerpt is what its finding is about", () => {
     const lines = textReport(whole).split("\n");
     const carets = lines.filter((line) => /^ +\| *\^~*$/.test(line));
     assert.equal(carets.length, whole.findings.length);
   });
 
-  test("of many findings the text begins with namespaces and rules; on a screen the worst are whole and the others a line each", () => {
+  test("the text report of many findings begins with namespaces and rules, and a screen shows the worst whole and the others as a line each", () => {
     const text = textReport(whole);
     assert.match(
       text,
@@ -104,7 +104,7 @@ describe("reports", () => {
     assert.doesNotMatch(textReport(few), /^namespace/m);
   });
 
-  test("HTML is one file without a script, and holds every finding under its rule", () => {
+  test("the HTML report is one file without a script, and holds every finding under its rule", () => {
     const html = htmlReport(whole, (id) => `https://lameduck.example/${id}`);
     assert.doesNotMatch(html, /<script|<link|src=/);
     assert.equal(html.match(/<h3>/g)?.length, whole.findings.length);
@@ -113,7 +113,7 @@ describe("reports", () => {
     assert.match(html, /LAMEDUCK_MANIFEST_TEMPLATE/, "what was not read");
   });
 
-  test("names from manifests are no markup, no workflow command and no XML", () => {
+  test("names from manifests are no markup, no workflow command and no XML in a report", () => {
     const hostile = 'x"]]><b>::error::|`*\n@all';
     const text = JSON.stringify({
       apiVersion: "v1",

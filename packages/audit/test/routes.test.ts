@@ -40,7 +40,7 @@ for (const [kind, version] of [
     );
   });
 
-test("what is asked of each Service is asked once, and not for each Ingress", () => {
+test("each Service is searched once for what leads to it, and not once for each Ingress", () => {
   const names = Array.from({ length: 30 }, (_, index) => `s${index}`);
   const text = names
     .map(

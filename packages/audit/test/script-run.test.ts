@@ -92,7 +92,7 @@ for (const program of shells) {
     { skip: isHere ? false : `${name} is not here` },
     () => {
       for (const script of scripts)
-        test(JSON.stringify(script), () => {
+        test(`the audit knows whether ${name} is replaced by its last command in ${JSON.stringify(script)}`, () => {
           const argv: [string, ...string[]] = [...program, "-c", script.replace("SERVER", server)];
           const { pid, stdout } = spawnSync(argv[0], argv.slice(1), { encoding: "utf8" });
           const { argv: served, pidOne } = servedBy(argv);
@@ -172,7 +172,7 @@ describe("what stands between SIGTERM and the server", () => {
       [["bundle", "exec", "puma"], undefined],
     ];
   for (const [argv, what, certainty] of cases)
-    test(argv.join(" "), () => {
+    test(`the process between SIGTERM and the server is ${what ?? "none"}: ${argv.join(" ")}`, () => {
       const { pidOne } = servedBy(argv);
       assert.equal(pidOne?.what, what);
       if (certainty !== undefined) assert.equal(pidOne?.certainty, certainty);
@@ -186,7 +186,7 @@ describe("what stands between SIGTERM and the server", () => {
     );
   });
 
-  test("an official image's entry point gives way, another may not", () => {
+  test("the entry point of an official image gives way to the program, and another one may not", () => {
     const of = (image: string) => servedBy(["docker-entrypoint.sh", "npm", "start"], { image }).pidOne?.what;
     assert.deepEqual(["node:22", "docker.io/library/node", "registry.example/node"].map(of), [
       "npm",
@@ -195,7 +195,7 @@ describe("what stands between SIGTERM and the server", () => {
     ]);
   });
 
-  test("where the pause process is PID 1, a shell ends at SIGTERM", () => {
+  test("a shell ends at SIGTERM where the pause process is PID 1", () => {
     const { pidOne } = servedBy(["sh", "-c", "node a | tee log"], { isPidShared: true });
     assert.match(pidOne?.because ?? "", /ends at SIGTERM, and the server is killed with it/);
     assert.equal(pidOne?.behind, "the pause process");

@@ -96,12 +96,12 @@ describe("how long the app finishes its requests, seconds", () => {
     ["image: web, env: [{ name: DOTNET_SHUTDOWNTIMEOUTSECONDS, value: '45' }]", 45],
   ];
   for (const [container, drain] of cases)
-    test(container, () => {
+    test(`the app finishes its requests for ${drain ?? "an unknown number of"} s: ${container}`, () => {
       const own = firstOf(workloadWith(container, { more: config }));
       assert.equal(drainSetting(own)?.amount.value, drain);
     });
 
-  test("an image's own variables and command count", () => {
+  test("the time to finish requests follows from an image's own variables and command, too", () => {
     const dockerfile = `FROM python:3\nENV GUNICORN_CMD_ARGS="--graceful-timeout 50"\nCMD ["gunicorn", "app"]`;
     const own = firstOf(workloadWith("image: web", { dockerfile }));
     assert.equal(drainSetting(own)?.amount.value, 50);
@@ -153,7 +153,7 @@ describe("how long the app goes on serving of its own, seconds", () => {
     ],
   ];
   for (const [container, delay, parts, kind] of cases)
-    test(container, () => {
+    test(`the app goes on serving by itself for ${delay ?? "an unknown number of"} s: ${container}`, () => {
       const workload = workloadWith(`image: web, ${container}`, { more: config });
       const own = firstOf(workload);
       assert.equal(delaySetting(own)?.amount.value, delay);
@@ -187,7 +187,7 @@ describe("how long the server keeps idle connections, seconds", () => {
     ["command: [node, a]", undefined],
   ];
   for (const [container, keepAlive] of cases)
-    test(container, () => {
+    test(`the server keeps idle connections for ${keepAlive ?? "an unknown number of"} s: ${container}`, () => {
       const workload = workloadWith(container);
       assert.equal(serverKeepAliveOf(workload, firstOf(workload), {})?.value, keepAlive);
     });
@@ -217,13 +217,13 @@ describe("how long a mesh's proxy goes on after SIGTERM, seconds", () => {
     ["image: web", annotated("config.linkerd.io/shutdown-grace-period: 60s"), 0, "fixed"],
   ];
   for (const [container, pod, seconds, kind] of cases)
-    test(`${container} ${pod}`, () => {
+    test(`the proxy of a mesh goes on for ${seconds} s after SIGTERM: ${container} ${pod}`, () => {
       const workload = workloadWith(container, { pod });
       const hold = holdOf(workload, firstOf(workload), {});
       assert.deepEqual([hold.least, hold.kind], [seconds, kind]);
     });
 
-  test("Linkerd's wait before its exit", () => {
+  test("the proxy of Linkerd waits before its exit, and the app does not", () => {
     const pod = annotated("config.alpha.linkerd.io/proxy-wait-before-exit-seconds: '20'");
     const workload = workloadWith("image: web }, { name: linkerd-proxy, image: cr.l5d.io/linkerd/proxy", {
       pod,
@@ -265,7 +265,7 @@ describe("the stop signal that a Dockerfile leaves", () => {
     ['FROM nginx\nENTRYPOINT ["/entrypoint.sh"]', "SIGQUIT"],
   ];
   for (const [dockerfile, signal, server] of cases)
-    test(dockerfile, () => {
+    test(`the stop signal of a Dockerfile is ${signal ?? "unknown"}: ${JSON.stringify(dockerfile)}`, () => {
       const own = firstOf(workloadWith("image: registry.example/web", { dockerfile }));
       assert.deepEqual([stopSignalOf(own, 34)?.signal, own.served?.argv[0]], [signal, server]);
     });

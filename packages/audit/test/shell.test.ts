@@ -50,12 +50,12 @@ describe("how long a hook takes, and how long the server serves meanwhile, secon
     ["sleep 15; kill -s QUIT $(cat /run/nginx.pid); sleep 5", 20, 15],
   ];
   for (const [script, least, serving] of scripts)
-    test(script, () => {
+    test(`a hook takes ${least} s, and the server serves for ${serving} s of them: ${script}`, () => {
       const taken = timeTaken(["sh", "-c", script]);
       assert.deepEqual([taken.least, taken.serving], [least, serving]);
     });
 
-  test("a command that stops the server may take long: the time before it is known", () => {
+  test("a command that stops the server may take long, and the time before it is known", () => {
     const { isExact, isServingExact } = timeTaken(["sh", "-c", "sleep 5; curl localhost/shutdown"]);
     assert.deepEqual([isExact, isServingExact], [false, true]);
   });
@@ -84,10 +84,11 @@ describe("scripts that are one plain command", () => {
     ["node a;", undefined],
     ["node a \\\n --b", undefined],
   ] as const)
-    test(JSON.stringify(script), () => assert.deepEqual(plainCommand(script), words));
+    test(`the script ${JSON.stringify(script)} is ${words ? "one plain command" : "no plain command"}`, () =>
+      assert.deepEqual(plainCommand(script), words));
 });
 
-test("signals that commands send", () => {
+test("the signal that a command sends is known", () => {
   for (const [command, signal, isPidOne] of [
     ["kill 1", "SIGTERM", true],
     ["kill -QUIT 1", "SIGQUIT", true],
@@ -114,7 +115,7 @@ describe("whatever is given to a shell", () => {
   );
   const text = fc.array(fc.oneof(pieces, fc.constant(" "), fc.string({ maxLength: 3 })), { maxLength: 40 });
 
-  test("never an exception, and a time of at least 0", () => {
+  test("the time of any script is at least 0, and reading it throws no exception", () => {
     fc.assert(
       fc.property(text, (parts) => {
         const script = parts.join("");
@@ -127,7 +128,7 @@ describe("whatever is given to a shell", () => {
     );
   });
 
-  test("twice the length takes no more than a few times as long", () => {
+  test("a script of twice the length takes no more than a few times as long to read", () => {
     for (const part of [
       "$(",
       "`",

@@ -99,13 +99,13 @@ describe("kinds that nobody reads", () => {
     ["a pattern", kind("policies.kyverno.io/v1", "ValidatingPolicy", "containers: [{ image: a }]")],
     ["what is broken", "apiVersion: a/v1\nkind: Widget\nspec: { containers: [\n"],
   ] as const)
-    test(`${what} runs none`, () => {
+    test(`an object that runs no pods is not counted as unread: ${what}`, () => {
       const { inventory, failures } = of(text);
       assert.deepEqual([failures, inventory.unread.size, inventory.skipped.size], [[], 0, 1]);
     });
 });
 
-test("of a pod for Windows it is said which rules do not apply", () => {
+test("the report on a pod for Windows says which rules do not apply", () => {
   const windows = `spec: { nodeSelector: { beta.kubernetes.io/os: windows }, containers: [{ name: web, image: web, command: [sh, -c, "a | b"], ports: [{ containerPort: 80 }] }] }`;
   const text = `{ apiVersion: v1, kind: Pod, metadata: { name: web }, ${windows} }`;
   const audited = of(text);
@@ -122,7 +122,7 @@ test("of a pod for Windows it is said which rules do not apply", () => {
   assert.ok(linux.findings.some(({ rule }) => rule === "shell-swallows-term"));
 });
 
-test("what has to be rendered first is said, with the command", () => {
+test("the report names the command for what has to be rendered first", () => {
   const kustomization = "resources: [../base]\npatches: [{ path: web.yaml }]\n";
   for (const [text, name, command] of [
     [kustomization, "overlay/kustomization.yaml", "kubectl kustomize"],

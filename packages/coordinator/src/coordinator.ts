@@ -18,14 +18,13 @@ import { DecisionLoop } from "./decision-loop.ts";
 import { PolicySettings } from "./settings.ts";
 import { Consumers } from "./state/consumers.ts";
 import { Nodes } from "./state/nodes.ts";
-import type { TerminationRecord } from "./state/record.ts";
+import type { Termination, Transition } from "./state/termination.ts";
 import { Routing } from "@lameduck/cluster";
-import { EarlyReporters } from "./early-reporters.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
 import { consumersStatus, type CoordinatorStatus } from "./status.ts";
 import { terminatingPods } from "./terminating.ts";
-import { type TerminationListener, steadyNow } from "./termination.ts";
+import { type TerminationListener, steadyNow } from "./termination-view.ts";
 import { Tokens } from "./tokens.ts";
 
 export interface CoordinatorOptions {
@@ -36,10 +35,10 @@ export interface CoordinatorOptions {
   readonly listeners?: readonly TerminationListener[];
   /** Milliseconds, by a clock that never jumps. */
   readonly now?: () => number;
-  /** Milliseconds until a failed request is repeated. */
+  /** Until a failed request is repeated. */
   readonly retryMs?: number;
-  /** Milliseconds for which it is not ready because the proxies of nodes have not reported yet; default 15,000. */
-  readonly firstReportsTimeout?: number;
+  /** So long it is not ready because the proxies of nodes have not reported yet; default 15 s. */
+  readonly firstReportsTimeoutMs?: number;
 }
 
 /** One replica of the coordinator: its knowledge of the cluster and of consumers, and its servers. */
@@ -85,14 +84,8 @@ export class Coordinator {
       settings: this.#settings,
       seesAll: () => this.#cluster.seesAll,
       knowsEndpoints: () => this.#cluster.knowsEndpoints,
-      events: {
-        began: (record) => this.#notify("began", record),
-        changed: (record) => this.#notify("changed", record),
-        stateChanged: (record) => this.#stateChanged(record),
-        toEnd: (record) => this.#podRequests.answer(record),
-        lingers: (record) => this.#notify("ended", record),
-        ended: (record) => this.#ended(record),
-      },
+      onTransition: (termination, what) => this.#happened(termination, what),
+      reportedBy: (uid) => this.#consumerRequests.reportedBy(uid),
     });
     const terminations = this.#terminations;
     // Tokens expire by the time of day.
@@ -118,21 +111,14 @@ export class Coordinator {
       settings: this.#settings,
       now,
       unheard: () => this.#cluster.unheard,
-      onPodReport: (record, text) => this.#peers?.send(record, text),
-      onOverruled: (record, address) => {
-        this.metrics.overruledBy(record.tooEarly);
-        const { namespace, name, tooEarly } = record;
-        log.warn({ namespace, name, address, tooEarly }, "a connection after the release");
+      onPodReport: (termination, text) => this.#peers?.send(termination, text),
+      onOverruled: ({ namespace, name, overruledBy: address, falseAcknowledgers }) => {
+        this.metrics.overruledBy(falseAcknowledgers);
+        log.warn({ namespace, name, address, falseAcknowledgers }, "a connection after the release");
       },
-      earlyReporters: new EarlyReporters({
-        pods: terminations.pods,
-        nodes,
-        consumers,
-        reportedBy: (uid) => this.#consumerRequests.reportedBy(uid),
-      }),
     });
     this.#decisions = new DecisionLoop({
-      decide: () => this.#decide(),
+      decide: () => terminations.decide(now()),
       sweep: () => {
         this.#podRequests.sweep();
         this.#consumerRequests.sweep();
@@ -171,26 +157,26 @@ export class Coordinator {
       notReady: () => this.notReady(),
       pages: {
         [paths.status]: () => this.status(),
-        [paths.terminating]: () => terminatingPods(terminations, this.#settings, now()),
+        [paths.terminating]: () => terminatingPods(terminations, now()),
       },
     });
     this.metrics.registerGauges({
       notReady: () => this.notReady(),
       status: () => this.status(),
-      head: () => this.#withdrawals.head,
+      head: () => this.#withdrawals.lastSequence,
       parked: () => this.parked,
       unheard: () => this.#cluster.unheard,
-      records: () => this.#terminations.records.values(),
+      terminations: () => terminations.all.values(),
       objects: () => this.#cluster.sizes(),
     });
   }
 
-  /** For the library that stops it. */
+  /** The server of the protocol: the library that stops this process closes it. */
   get server(): Server {
     return this.#protocol.server;
   }
 
-  /** What is still waited for. */
+  /** Why this replica is not ready yet; undefined once it is. */
   notReady(): string | undefined {
     const unread = this.#cluster.notReady();
     if (unread !== undefined) return unread;
@@ -198,7 +184,7 @@ export class Coordinator {
     if (syncedAt === undefined) return "not begun yet";
     // A replica that has just started has no reports yet: it would answer pods that consumers are missing.
     if (this.#awaitsFirstReports)
-      this.#awaitsFirstReports = this.#now() < syncedAt + (this.#options.firstReportsTimeout ?? 15_000);
+      this.#awaitsFirstReports = this.#now() < syncedAt + (this.#options.firstReportsTimeoutMs ?? 15_000);
     const missing = this.#awaitsFirstReports ? this.status().missing.length : 0;
     if (missing === 0) this.#awaitsFirstReports = false;
     return missing === 0 ? undefined : `the proxies of ${missing} nodes have not reported yet`;
@@ -240,24 +226,24 @@ export class Coordinator {
 
   /** Requests that wait. */
   get parked(): number {
-    return this.#consumerRequests.parked + this.#podRequests.parked;
+    return this.#consumerRequests.waiting + this.#podRequests.parked;
   }
 
-  get terminations(): ReadonlyMap<string, TerminationRecord> {
-    return this.#terminations.records;
+  get terminations(): ReadonlyMap<string, Termination> {
+    return this.#terminations.all;
   }
 
   status(): CoordinatorStatus {
     const { namespace } = this.#options.connection;
     const settings = this.#settings.of(this.#options.flags.namespace ?? namespace);
-    const records = [...this.#terminations.records.values()].filter(({ isHeldOnly }) => !isHeldOnly);
+    const begun = [...this.#terminations.all.values()].filter(({ isHeldOnly }) => !isHeldOnly);
     return {
       version: 1,
       epoch: this.epoch,
       mode: settings.mode,
-      head: this.#withdrawals.head,
-      terminating: records.length,
-      released: records.filter(({ state }) => state === "released").length,
+      head: this.#withdrawals.lastSequence,
+      terminating: begun.length,
+      released: begun.filter(({ state }) => state === "released").length,
       unread: this.#cluster.unread(),
       otherVersions: this.#otherVersions.lately,
       ...consumersStatus(
@@ -268,35 +254,24 @@ export class Coordinator {
     };
   }
 
-  /** @returns whether a timeout may decide something. */
-  #decide(): boolean {
-    this.#terminations.decide(this.#now());
-    return this.#terminations.pending > 0;
-  }
-
-  #stateChanged(record: TerminationRecord): void {
-    if (record.state === "released") {
-      this.metrics.releases.inc({ mode: this.#settings.of(record.namespace).mode });
-      const { releasedAt = 0, withdrawnAt = 0 } = record;
-      this.metrics.releaseSeconds.observe((releasedAt - withdrawnAt) / 1_000);
+  #happened(termination: Termination, what: Transition): void {
+    const { metrics } = this;
+    if (what === "released") {
+      metrics.releases.inc({ mode: this.#settings.of(termination.namespace).mode });
+      const { releasedAt = 0, withdrawnAt = 0 } = termination;
+      metrics.releaseSeconds.observe((releasedAt - withdrawnAt) / 1_000);
     }
-    this.#podRequests.answer(record);
-  }
-
-  #ended(record: TerminationRecord): void {
-    this.metrics.ended.inc({ state: record.state });
-    this.#podRequests.answer(record);
-    if (!record.isLingering) this.#notify("ended", record);
-  }
-
-  /** Calls the listeners. One that fails must not delay a release. */
-  #notify(what: keyof TerminationListener, record: TerminationRecord): void {
+    if (what === "gone") metrics.ended.inc({ state: termination.state });
+    if (what === "answered" || what === "told to end" || what === "gone")
+      this.#podRequests.answer(termination);
+    if (!termination.isNews(what)) return;
     for (const listener of this.#options.listeners ?? [])
       try {
-        listener[what](record);
+        listener(termination, what);
       } catch (error) {
-        this.metrics.problems.inc({ part: "listener" });
-        this.#options.log.error({ err: error, uid: record.uid }, "a listener failed");
+        // One that fails must not delay a release.
+        metrics.problems.inc({ part: "listener" });
+        this.#options.log.error({ err: error, uid: termination.uid }, "a listener failed");
       }
   }
 }

@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from "@prometheus-io/client";
 import { gauge, gauges, processMetrics } from "@lameduck/program";
-import type { TerminationRecord } from "./state/record.ts";
+import type { Termination } from "./state/termination.ts";
 import { consumersByState, type CoordinatorStatus, terminatingByState } from "./status.ts";
 
 /** Values that are read when metrics are scraped. */
@@ -13,7 +13,7 @@ export interface CoordinatorGauges {
   readonly parked: () => number;
   /** Seconds without a sign that the EndpointSlices are up to date. */
   readonly unheard: () => number;
-  readonly records: () => Iterable<TerminationRecord>;
+  readonly terminations: () => Iterable<Termination>;
   /** Objects in memory, by kind. */
   readonly objects: () => Iterable<readonly [string, number]>;
 }
@@ -72,7 +72,15 @@ export class CoordinatorMetrics {
     }
   }
 
-  registerGauges({ notReady, status, head, parked, unheard, records, objects }: CoordinatorGauges): void {
+  registerGauges({
+    notReady,
+    status,
+    head,
+    parked,
+    unheard,
+    terminations,
+    objects,
+  }: CoordinatorGauges): void {
     const { registry } = this;
     processMetrics(registry, "coordinator");
     gauge(registry, "lameduck_ready", "1 when everything has been read once.", () =>
@@ -90,7 +98,7 @@ export class CoordinatorMetrics {
       consumersByState(status()),
     );
     gauges(registry, "lameduck_terminating", "Pods that terminate, by what they are told.", "state", () =>
-      terminatingByState(records()),
+      terminatingByState(terminations()),
     );
     gauges(registry, "lameduck_known_objects", "Objects of the cluster in memory.", "kind", objects);
   }

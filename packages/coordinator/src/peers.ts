@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 import { networkInterfaces } from "node:os";
 import { operatorNames } from "@lameduck/protocol";
 import type { CoordinatorFlags } from "./flags.ts";
-import type { TerminationRecord } from "./state/record.ts";
+import type { Termination } from "./state/termination.ts";
 
 export interface PeersOptions {
   /** Resolves to the addresses of all replicas. */
@@ -17,8 +17,7 @@ export interface PeersOptions {
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-/** Milliseconds. */
-const requestTimeout = 2_000;
+const requestTimeoutMs = 2_000;
 const mostUnderWay = 200;
 
 /** Sends a pod's report on to the other replicas. Best effort: a record may lack it, and no pod waits for it. */
@@ -31,7 +30,7 @@ export class Peers {
     this.#options = options;
   }
 
-  send({ uid, namespace, name }: TerminationRecord, text: string): void {
+  send({ uid, namespace, name }: Termination, text: string): void {
     if (this.#underWay >= mostUnderWay) return;
     this.#underWay++;
     const path = `${operatorNames.coordinator.paths.pods}/${namespace}/${name}?uid=${encodeURIComponent(uid)}`;
@@ -55,7 +54,7 @@ export class Peers {
   #post(host: string, path: string, token: string, text: string): Promise<void> {
     const { port } = this.#options;
     const headers = { authorization: `Bearer ${token}`, "content-length": Buffer.byteLength(text) };
-    const signal = AbortSignal.timeout(requestTimeout);
+    const signal = AbortSignal.timeout(requestTimeoutMs);
     return new Promise((resolve, reject) => {
       request({ host, port, path, method: "POST", headers, agent: this.#agent, signal }, (response) => {
         response.resume().on("end", resolve).on("error", reject);
@@ -66,7 +65,7 @@ export class Peers {
   }
 }
 
-/** @returns none where there are no others, or nothing that would identify us to them. */
+/** @returns undefined where there are no other replicas, or no token that this one could show to them. */
 export function peersOf(
   { peers, tokenFile }: CoordinatorFlags,
   onProblem: (part: string, error: unknown) => void,

@@ -2,8 +2,8 @@ import type { AcknowledgementSettings } from "@lameduck/inject";
 import type { OtherVersion } from "./protocol/other-versions.ts";
 import type { Consumers } from "./state/consumers.ts";
 import type { Nodes } from "./state/nodes.ts";
-import type { TerminationRecord } from "./state/record.ts";
-import { silence, silentAfter } from "./state/consumer-groups.ts";
+import type { Termination } from "./state/termination.ts";
+import { silence, silentAfterMs } from "./state/consumer-groups.ts";
 import type { Withdrawals } from "./state/withdrawals.ts";
 
 export interface ConsumerStatus {
@@ -42,10 +42,10 @@ export interface CoordinatorStatus {
 }
 
 /**
- * Milliseconds without any report, also where none is due: an idle consumer renews its waiting request every 30 s. A process that was stopped
- * keeps its connection, and shows in no other way until the next pod terminates.
+ * A consumer without any report for so long is silent, also where no report is due: an idle one renews its request every 30 s. A process that was
+ * stopped keeps its connection, and shows in no other way until the next pod terminates.
  */
-const idleSilentAfter = 45_000;
+const idleSilentAfterMs = 45_000;
 
 /** Entries of each list, so that the answer for thousands of nodes stays below some hundred kilobytes. */
 const most = 5_000;
@@ -59,8 +59,8 @@ export function consumersStatus(
     name: one.key,
     node: one.node,
     basis: one.basis,
-    behind: withdrawals.head - one.applied,
-    isSilent: silence(one, withdrawals, now) > silentAfter || now - one.heardAt > idleSilentAfter,
+    behind: withdrawals.lastSequence - one.applied,
+    isSilent: silence(one, withdrawals, now) > silentAfterMs || now - one.heardAt > idleSilentAfterMs,
     problem: one.problem,
     reason: one.reason,
   }));
@@ -88,10 +88,10 @@ export function consumersByState({
 }
 
 export function terminatingByState(
-  records: Iterable<Pick<TerminationRecord, "state" | "isHeldOnly">>,
+  terminations: Iterable<Pick<Termination, "state" | "isHeldOnly">>,
 ): ReadonlyMap<string, number> {
   const counts = new Map(["waiting", "released", "incomplete", "unknown"].map((state) => [state, 0]));
-  for (const { state, isHeldOnly } of records)
+  for (const { state, isHeldOnly } of terminations)
     if (!isHeldOnly) counts.set(state, (counts.get(state) ?? 0) + 1);
   return counts;
 }

@@ -1,8 +1,8 @@
-import { workloadText } from "./termination.ts";
+import { workloadText } from "./termination-view.ts";
 import type { BehindConsumer } from "./state/consumer-progress.ts";
-import type { PolicySettings } from "./settings.ts";
 import type { Terminations } from "./state/terminations.ts";
-import type { ReleaseState, TerminationRecord } from "./state/record.ts";
+import type { ReleaseState } from "@lameduck/protocol";
+import type { Termination } from "./state/termination.ts";
 
 /** A pod that terminates now, for `lameduck status --pods`. */
 export interface TerminatingPod {
@@ -31,7 +31,7 @@ export interface TerminatingPod {
 export interface TerminatingPods {
   readonly version: 1;
   readonly pods: readonly TerminatingPod[];
-  /** Beyond those that are listed. */
+  /** The number of pods that terminate and are not listed. */
   readonly more: number;
 }
 
@@ -40,35 +40,33 @@ const most = 200;
 const mostNamed = 5;
 
 export function terminatingPods(
-  { records, progress }: Pick<Terminations, "records" | "progress">,
-  settings: PolicySettings,
+  { all, progress }: Pick<Terminations, "all" | "progress">,
   now: number,
 ): TerminatingPods {
-  const behind = (record: TerminationRecord): readonly BehindConsumer[] =>
-    progress.behind(record, settings.of(record.namespace), now);
-  const all = [...records.values()]
+  const behind = (termination: Termination): readonly BehindConsumer[] => progress.behind(termination, now);
+  const begun = [...all.values()]
     .filter(({ isHeldOnly }) => !isHeldOnly)
     .sort((a, b) => a.deletedAt - b.deletedAt);
   return {
     version: 1,
-    pods: all.slice(0, most).map((one) => described(one, behind)),
-    more: Math.max(0, all.length - most),
+    pods: begun.slice(0, most).map((one) => described(one, behind)),
+    more: Math.max(0, begun.length - most),
   };
 }
 
 function described(
-  record: TerminationRecord,
-  behindOf: (record: TerminationRecord) => readonly BehindConsumer[],
+  termination: Termination,
+  behindOf: (termination: Termination) => readonly BehindConsumer[],
 ): TerminatingPod {
   const { namespace, name, uid, node, deletedAt, graceSeconds, state, reported, isFinished, finalizers } =
-    record;
+    termination;
   const isOpen = !isFinished && (state === "waiting" || state === "incomplete");
-  const behind = isOpen ? behindOf(record).map(words) : [];
+  const behind = isOpen ? behindOf(termination).map(words) : [];
   return {
     namespace,
     name,
     uid,
-    workload: workloadText(record),
+    workload: workloadText(termination),
     node,
     deletedAt: new Date(deletedAt).toISOString(),
     graceSeconds,

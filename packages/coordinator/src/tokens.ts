@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
-import { isLoopback, RefusedAddresses } from "./limits.ts";
-import { Turns } from "./turns.ts";
+import { isLoopback } from "@lameduck/program";
+import { RefusedAddresses } from "./refused-addresses.ts";
 
 /** The identity behind a token, as the API server reviewed it. */
 export interface Identity {
@@ -34,16 +34,16 @@ interface Review {
 
 /** Longer than any token that the API server issues for a pod. */
 const longestToken = 8_192;
-/** Milliseconds for which a refused token is not reviewed again. */
-const refusalLifetime = 10_000;
-/** Milliseconds after which a token without an expiry is reviewed again. */
-const defaultLifetime = 300_000;
-/** Milliseconds after which any token is reviewed again: its ServiceAccount may be gone. */
-const longestLifetime = 3_600_000;
+/** A refused token is not reviewed again for so long. */
+const refusalLifetimeMs = 10_000;
+/** A token without an expiry is reviewed again after this time. */
+const defaultLifetimeMs = 300_000;
+/** Any token is reviewed again after this time: its ServiceAccount may be gone. */
+const longestLifetimeMs = 3_600_000;
 const most = 30_000;
 /** Concurrent reviews. When this process starts, all nodes send their tokens at once. */
 const concurrentReviews = 32;
-/** Those of one address, and how many more of its requests may wait for theirs. */
+/** Concurrent reviews of one address, and how many more of its requests may wait for a review. */
 const concurrentOfAddress = 8;
 const waitingOfAddress = 200;
 
@@ -54,8 +54,8 @@ export class Tokens {
   readonly #onReview: (outcome: "accepted" | "refused" | "failed") => void;
   readonly #known = new Map<string, Identity | Refusal>();
   readonly #asking = new Map<string, Promise<Identity | undefined>>();
-  readonly #turns = new Turns(concurrentReviews);
-  readonly #turnsOfAddress = new Turns(concurrentOfAddress, waitingOfAddress);
+  readonly #reviews = new KeyedSemaphore(concurrentReviews);
+  readonly #reviewsOfAddress = new KeyedSemaphore(concurrentOfAddress, waitingOfAddress);
   readonly #refused: RefusedAddresses;
 
   constructor(
@@ -80,14 +80,14 @@ export class Tokens {
     // The tokens themselves are not kept.
     const key = createHash("sha256").update(token).digest("base64");
     const find = (): Promise<Identity | undefined> => this.#find(key, token, peer);
-    return this.#remembered(key) || isLoopback(peer) ? find() : this.#turnsOfAddress.take(peer, find);
+    return this.#remembered(key) || isLoopback(peer) ? find() : this.#reviewsOfAddress.take(peer, find);
   }
 
   async #find(key: string, token: string, peer: string): Promise<Identity | undefined> {
     const known = this.#remembered(key);
     if (known) return "refused" in known ? undefined : known;
     if (this.#refused.isBlocked(peer)) return undefined;
-    const asking = this.#asking.get(key) ?? this.#turns.take("", () => this.#ask(key, token));
+    const asking = this.#asking.get(key) ?? this.#reviews.take("", () => this.#ask(key, token));
     this.#asking.set(key, asking);
     const identity = await asking.finally(() => this.#asking.delete(key));
     if (!identity) this.#refused.countRefusal(peer);
@@ -108,7 +108,7 @@ export class Tokens {
       });
       const identity = this.#identityIn(review, token);
       this.#onReview(identity ? "accepted" : "refused");
-      this.#remember(key, identity ?? { refused: true, until: this.#now() + refusalLifetime });
+      this.#remember(key, identity ?? { refused: true, until: this.#now() + refusalLifetimeMs });
       return identity;
     } catch (error) {
       this.#onReview("failed");
@@ -128,7 +128,7 @@ export class Tokens {
       account: `${account[1]}/${account[2]}`,
       podUid: bound("pod-uid"),
       node: bound("node-name"),
-      until: Math.min(endOf(token) ?? this.#now() + defaultLifetime, this.#now() + longestLifetime),
+      until: Math.min(endOf(token) ?? this.#now() + defaultLifetimeMs, this.#now() + longestLifetimeMs),
     };
   }
 
@@ -142,7 +142,7 @@ export class Tokens {
   }
 }
 
-/** Of a token that the API server has accepted: its `exp`. */
+/** When a token ends that the API server has accepted: its `exp`, in milliseconds. */
 function endOf(token: string): number | undefined {
   try {
     const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as {
@@ -151,5 +151,39 @@ function endOf(token: string): number | undefined {
     return typeof claims.exp === "number" ? claims.exp * 1_000 : undefined;
   } catch {
     return undefined;
+  }
+}
+
+interface Queue {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+/** Lets so much work of one key be under way at a time. The rest waits in turn. */
+class KeyedSemaphore {
+  readonly #atOnce: number;
+  readonly #mostWaiting: number;
+  readonly #queues = new Map<string, Queue>();
+
+  constructor(atOnce: number, mostWaiting = Infinity) {
+    this.#atOnce = atOnce;
+    this.#mostWaiting = mostWaiting;
+  }
+
+  /** @returns undefined where too much of this key waits already. */
+  async take<T>(key: string, work: () => Promise<T>): Promise<T | undefined> {
+    const own = this.#queues.get(key) ?? { running: 0, waiting: [] };
+    this.#queues.set(key, own);
+    if (own.running < this.#atOnce) own.running++;
+    else if (own.waiting.length >= this.#mostWaiting) return undefined;
+    // Work that ends hands its turn over.
+    else await new Promise<void>((resolve) => own.waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = own.waiting.shift();
+      if (next) next();
+      else if (--own.running === 0) this.#queues.delete(key);
+    }
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Listings, keepRoutingRoute, Routing, gatewayRoutes, inVersion } from "@lameduck/cluster";
+import { Listings, routeKinds, Routing, SlimPaths } from "@lameduck/cluster";
 import { until } from "../../cluster/test/operator-api.ts";
 import { coordinating, fieldsOf, type Coordinating, type Scene } from "./fixture.ts";
 import { there } from "./model.ts";
@@ -12,12 +12,7 @@ test("an account that is bound to kinds speaks as no other, and for its node alo
   await using all = await coordinating((scene) => scene.node("node1"), { flags });
   const said = { version: 1, node: "node1", basis: "rules", epoch: null, applied: 0, known: 0, wait: 0 };
   const post = (name: string, fields: object): Promise<{ status: number; text: string }> =>
-    all.ask({
-      method: "POST",
-      path: `/v1/consumers/${encodeURIComponent(name)}`,
-      token: "token-node1",
-      body: JSON.stringify({ ...said, ...fields }),
-    });
+    all.tell(name, JSON.stringify({ ...said, ...fields }), { token: "token-node1" });
   assert.equal((await post("kube-proxy/node1", { kind: "kube-proxy" })).status, 200);
   assert.match((await post("nginx/edge-1", { kind: "nginx" })).text, /may report as kube-proxy only/);
   const serves = ["node", "ingress-class/nginx"];
@@ -31,8 +26,7 @@ test("an account that is bound to the kind of an ingress proxy serves classes, a
   await assert.rejects(all.report("node1", {}, "edge"), /^Error: 403.*may report as haproxy only/);
   const said = { version: 1, kind: "haproxy", basis: "state", epoch: null, applied: 0, known: 0, wait: 0 };
   const body = JSON.stringify({ ...said, serves: ["ingress-class/public"] });
-  const path = "/v1/consumers/haproxy%2Fedge-1";
-  assert.equal((await all.ask({ method: "POST", path, token: "edge", body })).status, 200);
+  assert.equal((await all.tell("haproxy/edge-1", body, { token: "edge" })).status, 200);
 });
 
 test("a list that is refused is named by the status", async () => {
@@ -53,23 +47,22 @@ test("routes of all kinds and versions lead to a pod, and one version's end take
   routing.gateway({ ...change, object: gateway }, 0);
   const spec = { parentRefs: [{ name: "edge" }], rules: [{ backendRefs: [{ name: "web" }] }] };
   const route = { metadata: { name: "r", namespace: "shop", uid: "r" }, spec };
-  assert.deepEqual(gatewayRoutes.map(({ kind, version }) => `${kind} ${version}`).slice(2), [
+  assert.deepEqual(routeKinds.map(({ kind, version }) => `${kind} ${version}`).slice(3), [
     "TLSRoute v1alpha2",
     "TLSRoute v1",
     "TCPRoute v1alpha2",
     "UDPRoute v1alpha2",
   ]);
-  const [old, newer] = ["v1alpha2", "v1"].map((version) =>
-    inVersion(version, keepRoutingRoute("TLSRoute")(route)),
-  );
+  const slim = new SlimPaths({ asks: "by Services" });
+  const [old, newer] = routeKinds.slice(3, 5).map((kind) => slim.route(kind)(route));
   assert.ok(old && newer);
   for (const object of [old, newer]) routing.route({ ...change, object }, 0);
   routing.route({ ...change, type: "gone", object: old }, 0);
   routing.forget(60_000);
-  assert.deepEqual(routing.of(["shop/web"]).needs, ["gateway-class/envoy"]);
+  assert.deepEqual(routing.of(["shop/web"]).requiredReporters, ["gateway-class/envoy"]);
   routing.route({ ...change, type: "gone", object: newer }, 60_000);
   routing.forget(120_000);
-  assert.deepEqual(routing.of(["shop/web"]).needs, []);
+  assert.deepEqual(routing.of(["shop/web"]).requiredReporters, []);
 });
 
 /** A pod that both nodes have let go of. */
@@ -87,7 +80,7 @@ async function withdrawn(fill: (scene: Scene) => void): Promise<{
   await all.follow("node1");
   all.scene.terminate("web-1");
   all.scene.withdraw("web-1");
-  await until(() => [...all.coordinator.terminations.values()].some((one) => one.number), "the withdrawal");
+  await until(() => [...all.coordinator.terminations.values()].some((one) => one.sequence), "the withdrawal");
   await all.follow("node1");
   return {
     all,
@@ -138,7 +131,7 @@ test("of a namespace's EndpointSlices so much is kept, and where one is left out
 
 test("routes of a namespace that are left out count for nothing once all of them fit again", () => {
   const routing = new Routing();
-  const needs = (): readonly string[] => routing.of(["shop/web"]).needs;
+  const needs = (): readonly string[] => routing.of(["shop/web"]).requiredReporters;
   routing.leftOut("ingresses", "shop");
   routing.leftOut("services", "shop");
   assert.deepEqual(needs(), ["objects-left-out"]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
-import { type Termination, steadyNow } from "../src/termination.ts";
+import { steadyNow, type TerminationListener, type TerminationView } from "../src/termination-view.ts";
 import { describeTermination } from "../src/records/report/describe.ts";
 import { FollowedTerminations } from "../src/records/report/followed.ts";
 import { until } from "../../cluster/test/operator-api.ts";
@@ -26,7 +26,7 @@ test("a clock that is set forward ends no lifetime of a DNS record", async (t) =
     fieldsOf((await ask({ path: `/v1/pods/shop/web-1?uid=${uid}`, from: "127.0.0.5" })).text);
   scene.terminate("web-1");
   scene.withdraw("web-1");
-  await until(() => [...all.coordinator.terminations.values()].some((one) => one.number), "the withdrawal");
+  await until(() => [...all.coordinator.terminations.values()].some((one) => one.sequence), "the withdrawal");
   setClock(t, hour);
   const { state, behind, "withdrawn-ms": withdrawn } = await pod();
   assert.deepEqual([state, behind], ["waiting", "dns/cluster (time)"]);
@@ -47,11 +47,10 @@ test("a clock that is set back delays no answer to a pod that waits", async (t) 
 });
 
 test("a record's moments and its hour are right, though the clock is set between the start and the deletion", async (t) => {
-  let seen: Termination | undefined;
-  const listener = {
-    began: (one: Termination) => void followed.observe(one),
-    changed: (one: Termination) => void followed.observe(one),
-    ended: (one: Termination) => void (seen = one),
+  let seen: TerminationView | undefined;
+  const listener: TerminationListener = (one, what) => {
+    if (what === "ended") seen = one;
+    else followed.hear(one, what);
   };
   const followed = new FollowedTerminations(() => Date.now(), steadyNow);
   await using all = await coordinating(
@@ -70,7 +69,7 @@ test("a record's moments and its hour are right, though the clock is set between
   );
   all.scene.gone("web-1");
   await until(() => seen !== undefined, "the end");
-  const { moments, deletedAt } = describeTermination(seen!, followed.observe(seen!));
+  const { moments, deletedAt } = describeTermination(seen!, followed.hear(seen!, "ended"));
   assert.ok(Math.abs(Date.parse(deletedAt) - Date.now()) < 5_000, deletedAt);
   for (const moment of [moments.withdrawn, moments.gone])
     assert.ok(moment! < 10_000, JSON.stringify(moments));

@@ -1,12 +1,18 @@
 import type { Change } from "@lameduck/kube";
 import { PolicySettings } from "../src/settings.ts";
-import type { Report } from "../src/state/consumer.ts";
+import type { NamedState } from "../src/state/consumer.ts";
 import { Consumers } from "../src/state/consumers.ts";
 import { Nodes } from "../src/state/nodes.ts";
-import { keepPod, type KeptPod, type KeptSlice, Routing } from "@lameduck/cluster";
-import type { KeptEndpoint } from "../../cluster/src/objects.ts";
-import type { TerminationRecord } from "../src/state/record.ts";
-import type { KeptRoute, KeptService } from "../../cluster/src/paths/routing-objects.ts";
+import {
+  slimPod,
+  type SlimPod,
+  type SlimSlice,
+  Routing,
+  type SlimRoute,
+  type SlimService,
+} from "@lameduck/cluster";
+import type { SlimEndpoint } from "../../cluster/src/objects.ts";
+import type { Termination } from "../src/state/termination.ts";
 import { Terminations } from "../src/state/terminations.ts";
 import { Withdrawals } from "../src/state/withdrawals.ts";
 
@@ -18,20 +24,28 @@ const serviceOf = (
   isHeadless: boolean,
   balancers: readonly string[] = [],
   isLocal = false,
-): KeptService => ({
+): SlimService => ({
   metadata: { name: "web", namespace: "shop", uid },
+  selector: [],
   isHeadless,
   isLocal,
   balancers,
+  convergence: undefined,
 });
 
-const ingressOf = (name: string, services: readonly string[]): KeptRoute => ({
+/** @param through as `routeKinds` reads it. */
+export const routeOf = (
+  kind: string,
+  name: string,
+  services: readonly string[],
+  through: readonly string[],
+): SlimRoute => ({
   metadata: { name, uid: name, namespace: "shop" },
-  kind: "Ingress",
-  ingressClassName: "nginx",
+  kind,
   services,
-  gateways: [],
+  through,
   isCut: false,
+  convergence: undefined,
 });
 
 /** The coordinator's knowledge alone, on a clock of the test's. Pods are behind Service shop/web. */
@@ -54,16 +68,14 @@ export class Model {
     settings: this.settings,
     seesAll: () => this.seesAll,
     knowsEndpoints: () => this.knowsEndpoints,
-    events: {
-      began: ({ uid }) => this.happened.push(["began", uid]),
-      changed: ({ uid }) => this.happened.push(["changed", uid]),
-      stateChanged: ({ uid, state }) => this.told.push([uid, state]),
-      toEnd: () => undefined,
-      lingers: ({ uid }) => this.happened.push(["lingers", uid]),
-      ended: ({ uid }) => this.happened.push(["ended", uid]),
+    reportedBy: () => [],
+    onTransition: (termination, what) => {
+      const { uid, state } = termination;
+      if (what === "answered") this.told.push([uid, state]);
+      if (termination.isNews(what)) this.happened.push([what, uid]);
     },
   });
-  readonly #published = new Map<string, Omit<KeptEndpoint, "pod">>();
+  readonly #published = new Map<string, Omit<SlimEndpoint, "pod">>();
 
   constructor(acknowledgements: object = {}) {
     this.policy("shop", acknowledgements);
@@ -85,11 +97,15 @@ export class Model {
   }
 
   ingress(services: readonly string[], name = "i", ingressClassName = "nginx"): void {
-    this.routing.route(there({ ...ingressOf(name, services), ingressClassName }), this.now);
+    this.route(routeOf("Ingress", name, services, [`ingress-class/${ingressClassName}`]));
+  }
+
+  route(route: SlimRoute): void {
+    this.routing.route(there(route), this.now);
   }
 
   ingressGone(name = "i"): void {
-    this.routing.route(gone(ingressOf(name, [])), this.now);
+    this.routing.route(gone(routeOf("Ingress", name, [], [])), this.now);
   }
 
   /** Late enough that nobody counts as late any more. */
@@ -117,11 +133,11 @@ export class Model {
     uid: string,
     isDeleted = false,
     fields: { hostNetwork?: boolean; hostPort?: number; address?: string; phase?: string } = {},
-  ): KeptPod {
+  ): SlimPod {
     const { hostNetwork = false, hostPort, address = `ip-${uid}`, phase = "Running" } = fields;
     const ports = hostPort === undefined ? [] : [{ containerPort: 80, hostPort }];
     const deletionTimestamp = new Date(this.now + 30_000).toISOString();
-    const pod = keepPod({
+    const pod = slimPod({
       metadata: {
         name: uid,
         uid,
@@ -145,13 +161,13 @@ export class Model {
   publish(
     uid: string,
     isReady: boolean,
-    { live, ...conditions }: Partial<Omit<KeptEndpoint, "pod">> & { readonly live?: boolean } = {},
+    { live, ...conditions }: Partial<Omit<SlimEndpoint, "pod">> & { readonly live?: boolean } = {},
   ): void {
     this.#published.set(uid, { isReady, isTerminating: !isReady, node: "node0", ...conditions });
     this.#slice(live);
   }
 
-  report(node: string, applied: number, more: Partial<Report> = {}): void {
+  report(node: string, applied: number, more: Partial<NamedState> = {}): void {
     this.consumers.report(
       {
         kind: "kube-proxy",
@@ -169,8 +185,8 @@ export class Model {
     );
   }
 
-  record(uid: string): TerminationRecord {
-    const record = this.terminations.records.get(uid);
+  record(uid: string): Termination {
+    const record = this.terminations.all.get(uid);
     if (!record) throw new Error(`${uid} does not terminate`);
     return record;
   }
@@ -181,7 +197,7 @@ export class Model {
   }
 
   #slice(live = this.terminations.isSynced): void {
-    const slice: KeptSlice = {
+    const slice: SlimSlice = {
       metadata: { name: "web-1", uid: "web-1", namespace: "shop" },
       service: "shop/web",
       endpoints: Array.from(this.#published, ([pod, conditions]) => ({ pod, ...conditions })),

@@ -7,14 +7,14 @@
  * the pod reports is printed.
  */
 import { createInterface } from "node:readline";
-import type { TerminationListener } from "../src/termination.ts";
+import type { TerminationListener } from "../src/termination-view.ts";
 import { coordinating } from "./fixture.ts";
 
 const [address = ""] = process.argv.slice(2);
 const nodes = ["node1", "node2", "node3"];
 let uid = "";
 let before = "";
-const say: NonNullable<TerminationListener["changed"]> = ({ reported, overruledBy }) => {
+const say: TerminationListener = ({ reported, overruledBy }) => {
   const line = `reported ${JSON.stringify({ ...reported, overruledBy })}`;
   if (line !== before) console.log(line);
   before = line;
@@ -24,7 +24,7 @@ const { scene, follow } = await coordinating(
     for (const node of nodes) cluster.node(node);
     uid = cluster.pod("web-1", address);
   },
-  { flags: ["--address=0.0.0.0", "--port=8070"], listeners: [{ began: say, changed: say, ended: say }] },
+  { flags: ["--address=0.0.0.0", "--port=8070"], listeners: [say] },
 );
 const following = new Set(nodes);
 setInterval(() => {

@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Termination } from "../src/termination.ts";
+import type { TerminationView } from "../src/termination-view.ts";
 import { until } from "../../cluster/test/operator-api.ts";
 import { coordinating } from "./fixture.ts";
 
 test("who mattered to a pod is still named when the pod is gone and no EndpointSlice lists it", async () => {
-  const ended: Termination[] = [];
-  const nothing = (): void => undefined;
+  const ended: TerminationView[] = [];
   await using all = await coordinating(
     (scene) => {
       scene.node("node1");
       scene.pod("web-1", "127.0.0.5");
     },
-    { listeners: [{ began: nothing, changed: nothing, ended: (termination) => ended.push(termination) }] },
+    { listeners: [(termination, what) => void (what === "ended" && ended.push(termination))] },
   );
   const { scene, report, follow } = all;
   await follow("node1");

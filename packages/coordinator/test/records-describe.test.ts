@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { Termination, TerminationConsumer } from "../src/termination.ts";
+import type { TerminationConsumer, TerminationNews, TerminationView } from "../src/termination-view.ts";
 import { eventOf } from "../src/records/event-of.ts";
 import { describeTermination } from "../src/records/report/describe.ts";
 import { FollowedTerminations, type Followed } from "../src/records/report/followed.ts";
@@ -10,7 +10,7 @@ import { consumer, deletedAt, released, termination } from "./terminations.ts";
 const whole: Followed = { isWhole: true, origin: deletedAt, began: deletedAt };
 
 describe("a record of a termination", () => {
-  it("says hold, release, reason, what was at risk and how it ended", () => {
+  it("a record of a termination says hold, release, reason, what was at risk and how it ended", () => {
     const { summary, moments, hold, program, consumers, unknown, metadata } = describeTermination(
       released(),
       {
@@ -47,7 +47,7 @@ describe("a record of a termination", () => {
     assert.deepEqual(unknown, []);
   });
 
-  it("says what nobody told, and counts none of it as passed", () => {
+  it("a record of a termination says what nobody told, and counts none of it as passed", () => {
     const consumers = new Map([["kube-proxy/node1", consumer({ isMissing: true })]]);
     const { summary, unknown, program, killed } = describeTermination(termination({ consumers }), {
       ...whole,
@@ -63,12 +63,12 @@ describe("a record of a termination", () => {
     );
   });
 
-  it("tells a pod without Lameduck from one that could not be heard", () => {
+  it("a record tells a pod without Lameduck from one that could not be heard", () => {
     assert.equal(describeTermination(termination(), whole).program, "none");
     assert.equal(describeTermination(termination(), { ...whole, isWhole: false }).program, "unknown");
   });
 
-  it("names who was behind, silent or missing, and whom an arrival overruled", () => {
+  it("a record names who was behind, silent or missing, and whom an arrival overruled", () => {
     const consumers = new Map<string, TerminationConsumer>([
       ["kube-proxy/node1", consumer({ appliedAt: deletedAt + 1_000 })],
       ["kube-proxy/node2", consumer({ basis: "syncs", reason: "not reloaded" })],
@@ -76,7 +76,7 @@ describe("a record of a termination", () => {
     ]);
     const reported = { ...released().reported, overruled: "10.244.2.9\u001b[31m", reason: "cap" };
     const report = describeTermination(
-      termination({ consumers, reported, number: 17, withdrawnAt: deletedAt + 50 }),
+      termination({ consumers, reported, sequence: 17, withdrawnAt: deletedAt + 50 }),
       whole,
     );
     assert.deepEqual(
@@ -86,14 +86,14 @@ describe("a record of a termination", () => {
     assert.equal(report.consumers[0]?.reason, "not reloaded");
     assert.equal(report.summary.released, "no");
     assert.equal(report.overruledBy, "10.244.2.931m");
-    assert.equal(report.tooEarly, undefined);
+    assert.equal(report.falseAcknowledgers, undefined);
     assert.match(
       report.summary.text,
       /kube-proxy\/node2 and 1 more had not let go \(not reloaded\); overruled by a connection/,
     );
   });
 
-  it("says where no consumer was asked, and calls none behind", () => {
+  it("a record says where no consumer was asked, and calls none behind", () => {
     const consumers = new Map([["kube-proxy/node1", consumer()]]);
     const young = termination({ consumers, withdrawnAt: deletedAt + 50, goneAt: deletedAt + 4_000 });
     const report = describeTermination(young, whole);
@@ -103,7 +103,7 @@ describe("a record of a termination", () => {
     assert.deepEqual(eventOf(report), []);
   });
 
-  const exit = (exitCode: number, after: number, reason?: string): Termination["exits"][number] => ({
+  const exit = (exitCode: number, after: number, reason?: string): TerminationView["exits"][number] => ({
     container: "app",
     exitCode,
     finishedAt: deletedAt + after,
@@ -117,22 +117,40 @@ describe("a record of a termination", () => {
     { name: "one of two containers", exits: [exit(0, 9_000), exit(137, 60_900)], killed: "yes" },
     { name: "no exit seen", exits: [], killed: "unknown" },
   ] as const)
-    it(`${name}: killed ${killed}`, () => {
+    it(`a pod with exit ${name} was killed: ${killed}`, () => {
       assert.equal(describeTermination(termination({ exits }), whole).killed, killed);
     });
 });
 
-it("names consumers that nobody knows of any more once the pod has left the endpoints", () => {
+it("a record names consumers that nobody knows of any more once the pod has left the endpoints", () => {
   const followed = new FollowedTerminations(
     () => deletedAt,
     () => deletedAt,
   );
-  followed.observe(termination({ withdrawnAt: deletedAt + 100, number: 17 }));
-  followed.observe(released());
-  const gone = released({ consumers: new Map() });
-  const { consumers, summary } = describeTermination(gone, followed.observe(gone));
+  const gone = termination({ withdrawnAt: deletedAt + 100, sequence: 17 });
+  followed.hear(gone, "numbered");
+  followed.hear(Object.assign(gone, released()), "released");
+  Object.assign(gone, { consumers: new Map() });
+  const { consumers, summary } = describeTermination(gone, followed.hear(gone, "ended"));
   assert.equal(consumers.length, 5);
   assert.match(summary.text, /released by 5 of 5 consumers/);
+});
+
+it("a record forgets what consumers said of a withdrawal that was taken back", () => {
+  const followed = new FollowedTerminations(
+    () => deletedAt,
+    () => deletedAt,
+  );
+  const last = released();
+  followed.hear(last, "released");
+  const isBehind = new Map([["kube-proxy/node1", consumer()]]);
+  followed.hear(Object.assign(last, termination({ consumers: isBehind })), "published");
+  Object.assign(last, { consumers: new Map() });
+  const { consumers } = describeTermination(last, followed.hear(last, "ended"));
+  assert.deepEqual(
+    consumers.map(({ name, state }) => `${name} ${state}`),
+    ["kube-proxy/node1 behind"],
+  );
 });
 
 /** Any history of one pod: what the coordinator learns of it, in any order, with gaps. */
@@ -152,35 +170,37 @@ it("no sequence of events yields a release or a hold that was not told", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
       let now = deletedAt;
-      let seen = termination();
+      const seen = termination();
       const told = { hold: false, held: undefined as number | undefined, phases: new Set<string>() };
       const followed = new FollowedTerminations(
         () => now,
         () => now,
       );
-      const change = (fields: Partial<Termination>): void => {
-        seen = { ...seen, ...fields };
-        followed.observe(seen);
+      const change = (what: TerminationNews, fields: Partial<TerminationView>): void => {
+        Object.assign(seen, fields);
+        followed.hear(seen, what);
       };
       for (const one of steps) {
         if ("wait" in one) now += one.wait;
-        else if ("withdrawnAt" in one) change({ withdrawnAt: deletedAt + one.withdrawnAt });
+        else if ("withdrawnAt" in one) change("withdrawn", { withdrawnAt: deletedAt + one.withdrawnAt });
         else if ("releasedAt" in one) {
           const { releasedAt } = one;
-          change({ releasedAt: releasedAt === undefined ? undefined : deletedAt + releasedAt });
+          change(releasedAt === undefined ? "published" : "released", {
+            releasedAt: releasedAt === undefined ? undefined : deletedAt + releasedAt,
+          });
         } else if ("phase" in one) {
           told.phases.add(one.phase);
-          change({ reported: { ...seen.reported, phase: one.phase } });
-        } else if ("held" in one) change({ reported: { ...seen.reported, "held-ms": one.held } });
+          change("reported", { reported: { ...seen.reported, phase: one.phase } });
+        } else if ("held" in one) change("reported", { reported: { ...seen.reported, "held-ms": one.held } });
         else
-          change({
+          change("numbered", {
             consumers: new Map(seen.consumers).set(
               one.consumer,
               consumer({ appliedAt: one.appliedAt === null ? undefined : deletedAt + one.appliedAt }),
             ),
           });
       }
-      const { summary, moments, hold } = describeTermination(seen, followed.observe(seen));
+      const { summary, moments, hold } = describeTermination(seen, followed.hear(seen, "ended"));
       assert.equal(moments.released !== undefined, seen.releasedAt !== undefined);
       assert.equal(/\d/.test(summary.released), seen.releasedAt !== undefined);
       if (seen.releasedAt === undefined) assert.doesNotMatch(summary.text, /released by/);
@@ -195,12 +215,12 @@ it("no sequence of events yields a release or a hold that was not told", () => {
 });
 
 describe("what an Event says", () => {
-  const told = (fields: Partial<Termination>, more: Partial<Followed> = {}): string =>
+  const told = (fields: Partial<TerminationView>, more: Partial<Followed> = {}): string =>
     eventOf(describeTermination(released(fields), { ...whole, ...more }))
       .map(({ reason, message }) => `${reason}: ${message}`)
       .join("\n");
   const capped = { ...released().reported, reason: "cap", "held-ms": "25000" };
-  const end = (seconds: number): Termination["exits"] => [
+  const end = (seconds: number): TerminationView["exits"] => [
     { container: "app", exitCode: 0, finishedAt: deletedAt + seconds * 1_000 },
   ];
   const injected = { version: "0.1.0", what: "a preStop hook", isTold: true } as const;
@@ -284,6 +304,6 @@ describe("what an Event says", () => {
       { overruledBy: "10.244.1.1", mayBeProbe: true },
       /^DrainReleased: (?!.*overruled)/,
     ],
-  ] as const satisfies readonly (readonly [string, Partial<Termination>, RegExp, Partial<Followed>?])[])
-    it(what, () => assert.match(told(fields, more), expected));
+  ] as const satisfies readonly (readonly [string, Partial<TerminationView>, RegExp, Partial<Followed>?])[])
+    it(`an Event, or its silence, tells of ${what}`, () => assert.match(told(fields, more), expected));
 });

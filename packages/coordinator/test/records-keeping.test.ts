@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { KubernetesClient } from "@lameduck/kube";
 import { Registry } from "@prometheus-io/client";
-import type { TerminationListener } from "../src/termination.ts";
+import type { TerminationListener } from "../src/termination-view.ts";
 import type { DrainReport } from "../src/index.ts";
-import { RecordKeeping } from "../src/records/record-keeping.ts";
+import { Records } from "../src/records/records.ts";
 import { defaultRetention } from "../src/records/writing/retention.ts";
 import { coordinating } from "./fixture.ts";
 import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
@@ -14,10 +14,10 @@ const reportsIn = (api: OperatorApi): DrainReport[] =>
 
 const clients: KubernetesClient[] = [];
 
-function keeping(api: OperatorApi, name: string): RecordKeeping {
+function keeping(api: OperatorApi, name: string): Records {
   const client = api.client();
   clients.push(client);
-  return new RecordKeeping(client, {
+  return new Records(client, {
     namespace: "lameduck-system",
     name,
     registry: new Registry(),
@@ -30,9 +30,9 @@ test("a pod that a real coordinator releases, and that says so, has a report of 
   const written = await OperatorApi.start();
   const [first, second] = [keeping(written, "one"), keeping(written, "two")];
   first.start();
-  await until(() => first.leads, "the lease");
+  await until(() => first.isLeader, "the lease");
   second.start();
-  const listeners: TerminationListener[] = [first.listener, second.listener];
+  const listeners: TerminationListener[] = [first.hear, second.hear];
   {
     await using all = await coordinating(
       (scene) => {
@@ -67,7 +67,7 @@ test("a pod that a real coordinator releases, and that says so, has a report of 
   ]);
   assert.match(report?.unknown.join() ?? "", /^containers: the pod was gone before its exit was seen$/);
   await first.stop();
-  await until(() => second.leads, "the successor");
+  await until(() => second.isLeader, "the successor");
   await second.stop();
   for (const client of clients) client.close();
   await written.stop();

@@ -31,7 +31,7 @@ async function recording(retention?: RetentionLimits): Promise<Recording> {
       ...(retention === undefined ? {} : { retention }),
       onOutcome: (outcome) => outcomes.push(outcome),
       onProblem: (error) => problems.push(error),
-      every: 10,
+      everyMs: 10,
     });
   const all: Recording = {
     api,
@@ -61,9 +61,10 @@ const posts = (api: OperatorApi): Asked[] => api.asked.filter(({ method }) => me
 test("each termination is recorded once, by the replica that leads", async () => {
   await using all = await recording();
   const { api, recorder, other, outcomes } = all;
+  const whole = released();
   for (const one of [recorder, other]) {
-    one.began(released());
-    one.ended(released());
+    one.hear(whole, "began");
+    one.hear(whole, "ended");
   }
   await until(() => outcomes.length > 0, "a record");
   assert.deepEqual(outcomes, ["written"]);
@@ -75,7 +76,8 @@ test("what a killed leader had not written its successor writes, and nothing twi
   await using all = await recording();
   const { api, recorder, other, outcomes } = all;
   all.leader = undefined;
-  for (const index of [1, 2, 3]) for (const one of [recorder, other]) one.ended(released(numbered(index)));
+  for (const index of [1, 2, 3])
+    for (const one of [recorder, other]) one.hear(released(numbered(index)), "ended");
   all.leader = "recorder";
   await until(() => api.items(resource).length === 3, "three records");
   all.leader = "other";
@@ -91,20 +93,20 @@ test("an API server that is away, overloaded or starting is asked again; one tha
     const status = method === "POST" ? faults.shift() : undefined;
     return status === undefined ? undefined : { status, body: { message: "not now" } };
   };
-  recorder.ended(released());
+  recorder.hear(released(), "ended");
   await until(() => outcomes.includes("written"), "written in the end");
   assert.equal(problems.length, 4);
   api.fault = () => ({ status: 404, body: { message: "the server could not find the requested resource" } });
   const { length } = posts(api);
-  recorder.ended(released(numbered(4)));
+  recorder.hear(released(numbered(4)), "ended");
   await until(() => outcomes.includes("refused"), "given up");
   assert.equal(posts(api).length, length + 1);
 });
 
 test("a pod that nothing sends to and that says nothing is not recorded", async () => {
   await using all = await recording();
-  all.recorder.ended(termination());
-  all.recorder.ended(released());
+  all.recorder.hear(termination(), "ended");
+  all.recorder.hear(released(), "ended");
   await until(() => all.outcomes.includes("written"), "the other");
   assert.deepEqual(all.outcomes, ["unserved", "written"]);
 });
@@ -113,8 +115,9 @@ test("a termination that was under way at the start is recorded with what is kno
   await using all = await recording();
   const { api, recorder } = all;
   // Long ago by the clock of this machine.
-  recorder.began(released({ deletedAt: Date.now() - 30_000 }));
-  recorder.ended(released({ deletedAt: Date.now() - 30_000 }));
+  const one = released({ deletedAt: Date.now() - 30_000 });
+  recorder.hear(one, "began");
+  recorder.hear(one, "ended");
   await until(() => api.items(resource).length === 1, "a record");
   const [report] = api.items(resource) as unknown as { unknown: string[] }[];
   assert.match(report?.unknown[0] ?? "", /^before: the coordinator began to watch in the middle/);
@@ -133,7 +136,7 @@ test("reports beyond the limits are removed, the oldest first, and others are le
       metadata: { namespace: "other", creationTimestamp: new Date(Date.now() - 60_000).toISOString() },
     });
   all.leader = "recorder";
-  for (let index = 0; index < 7; index++) recorder.ended(released(numbered(index)));
+  for (let index = 0; index < 7; index++) recorder.hear(released(numbered(index)), "ended");
   await until(() => outcomes.length === 7 && api.items(resource).length === 8, "the limits");
   const left = api.items(resource).map(({ metadata }) => metadata.name);
   assert.equal(left.filter((name) => name.startsWith("web-")).length, 5);
@@ -143,7 +146,7 @@ test("reports beyond the limits are removed, the oldest first, and others are le
 test("many at once are written at a bounded rate, and none is lost", async () => {
   await using all = await recording();
   const { api, recorder } = all;
-  for (let index = 0; index < 160; index++) recorder.ended(released(numbered(index)));
+  for (let index = 0; index < 160; index++) recorder.hear(released(numbered(index)), "ended");
   await until(() => posts(api).length >= 100, "the burst");
   const at = performance.now();
   await until(() => api.items(resource).length === 160, "all");

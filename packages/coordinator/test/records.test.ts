@@ -43,12 +43,12 @@ async function recording(): Promise<Recording> {
     problems,
     now: deletedAt + 50,
     records: new Records(client, {
-      isLeader: () => true,
+      namespace: "lameduck-system",
       name: "coordinator-1",
       registry,
       onProblem: (part, error) => problems.push(`${part}: ${String(error)}`),
       now: () => all.now,
-      every: 10,
+      everyMs: 10,
     }),
     [Symbol.asyncDispose]: async () => {
       await all.records.stop();
@@ -84,10 +84,10 @@ interface EventObject {
 const eventsIn = (api: OperatorApi): EventObject[] => api.items("events") as unknown as EventObject[];
 
 describe("Events on workloads", () => {
-  it("name the workload with its uid, so that kubectl describe shows them", async () => {
+  it("Events name the workload with its uid, so that kubectl describe shows them", async () => {
     await using all = await recording();
     all.api.put("apps/deployments", "web");
-    all.records.ended(released());
+    all.records.hear(released(), "ended");
     await until(() => eventsIn(all.api).length === 1, "an Event");
     const [event] = eventsIn(all.api);
     const uid = all.api.get("apps/deployments", "web")?.metadata.uid;
@@ -102,15 +102,18 @@ describe("Events on workloads", () => {
     );
   });
 
-  it("of a workload that the API server refuses do not keep back those of others", async () => {
+  it("Events of a workload that the API server refuses do not keep back those of others", async () => {
     await using all = await recording();
-    all.records.ended(released({ ...numbered(1), workload: { kind: "Deployment", name: "Not A Name" } }));
-    all.records.ended(released(numbered(2)));
+    all.records.hear(
+      released({ ...numbered(1), workload: { kind: "Deployment", name: "Not A Name" } }),
+      "ended",
+    );
+    all.records.hear(released(numbered(2)), "ended");
     await until(() => eventsIn(all.api).length === 1, "the Event of the other");
     assert.equal(eventsIn(all.api)[0]?.involvedObject.name, "web");
   });
 
-  it("say what went wrong, each with its reason", async () => {
+  it("Events say what went wrong, each with its reason", async () => {
     await using all = await recording();
     const { records, api } = all;
     const exits = [{ container: "app", exitCode: 137, finishedAt: deletedAt + 60_000 }];
@@ -120,15 +123,16 @@ describe("Events on workloads", () => {
       ["haproxy/edge", consumer({ kind: "haproxy", isMissing: true })],
     ]);
     const said = { phase: "closing", reason: "cap", "held-ms": "30000" };
-    records.ended(
+    records.hear(
       termination({
         consumers,
         exits,
         reported: said,
         overruledBy: "10.244.3.4",
-        number: 17,
+        sequence: 17,
         withdrawnAt: deletedAt,
       }),
+      "ended",
     );
     await until(() => eventsIn(api).length === 5, "five Events");
     assert.deepEqual(
@@ -145,12 +149,12 @@ describe("Events on workloads", () => {
     );
   });
 
-  it("of a rollout are one Event whose count grows, written at most once a minute", async () => {
+  it("the Events of a rollout are one whose count grows, written at most once a minute", async () => {
     await using all = await recording();
     const { api, records } = all;
-    records.ended(released(numbered(0)));
+    records.hear(released(numbered(0)), "ended");
     await until(() => eventsIn(api).length === 1, "the first");
-    for (let index = 1; index < 30; index++) records.ended(released(numbered(index)));
+    for (let index = 1; index < 30; index++) records.hear(released(numbered(index)), "ended");
     await until(() => api.items("lameduck.dev/drainreports").length === 30, "all records");
     const writes = (): number =>
       api.asked.filter(({ resource, method }) => resource === "events" && method !== "GET").length;
@@ -164,20 +168,22 @@ describe("Events on workloads", () => {
 });
 
 describe("metrics", () => {
-  it("count each termination once, and what nobody told as unknown", async () => {
+  it("metrics of records count each termination once, and what nobody told as unknown", async () => {
     await using all = await recording();
     const { records, registry } = all;
     all.now = deletedAt + 20;
     const { reported } = released();
-    records.began(released({ reported: { ...reported, phase: "lame-duck" } }));
+    const one = released({ reported: { ...reported, phase: "lame-duck" } });
+    records.hear(one, "began");
     all.now = deletedAt + 5_620;
-    records.changed(released());
-    records.ended(released());
-    records.ended(
+    records.hear(Object.assign(one, { reported }), "reported");
+    records.hear(one, "ended");
+    records.hear(
       termination({
         ...numbered(2),
         consumers: new Map([["kube-proxy/node1", consumer({ isMissing: true })]]),
       }),
+      "ended",
     );
     await counted(all, 'lameduck_drain_reports_total{outcome="written"} 2');
     const text = await registry.metrics();
@@ -197,12 +203,13 @@ describe("metrics", () => {
       assert.ok(text.includes(line), `${line}\n${text}`);
   });
 
-  it("do not grow with what pods say", async () => {
+  it("metrics of records do not grow with what pods say", async () => {
     await using all = await recording();
     const { reported } = released();
     for (let index = 0; index < 20; index++)
-      all.records.ended(
+      all.records.hear(
         released({ ...numbered(index), reported: { ...reported, reason: `made-up-${"x".repeat(index)}` } }),
+        "ended",
       );
     await counted(all, 'lameduck_drain_reports_total{outcome="written"} 20');
     const text = await all.registry.metrics();
@@ -210,7 +217,7 @@ describe("metrics", () => {
   });
 });
 
-it("a termination that is killed is an increase also where it is the first", async () => {
+it("a killed termination is an increase of its metric also where it is the first", async () => {
   const registry = new Registry();
   void new RecordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
   processMetrics(registry, "coordinator");

@@ -62,7 +62,7 @@ function take(model: Model, heard: Heard, step: Step): void {
       model.pass(step.milliseconds);
       break;
     case "report": {
-      const { head } = model.withdrawals;
+      const { lastSequence: head } = model.withdrawals;
       const applied = Math.floor(step.share * head);
       const also: [number, number][] = step.also && applied + 2 <= head ? [[applied + 2, head]] : [];
       const known = heard.applied.get(step.node) ?? new Set();
@@ -119,13 +119,13 @@ test("no pod is released before every node that counts has reported its withdraw
       for (const step of all) {
         take(model, heard, step);
         model.terminations.decide(model.now);
-        for (const record of model.terminations.records.values()) {
+        for (const record of model.terminations.all.values()) {
           if (record.state !== "released") wasReleased.delete(record);
           if (record.state !== "released" || wasReleased.has(record)) continue;
           wasReleased.add(record);
           released++;
-          const { number, releasedAt = NaN } = record;
-          assert.ok(number !== undefined);
+          const { sequence, releasedAt = NaN } = record;
+          assert.ok(sequence !== undefined);
           // It may have been released in the middle of a step that lets time pass.
           const counting = [
             ...[...heard.there].filter(
@@ -136,7 +136,7 @@ test("no pod is released before every node that counts has reported its withdraw
             ),
           ];
           for (const one of counting)
-            assert.ok(heard.applied.get(one)?.has(number), `node${one} has not reported ${number}`);
+            assert.ok(heard.applied.get(one)?.has(sequence), `node${one} has not reported ${sequence}`);
           assert.ok(counting.length > 0, "by somebody");
         }
       }
@@ -162,11 +162,11 @@ test("who has reported everything is the only one that a pod waits for no longer
       model.pass(10_000);
       if (heard.there.size === heard.notReadySince.size) take(model, heard, { do: "ready", node: 0 });
       for (const one of [...heard.there, ...heard.unlisted.keys()])
-        model.report(`node${one}`, model.withdrawals.head);
+        model.report(`node${one}`, model.withdrawals.lastSequence);
       model.pass(20_000);
-      for (const record of model.terminations.records.values())
+      for (const record of model.terminations.all.values())
         // One that no Service has ever listed has nobody who could let go of it.
-        if (record.number !== undefined && [...model.terminations.listings.servicesOf(record)].length > 0)
+        if (record.sequence !== undefined && [...model.terminations.listings.servicesOf(record)].length > 0)
           assert.equal(record.state, "released", record.uid);
     }),
     { numRuns: 300 },

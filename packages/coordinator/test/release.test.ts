@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { keepSlice } from "@lameduck/cluster";
+import { slimSlice } from "@lameduck/cluster";
 import { Model, there } from "./model.ts";
 
 /** Two nodes that report, and one pod that is terminating and withdrawn. */
@@ -22,21 +22,21 @@ function withdrawn(
 }
 
 describe("a withdrawal", () => {
-  it("is numbered when every slice has let go, not at the deletion", () => {
+  it("a withdrawal is numbered when every slice has let go, not at the deletion", () => {
     const model = new Model();
     model.node("node1");
     model.pod("a");
     model.publish("a", true);
     model.synced();
     model.pod("a", true);
-    assert.equal(model.record("a").number, undefined);
+    assert.equal(model.record("a").sequence, undefined);
     model.publish("a", true, { isTerminating: true });
     assert.equal(model.state("a"), "incomplete", "it is published although it terminates");
     model.publish("a", false);
-    assert.deepEqual([model.record("a").number, model.withdrawals.head], [1, 1]);
+    assert.deepEqual([model.record("a").sequence, model.withdrawals.lastSequence], [1, 1]);
   });
 
-  it("is none of the slices of other namespaces: whoever may write them there lists what they like", () => {
+  it("a withdrawal is no matter of slices in other namespaces: whoever may write them there lists what they like", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -52,7 +52,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("waits for a slice that is kept by hand, and lists the pod by its address alone", () => {
+  it("a withdrawal waits for a slice that is kept by hand, and lists the pod by its address alone", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -60,20 +60,20 @@ describe("a withdrawal", () => {
     model.publish("a", true);
     const slice = (addresses: readonly string[]): void => {
       const metadata = { name: "own", uid: "own", namespace: "shop" };
-      model.terminations.slice(there(keepSlice({ metadata, endpoints: [{ addresses }] })), model.now);
+      model.terminations.slice(there(slimSlice({ metadata, endpoints: [{ addresses }] })), model.now);
     };
     slice(["fd00:0::5", "fd00::6"]);
     model.synced();
     model.pod("a", true, { address: "fd00::5" });
     model.publish("a", false);
-    assert.equal(model.record("a").number, undefined);
+    assert.equal(model.record("a").sequence, undefined);
     slice(["fd00::6"]);
-    assert.equal(model.record("a").number, 1);
+    assert.equal(model.record("a").sequence, 1);
     model.report("node1", 1);
     assert.equal(model.state("a"), "released");
   });
 
-  it("is taken back where the pod is ready again, and numbered anew", () => {
+  it("a withdrawal is taken back where the pod is ready again, and numbered anew", () => {
     const model = withdrawn();
     for (const node of ["node1", "node2"]) model.report(node, 1);
     assert.equal(model.state("a"), "released");
@@ -82,11 +82,11 @@ describe("a withdrawal", () => {
     assert.deepEqual([...model.withdrawals.after(0)], []);
     model.pass(10_000);
     model.publish("a", false);
-    assert.equal(model.record("a").number, 2);
+    assert.equal(model.record("a").sequence, 2);
     assert.equal(model.state("a"), "waiting");
   });
 
-  it("is numbered anew where the last ready endpoint goes: proxies choose those that terminate again", () => {
+  it("a withdrawal is numbered anew where the last ready endpoint goes: proxies choose those that terminate again", () => {
     const model = new Model();
     for (const node of ["node1", "node2"]) model.node(node);
     for (const pod of ["a", "b", "c"]) {
@@ -98,9 +98,9 @@ describe("a withdrawal", () => {
     for (const pod of ["a", "b"]) {
       model.pod(pod, true);
       model.publish(pod, false);
-      model.report("node1", model.withdrawals.head);
+      model.report("node1", model.withdrawals.lastSequence);
     }
-    assert.deepEqual([model.record("a").number, model.record("b").number], [1, 2]);
+    assert.deepEqual([model.record("a").sequence, model.record("b").sequence], [1, 2]);
     model.pass(100);
     model.publish("c", false, { isTerminating: false });
     model.report("node2", 2);
@@ -108,17 +108,17 @@ describe("a withdrawal", () => {
     model.publish("c", true);
     model.pass(9_000);
     assert.equal(
-      model.record("a").number,
+      model.record("a").sequence,
       undefined,
       "a proxy that lags may have let go, and choose it again",
     );
     model.pass(1_000);
-    assert.deepEqual([model.record("a").number, model.record("b").number], [3, 4]);
+    assert.deepEqual([model.record("a").sequence, model.record("b").sequence], [3, 4]);
     for (const node of ["node1", "node2"]) model.report(node, 4);
     assert.equal(model.state("a"), "released");
   });
 
-  it("of the only pod of its Service costs no more where many others terminate", (t) => {
+  it("the withdrawal of the only pod of a Service costs no more where many others terminate", (t) => {
     const model = new Model();
     model.node("node1");
     const pods = Array.from({ length: 1_000 }, (_, at) => `p${at}`);
@@ -134,26 +134,26 @@ describe("a withdrawal", () => {
     model.synced();
     for (const pod of pods) model.pod(pod, true);
     const { mock } = t.mock.method(model.terminations.listings, "servicesOf");
-    const pinned = t.mock.method(model.terminations.listings, "isPinned");
+    const pinned = t.mock.method(model.terminations.listings, "publishesNotReady");
     for (const pod of pods) publish(pod, false);
     model.terminations.decide(model.now);
-    assert.equal(model.withdrawals.head, 1_000);
+    assert.equal(model.withdrawals.lastSequence, 1_000);
     assert.ok(mock.callCount() <= 2_000, `${mock.callCount()} look-ups`);
     pinned.mock.resetCalls();
     model.pass(10_000);
     assert.equal(pinned.mock.callCount(), 0, "nothing has changed");
   });
 
-  it("found at the start counts, and nothing is numbered before everything was read", () => {
+  it("a withdrawal that is found at the start counts, and nothing is numbered before everything was read", () => {
     const model = new Model();
     model.node("node1");
     model.pod("a", true);
     model.publish("a", false);
-    assert.equal(model.withdrawals.head, 0);
+    assert.equal(model.withdrawals.lastSequence, 0);
     model.terminations.synced(model.now);
-    assert.equal(model.record("a").number, undefined, "it may have been published a moment ago");
+    assert.equal(model.record("a").sequence, undefined, "it may have been published a moment ago");
     model.pass(10_000);
-    assert.equal(model.record("a").number, 1);
+    assert.equal(model.record("a").sequence, 1);
     assert.equal(model.state("a"), "incomplete", "and then they are missing");
     model.report("node1", 0);
     assert.equal(model.state("a"), "waiting");
@@ -161,7 +161,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("of a pod in the node's own network is never released, nor told to anybody", () => {
+  it("a pod in the node's own network is never released, and its withdrawal is told to nobody", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -171,10 +171,10 @@ describe("a withdrawal", () => {
     model.pod("a", true, { hostNetwork: true });
     model.publish("a", false);
     assert.equal(model.state("a"), "incomplete");
-    assert.equal(model.withdrawals.head, 0);
+    assert.equal(model.withdrawals.lastSequence, 0);
   });
 
-  it("of a pod with a port of its node is released only where who sends there is declared", () => {
+  it("a pod with a port of its node is released only where who sends there is declared", () => {
     for (const [external, state] of [
       [undefined, "incomplete"],
       ["http/edge", "released"],
@@ -193,7 +193,7 @@ describe("a withdrawal", () => {
     }
   });
 
-  it("tells the address that a pod got after it was asked for", () => {
+  it("a withdrawal tells the address that a pod got after somebody asked about it", () => {
     const model = new Model();
     model.node("node1");
     model.pod("a", false, { address: "" });
@@ -204,10 +204,10 @@ describe("a withdrawal", () => {
     model.pod("a");
     model.pod("a", true);
     model.publish("a", false);
-    assert.deepEqual([...model.withdrawals.after(0)], [{ number: 1, addresses: ["ip-a"] }]);
+    assert.deepEqual([...model.withdrawals.after(0)], [{ sequence: 1, addresses: ["ip-a"] }]);
   });
 
-  it("is numbered anew with an address that was heard of after it: nobody has looked for that yet", () => {
+  it("a withdrawal is numbered anew with an address that was heard of after it: nobody has looked for that yet", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -219,7 +219,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
     model.pod("a", true);
     assert.equal(model.state("a"), "waiting");
-    assert.deepEqual([...model.withdrawals.after(0)], [{ number: 2, addresses: ["ip-a"] }]);
+    assert.deepEqual([...model.withdrawals.after(0)], [{ sequence: 2, addresses: ["ip-a"] }]);
     model.report("node1", 2);
     assert.equal(model.state("a"), "released");
   });
@@ -245,7 +245,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "incomplete");
   });
 
-  it("of a pod that no Service lists nobody ever says so, except who is declared", () => {
+  it("a pod that no Service lists is said to be let go by nobody, except who is declared", () => {
     const isUnlisted = (acknowledgements: object, isListed: boolean, hostPort?: number): boolean => {
       const model = new Model({ mode: "consistency", ...acknowledgements });
       model.synced(5_000);
@@ -417,7 +417,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("with consumers: seen only the nodes that it has seen, and all where one is from outside", () => {
+  it("with consumers: seen a pod waits for the nodes that it has seen, and for all where one sender is from outside", () => {
     const model = withdrawn({ consumers: "seen" });
     model.terminations.report(model.record("a"), { senders: "ip-node1" }, model.now);
     model.report("node1", 1);
@@ -430,7 +430,7 @@ describe("who matters", () => {
 });
 
 describe("silence", () => {
-  it("is left out after a time for availability, never for consistency, and never counts as consent", () => {
+  it("a silent consumer is left out after a time for availability, never for consistency, and its silence is no consent", () => {
     const nodes = ["node1", "node2", "node3"];
     for (const [mode, expected] of [
       ["availability", "released"],
@@ -450,7 +450,7 @@ describe("silence", () => {
     assert.equal(mute.state("a"), "incomplete", "more of them are silent than speak");
   });
 
-  it("is not counted while this process itself was paused, or its clock was set", () => {
+  it("silence is not counted while this process itself was paused, or its clock was set", () => {
     const model = withdrawn();
     model.report("node1", 1);
     model.pass(1_000);
@@ -463,7 +463,7 @@ describe("silence", () => {
     assert.equal(model.state("a"), "released", "it has not been heard since");
   });
 
-  it("is owed by nobody who has applied everything", () => {
+  it("a consumer that has applied everything is never silent", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -476,7 +476,7 @@ describe("silence", () => {
     assert.equal(model.state("a"), "waiting", "it was not late before there was something to say");
   });
 
-  it("a quorum is enough where it is asked for", () => {
+  it("a quorum of consumers is enough where it is asked for", () => {
     const model = withdrawn({ quorum: "50%" });
     model.report("node1", 1);
     assert.equal(model.state("a"), "released");
@@ -497,7 +497,7 @@ describe("silence", () => {
 });
 
 describe("a termination", () => {
-  it("begins, changes and ends once, with the moment of each consumer", () => {
+  it("a termination begins and ends once, with the moment of each consumer", () => {
     const model = withdrawn();
     model.pass(100);
     model.report("node1", 1);
@@ -521,12 +521,12 @@ describe("a termination", () => {
     assert.deepEqual([...model.withdrawals.after(0)], []);
   });
 
-  it("of a pod that somebody only asks for is nobody's news until it is deleted", () => {
+  it("a pod that somebody only asks about is nobody's news until it is deleted", () => {
     const model = withdrawn();
     model.pod("b");
     model.publish("b", false, { isTerminating: false });
     const asked = model.terminations.follow("b", model.now);
-    assert.equal(asked?.number, 2);
+    assert.equal(asked?.sequence, 2);
     for (const node of ["node1", "node2"]) model.report(node, 2);
     assert.equal(model.state("b"), "released");
     assert.ok(model.happened.every(([, uid]) => uid !== "b"));
@@ -536,6 +536,6 @@ describe("a termination", () => {
     forgotten.pod("c");
     forgotten.terminations.follow("c", forgotten.now);
     forgotten.pass(61_000);
-    assert.equal(forgotten.terminations.records.has("c"), false);
+    assert.equal(forgotten.terminations.all.has("c"), false);
   });
 });

@@ -37,13 +37,13 @@ it("a watch that loses its place again and again makes no pod young whose Servic
   scene.terminate("web-1");
   scene.withdraw("web-1");
   await until(() => record("web-1")?.withdrawnAt !== undefined, "withdrawn");
-  assert.notEqual(record("web-1")?.number, undefined, "consumers are asked at once");
+  assert.notEqual(record("web-1")?.sequence, undefined, "consumers are asked at once");
   await follow("node1");
   await until(() => record("web-1")?.state === "released", "released");
   scene.terminate("web-2");
   await relist(running, () => scene.withdraw("web-2"));
   await until(() => record("web-2")?.withdrawnAt !== undefined, "withdrawn");
-  assert.notEqual(record("web-2")?.number, undefined, "its Service was nothing else meanwhile");
+  assert.notEqual(record("web-2")?.sequence, undefined, "its Service was nothing else meanwhile");
   assert.equal(record("web-2")?.isMeasured, false, "when it was withdrawn the list does not show");
   scene.terminate("web-3");
   await relist(running, () => {
@@ -51,7 +51,7 @@ it("a watch that loses its place again and again makes no pod young whose Servic
     scene.withdraw("web-3");
   });
   await until(() => record("web-3")?.withdrawnAt !== undefined, "withdrawn");
-  assert.equal(record("web-3")?.number, undefined, "a list does not show what its Service was meanwhile");
+  assert.equal(record("web-3")?.sequence, undefined, "a list does not show what its Service was meanwhile");
   assert.equal(record("web-1")?.state, "released", "what is released stays so");
 });
 
@@ -83,9 +83,9 @@ it("a slice that has changed only once between two lists makes no pod young, if 
   for (let generation = 2; generation < 6; generation++) {
     model.pass(4_000);
     listed("one", generation, { a: false, b: generation < 5 });
-    assert.notEqual(model.record("a").number, undefined, `with generation ${generation}`);
+    assert.notEqual(model.record("a").sequence, undefined, `with generation ${generation}`);
   }
-  model.report("node1", model.withdrawals.head);
+  model.report("node1", model.withdrawals.lastSequence);
   assert.equal(model.state("a"), "released");
   assert.equal(model.state("b"), "released");
   for (const pod of ["d", "e"]) model.pod(pod);
@@ -96,10 +96,10 @@ it("a slice that has changed only once between two lists makes no pod young, if 
   listed("one", 7, { d: false, e: true });
   listed("six", 2, {}, "IPv6");
   model.pass(4_000);
-  assert.notEqual(model.record("d").number, undefined, "proxies look at each family alone");
+  assert.notEqual(model.record("d").sequence, undefined, "proxies look at each family alone");
   model.pod("e", true);
   listed("one", 8, { d: false, e: false });
   listed("two", 5, {});
   model.pass(4_000);
-  assert.equal(model.record("e").number, undefined, "which of them changed first does not show");
+  assert.equal(model.record("e").sequence, undefined, "which of them changed first does not show");
 });

@@ -3,15 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../cluster/test/operator-api.ts";
 import { coordinating } from "./fixture.ts";
-import { steadyNow, type Termination } from "../src/termination.ts";
+import { steadyNow, type TerminationListener, type TerminationView } from "../src/termination-view.ts";
 import type { TerminatingPods } from "../src/index.ts";
 import { describeTermination } from "../src/records/report/describe.ts";
 
 test("a pod that terminates is listed with whom it waits for; one whose object a finalizer keeps is recorded once", async () => {
   let ahead = 0;
-  const ended: Termination[] = [];
-  const ignore = (): void => undefined;
-  const listener = { began: ignore, changed: ignore, ended: (one: Termination) => void ended.push(one) };
+  const ended: TerminationView[] = [];
+  const listener: TerminationListener = (one, what) => void (what === "ended" && ended.push(one));
   await using all = await coordinating(
     (scene) => {
       scene.node("node1");
@@ -29,7 +28,7 @@ test("a pod that terminates is listed with whom it waits for; one whose object a
   api.change("pods", "web-1", { metadata: { finalizers: ["example.com/backup"] } });
   scene.terminate("web-1");
   scene.withdraw("web-1");
-  await until(() => [...coordinator.terminations.values()][0]?.number !== undefined, "the withdrawal");
+  await until(() => [...coordinator.terminations.values()][0]?.sequence !== undefined, "the withdrawal");
   await all.follow("node1");
   const { pods, more } = await listed();
   assert.equal(more, 0);

@@ -1,9 +1,9 @@
-import type { Termination, TerminationConsumer } from "../src/termination.ts";
+import type { TerminationView, TerminationConsumer } from "../src/termination-view.ts";
 
 export const deletedAt = Date.parse("2026-11-25T12:00:00Z");
 
 /** A termination as the coordinator tells it; times are those after the deletion where a helper makes them. */
-export function termination(fields: Partial<Termination> = {}): Termination {
+export function termination(fields: Partial<TerminationView> = {}): TerminationView {
   return {
     uid: "0f5c7a12-94f1-4d4a-8a3b-3c1d00000001",
     namespace: "shop",
@@ -13,14 +13,14 @@ export function termination(fields: Partial<Termination> = {}): Termination {
     workload: { kind: "Deployment", name: "web" },
     deletedAt,
     graceSeconds: 60,
-    number: undefined,
+    sequence: undefined,
     withdrawnAt: undefined,
     isMeasured: false,
     releasedAt: undefined,
     consumers: new Map(),
     reported: {},
     overruledBy: undefined,
-    tooEarly: [],
+    falseAcknowledgers: [],
     exits: [],
     goneAt: undefined,
     finalizers: [],
@@ -40,12 +40,12 @@ export function consumer(fields: Partial<TerminationConsumer> = {}): Termination
 }
 
 /** One that went well: five nodes, the last after 5.1 s, held 5.6 s. */
-export function released(fields: Partial<Termination> = {}): Termination {
+export function released(fields: Partial<TerminationView> = {}): TerminationView {
   const consumers = [1_000, 1_100, 2_000, 3_000, 5_100].map(
     (after, index) => [`kube-proxy/node${index + 1}`, consumer({ appliedAt: deletedAt + after })] as const,
   );
   return termination({
-    number: 17,
+    sequence: 17,
     withdrawnAt: deletedAt + 100,
     isMeasured: true,
     releasedAt: deletedAt + 5_100,

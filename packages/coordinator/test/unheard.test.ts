@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { until } from "../../cluster/test/operator-api.ts";
 import { coordinating, fieldsOf } from "./fixture.ts";
 import { addedWithin } from "@lameduck/cluster";
-import { steadyNow } from "../src/termination.ts";
+import { steadyNow } from "../src/termination-view.ts";
 
 const slices = "discovery.k8s.io/endpointslices";
 
@@ -42,7 +42,7 @@ test("a replica that is cut off from the EndpointSlices says that it knows nothi
   await until(() => coordinator.notReady() === undefined, "a sign of life");
   // What has happened meanwhile nobody knows: consumers are asked later.
   ahead += addedWithin;
-  await until(() => [...coordinator.terminations.values()][0]?.number !== undefined, "the number");
+  await until(() => [...coordinator.terminations.values()][0]?.sequence !== undefined, "the number");
   await all.follow("node1");
   await until(() => [...coordinator.terminations.values()][0]?.state === "released", "the release");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Model, there } from "./model.ts";
+import { Model, routeOf, there } from "./model.ts";
 
 /** Two nodes that report, and Service shop/web with one pod that stays. */
 function running(): Model {
@@ -26,11 +26,11 @@ function publishedIn(model: Model, service: string, isReady: boolean): void {
 }
 
 function allReport(model: Model): void {
-  for (const node of ["node1", "node2"]) model.report(node, model.withdrawals.head);
+  for (const node of ["node1", "node2"]) model.report(node, model.withdrawals.lastSequence);
 }
 
 describe("a young pod", () => {
-  it("is not released before each proxy has had the time to add it, and is asked about then", () => {
+  it("a young pod is not released before each proxy has had the time to add it, and is asked about then", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -39,12 +39,12 @@ describe("a young pod", () => {
     allReport(model);
     assert.equal(model.state("a"), "waiting");
     const { progress } = model.terminations;
-    const behind = () => progress.behind(model.record("a"), model.settings.of("shop"), model.now);
+    const behind = () => progress.behind(model.record("a"), model.now);
     assert.deepEqual(behind(), [{ name: "all", how: "young" }]);
     model.pass(6_999);
-    assert.equal(model.record("a").number, undefined);
+    assert.equal(model.record("a").sequence, undefined);
     model.pass(1);
-    assert.equal(model.record("a").number, 1, "consumers look now");
+    assert.equal(model.record("a").sequence, 1, "consumers look now");
     assert.deepEqual(
       behind().map(({ name }) => name),
       ["kube-proxy/node1", "kube-proxy/node2"],
@@ -53,7 +53,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("that nobody will be asked about is told so, and not that it is young", () => {
+  it("a young pod that nobody will be asked about is told so, and not that it is young", () => {
     for (const [fields, how] of [
       [{ hostNetwork: true }, "host-network"],
       [{ phase: "Succeeded" }, "finished"],
@@ -69,14 +69,14 @@ describe("a young pod", () => {
         model.pass(wait);
         assert.equal(model.state("a"), "incomplete", `${how} after ${wait} ms`);
         const { progress } = model.terminations;
-        const behind = progress.behind(model.record("a"), model.settings.of("shop"), model.now);
+        const behind = progress.behind(model.record("a"), model.now);
         assert.deepEqual(behind, [{ name: "all", how }]);
       }
-      assert.equal(model.withdrawals.head, 0);
+      assert.equal(model.withdrawals.lastSequence, 0);
     }
   });
 
-  it("is one that was not ready for a moment, too: a proxy that lags shows states of before", () => {
+  it("a pod that was not ready for a moment is young again: a proxy that lags shows states of before", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -93,16 +93,16 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("is none that has been published for longer", () => {
+  it("a pod that has been published for longer is not young", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
     model.pass(10_000);
     deleted(model, "a");
-    assert.equal(model.record("a").number, 1);
+    assert.equal(model.record("a").sequence, 1);
   });
 
-  it("is any that a replica finds when it starts: how long it has been published does not show", () => {
+  it("every pod is young that a replica finds when it starts: how long it has been published does not show", () => {
     for (const isDeletedBefore of [true, false]) {
       const model = new Model();
       for (const node of ["node1", "node2"]) model.node(node);
@@ -115,14 +115,14 @@ describe("a young pod", () => {
       if (!isDeletedBefore) deleted(model, "a");
       allReport(model);
       model.pass(6_999);
-      assert.equal(model.record("a").number, undefined, `deleted before the start: ${isDeletedBefore}`);
+      assert.equal(model.record("a").sequence, undefined, `deleted before the start: ${isDeletedBefore}`);
       model.pass(1);
       allReport(model);
       assert.equal(model.state("a"), "released");
     }
   });
 
-  it("is any of a slice that a list has shown after the watch was lost, and is asked about again", () => {
+  it("every pod is young of a slice that a list has shown after the watch was lost, and is asked about again", () => {
     const model = running();
     model.pass(60_000);
     deleted(model, "a");
@@ -136,7 +136,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("is one that a second Service has selected a moment ago", () => {
+  it("a pod that a second Service has selected a moment ago is young", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -153,7 +153,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("is one to whose Service an Ingress leads since a moment, also where it has been withdrawn before", () => {
+  it("a pod to whose Service an Ingress leads since a moment is young, also where it has been withdrawn before", () => {
     for (const isDeletedBefore of [true, false]) {
       const model = running();
       model.pod("a");
@@ -162,40 +162,39 @@ describe("a young pod", () => {
       const edge = (applied: number): void =>
         model.report("edge", applied, { kind: "nginx", node: undefined });
       if (isDeletedBefore) deleted(model, "a");
-      edge(model.withdrawals.head);
+      edge(model.withdrawals.lastSequence);
       model.ingress(["shop/web"]);
       if (!isDeletedBefore) deleted(model, "a");
       allReport(model);
-      edge(model.withdrawals.head);
+      edge(model.withdrawals.lastSequence);
       assert.equal(model.state("a"), "waiting", `deleted before: ${isDeletedBefore}`);
       model.pass(10_000);
-      const { number = 0 } = model.record("a");
+      const { sequence = 0 } = model.record("a");
       allReport(model);
       assert.equal(model.state("a"), "waiting", "the proxy of the Ingress has not looked again");
-      edge(number);
+      edge(sequence);
       assert.equal(model.state("a"), "released");
       model.ingress(["shop/web"], "second");
       assert.equal(model.state("a"), "released", "what is released stays so");
     }
   });
 
-  it("is one to whose Service a second Gateway leads since a moment: it may have proxies of its own", () => {
+  it("a pod to whose Service a second Gateway leads since a moment is young: that may have proxies of its own", () => {
     for (const [gateways, isAsked] of [
       [["shop/one"], true],
       [["shop/one", "shop/two"], false],
       [["shop/one", "shop/none"], true],
     ] as const) {
       const model = running();
-      const route = (name: string, to: readonly string[]): void => {
-        const metadata = { name, uid: name, namespace: "shop" };
-        const leads = {
-          kind: "HTTPRoute",
-          ingressClassName: undefined,
-          services: ["shop/web"],
-          isCut: false,
-        };
-        model.routing.route(there({ ...leads, metadata, gateways: to }), model.now);
-      };
+      const route = (name: string, to: readonly string[]): void =>
+        model.route(
+          routeOf(
+            "HTTPRoute",
+            name,
+            ["shop/web"],
+            to.map((one) => `gateway/${one}`),
+          ),
+        );
       for (const name of ["one", "two"])
         model.routing.gateway(
           there({ metadata: { name, uid: name, namespace: "shop" }, gatewayClass: "envoy" }),
@@ -208,11 +207,11 @@ describe("a young pod", () => {
       route("second", gateways);
       model.pass(1_000);
       deleted(model, "a");
-      assert.equal(model.record("a").number !== undefined, isAsked, gateways.join());
+      assert.equal(model.record("a").sequence !== undefined, isAsked, gateways.join());
     }
   });
 
-  it("is one that the proxy of its node may choose again, because no other is ready there", () => {
+  it("a pod that the proxy of its node may choose again, because no other is ready there, is young", () => {
     for (const [isLocal, number] of [
       [false, 1],
       [true, undefined],
@@ -230,16 +229,16 @@ describe("a young pod", () => {
       publish("a", false);
       for (const pod of ["c", "other"]) publish(pod, false);
       model.pass(1_000);
-      assert.equal(model.record("a").number, 1, "another node has no ready endpoint");
+      assert.equal(model.record("a").sequence, 1, "another node has no ready endpoint");
       model.pass(1_000);
       publish("c", true);
       publish("b", false);
       model.pass(1_000);
-      assert.equal(model.record("a").number, number, `local: ${isLocal}`);
+      assert.equal(model.record("a").sequence, number, `local: ${isLocal}`);
     }
   });
 
-  it("is one whose Service has moved it from one slice to another by two changes, but not by one", () => {
+  it("a pod that its Service has moved from one slice to another is young after two changes, but not after one", () => {
     const model = running();
     const slice = (name: string, isReady: boolean): void => {
       const endpoints = isReady ? [{ pod: "a", isReady, isTerminating: false }] : [];
@@ -254,10 +253,10 @@ describe("a young pod", () => {
     slice("one", false);
     model.pod("a", true);
     slice("two", false);
-    assert.equal(model.record("a").number, 1);
+    assert.equal(model.record("a").sequence, 1);
   });
 
-  it("that only clients by DNS know is not waited for: they have no rules", () => {
+  it("a young pod that only clients by DNS know is not waited for: they have no rules", () => {
     const model = running();
     model.service(true);
     model.pass(60_000);

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseConfig, type DrainOptions } from "../src/index.ts";
-import { formatDuration, parseDuration } from "../src/duration.ts";
-import { DrainError, drainErrors } from "../src/errors.ts";
+import {
+  DrainError,
+  drainErrors,
+  type DrainOptions,
+  formatDuration,
+  parseConfig,
+  parseDuration,
+} from "../src/index.ts";
 
 const mistakes: [title: string, options: unknown, code: string, option: string][] = [
   ["floor above cap", { floor: "9s", cap: "5s" }, "LAMEDUCK_FLOOR_ABOVE_CAP", "floor"],
@@ -34,7 +39,7 @@ const mistakes: [title: string, options: unknown, code: string, option: string][
 ];
 
 for (const [title, options, code, option] of mistakes)
-  test(`${title} is ${code}`, () => {
+  test(`options with ${title} are refused with ${code}`, () => {
     assert.throws(
       () => parseConfig(options as DrainOptions),
       (error: unknown) => {
@@ -54,7 +59,7 @@ test("every code of the catalogue is provoked by a test", () => {
   assert.deepEqual([...provoked].sort(), ofConfig.sort());
 });
 
-test("the defaults are adaptive, a floor of 1 s and a cap of 25 s, of Kubernetes' 30 s", () => {
+test("the default options are the policy adaptive, a floor of 1 s and a cap of 25 s of Kubernetes' 30 s", () => {
   assert.deepEqual(parseConfig(), {
     policy: { kind: "adaptive", lossBudget: 0.001, convergence: 4_000 },
     floor: 1_000,
@@ -66,18 +71,18 @@ test("the defaults are adaptive, a floor of 1 s and a cap of 25 s, of Kubernetes
   });
 });
 
-test("default floor and reserve bend to a short grace period", () => {
+test("the default floor and reserve become smaller where the grace period is short", () => {
   const config = parseConfig({ grace: "2s" });
   assert.ok(config.floor <= config.cap && config.cap > 0 && config.cap < 2_000);
 });
 
-test("time in preStop counts towards the floor and against the cap", () => {
+test("time spent in preStop hooks counts towards the floor and is taken off the cap", () => {
   const config = parseConfig({ floor: "5s", prestop: "4s" });
   assert.equal(config.floor, 1_000);
   assert.equal(config.cap, 21_000);
 });
 
-test("a number without a unit is an error in texts, which names both spellings", () => {
+test("a text that holds a number without a unit is refused, and the error names both spellings", () => {
   for (const [text, problem] of [
     ["20", '"20" has no unit: write "20s" for 20 seconds or "20ms" for 20 milliseconds'],
     [" 1.5 ", '"1.5" has no unit: write "1.5s" for 1.5 seconds or "1.5ms" for 1.5 milliseconds'],
@@ -98,7 +103,7 @@ test("a number without a unit is an error in texts, which names both spellings",
   assert.equal(parseDuration(20, "grace"), 20, "numbers in code are milliseconds");
 });
 
-test("durations are read and written", () => {
+test("a duration is read as it was written", () => {
   for (const [text, value] of [
     ["300ms", 300],
     ["5s", 5_000],

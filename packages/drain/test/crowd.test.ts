@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Observation } from "../src/observation.ts";
-import { runVector } from "../src/vectors.ts";
+import { type Observation, runVector } from "../src/index.ts";
 import { random } from "./random.ts";
 
 /** Poisson arrivals, from a minute before SIGTERM. */
@@ -56,7 +55,7 @@ test("one sender that goes on beside a crowd is waited for as if it were alone",
   }
 });
 
-test("visitors that come once each hold a pod no longer than one address of their rate", () => {
+test("visitors that come once each hold a pod no longer than one address that sends at their rate", () => {
   const five = [1, 2, 3, 4, 5].map((n): Stream => ({ perSecond: 4, name: named(`10.1.${n}`), until: 1 }));
   for (const perSecond of [3, 5, 10]) {
     const ends = { perSecond, until: 12 };
@@ -68,7 +67,7 @@ test("visitors that come once each hold a pod no longer than one address of thei
   }
 });
 
-test("it does not matter how many addresses a crowd has", () => {
+test("the number of addresses in a crowd does not change the hold", () => {
   const [few = 0, ...more] = [1_000, 10_000, 1_000_000].map(
     (addresses) => played((next) => [{ perSecond: 100, name: oneOf(addresses, next), until: 2 }]).hold,
   );

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseConfig, type DrainOptions } from "../src/index.ts";
-import { Drain } from "../src/drain.ts";
-import type { Observation } from "../src/observation.ts";
-import { runVector } from "../src/vectors.ts";
+import { Drain, type DrainOptions, type Observation, parseConfig, runVector } from "../src/index.ts";
 import { random } from "./random.ts";
 
 /** Senders that came at even gaps before a SIGTERM at 0, and what they do after it. */
@@ -95,7 +92,7 @@ function stopOfCrowd(addresses: number, seed: number): number {
   return stopOf({ floor: 0 }, seen);
 }
 
-test("a thousand addresses, or a million, hold equally long, and at most a second longer than ten", () => {
+test("a thousand or a million addresses hold a pod equally long, and at most a second longer than ten do", () => {
   for (const seed of [1, 2, 3]) {
     const ten = stopOfCrowd(10, seed);
     const thousand = stopOfCrowd(1_000, seed);
@@ -105,7 +102,7 @@ test("a thousand addresses, or a million, hold equally long, and at most a secon
   }
 });
 
-test("only differences of time matter", () => {
+test("a hold depends on differences of time only", () => {
   fc.assert(
     fc.property(settings, traffic, fc.integer({ min: -1e6, max: 1e9 }), (config, observations, shift) => {
       const shifted = observations.map((each) => ({ ...each, at: each.at + shift }));
@@ -115,7 +112,7 @@ test("only differences of time matter", () => {
   );
 });
 
-test("any finite observations give a decision with a finite, reachable time to ask again", () => {
+test("any finite observations give a decision, with a finite time at which to ask again", () => {
   const time = fc.double({ min: -1e9, max: 1e9, noNaN: true });
   const observation: fc.Arbitrary<Observation> = fc.oneof(
     fc.record({
@@ -140,7 +137,7 @@ test("any finite observations give a decision with a finite, reachable time to a
   );
 });
 
-test("should a loss ever be no number, the hold ends at its cap", () => {
+test("a hold ends at its cap when the expected loss is no number", () => {
   const policy = { kind: "adaptive", lossBudget: NaN, convergence: 4_000 } as const;
   const drain = new Drain({ ...parseConfig({}), policy });
   for (const seen of [termination, connection(1, "a")]) drain.observe(seen);
@@ -158,7 +155,7 @@ test("a million client addresses take bounded memory", () => {
   assert.ok(drain.explain(100_000).expectedLoss > 1_000, "the others still count");
 });
 
-test("clients that have gone make room for those that are here", () => {
+test("clients that have gone make room for new ones in a full table", () => {
   const drain = new Drain(parseConfig({ maxSenders: 8 }));
   for (let index = 0; index < 8; index++) drain.observe(connection(index, `yesterday-${index}`));
   const hour = 3_600_000;
@@ -170,7 +167,7 @@ test("clients that have gone make room for those that are here", () => {
   assert.deepEqual(decision, { stop: true, reason: "quiet" });
 });
 
-test("a wait is over when it said it would be, on a clock with fractions too", () => {
+test("a wait ends when it said it would, also on a clock with fractions of a millisecond", () => {
   const time = fc.double({ min: 0, max: 1e6, noNaN: true });
   fc.assert(
     fc.property(anyPolicy, fc.double({ min: 0, max: 20_000, noNaN: true }), time, (policy, floor, at) => {
@@ -202,13 +199,13 @@ function stopAskedEvery(every: number): number {
   }
 }
 
-test("asking more often than a wait says does not change when it ends", () => {
+test("a caller that asks more often than a wait says does not change when the hold ends", () => {
   const often = stopAskedEvery(5);
   const seldom = stopAskedEvery(Infinity);
   assert.ok(Math.abs(often - seldom) < 10, `${often} and ${seldom}`);
 });
 
-test("however much comes, evidence is weighed some twenty times in a hold of five seconds", () => {
+test("a flood of arrivals has the evidence weighed some twenty times in a hold of five seconds", () => {
   const drain = new Drain(parseConfig());
   let asked = 0;
   let weighed = -Infinity;

@@ -45,7 +45,7 @@ function simulateQuietWindow(
   return { lost: lost / runs, alive: alive / runs };
 }
 
-test("under one hypothesis the chance that a sender still sends is that of the closed form", () => {
+test("the chance that a sender still sends is that of the closed form, where there is one hypothesis", () => {
   // Research value: lambda 10/s, tau 1.5 s, x = 0.3 s is one of many; the form itself is the target.
   fc.assert(
     fc.property(
@@ -62,7 +62,7 @@ test("under one hypothesis the chance that a sender still sends is that of the c
   );
 });
 
-test("the loss of a quiet window is the one the exact formula gives", () => {
+test("the loss expected after a quiet window is the one that the exact formula gives", () => {
   const [rate, tau, window] = [2, 1.5, 1];
   const mu = 1 / tau;
   const q = Math.exp(-(rate + mu) * window);
@@ -92,7 +92,7 @@ test("a rate learnt from few arrivals needs the longer silences of the predictiv
   }
 });
 
-test("a silence is a pause with the chance that one of the gaps was one", () => {
+test("the chance that a silence is a pause is the chance that one of the gaps was one", () => {
   const gaps = 600;
   const paused = { share: 1 / (gaps + 1), longest: 45_000 };
   const with45 = new LearntHabit(gaps, 60_000, 700, paused);
@@ -103,7 +103,7 @@ test("a silence is a pause with the chance that one of the gaps was one", () => 
   assert.ok(with45.hazard(400_000) > Math.log(gaps) + 5);
 });
 
-test("no finite input makes a NaN, and no silence is likelier than certain", () => {
+test("a finite input never gives NaN, and no chance is above 1", () => {
   const any = fc.double({ min: 0, max: 1e300, noNaN: true, noDefaultInfinity: true });
   fc.assert(
     fc.property(any, any, any, any, (gaps, exposure, longest, silence) => {

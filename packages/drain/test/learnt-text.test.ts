@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { learn, learntText, parseLearnt, unusable } from "../src/belief/learning.ts";
+import { learn, learntText, parseLearnt, unusable } from "../src/index.ts";
 import { hypothesisCount } from "../src/belief/hypotheses.ts";
 
 const lessons = fc
@@ -26,7 +26,7 @@ test("what was learnt is read as it was written, in one short line", () => {
   );
 });
 
-test("any other text is nothing learnt", () => {
+test("a text of any other form is read as nothing learnt", () => {
   const version = learntText(
     learn(
       undefined,

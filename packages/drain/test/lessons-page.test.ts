@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { learn, type Learnt } from "../src/belief/learning.ts";
-import { parseConfig } from "../src/config.ts";
-import { Drain } from "../src/drain.ts";
-import { runVector, type DecisionVector } from "../src/vectors.ts";
+import { type DecisionVector, Drain, learn, type Learnt, parseConfig, runVector } from "../src/index.ts";
 
 type Seen = DecisionVector["observations"];
 
@@ -58,7 +55,7 @@ test("docs/node.md says how long a pod holds that was asked once, by its age", (
   assert.equal(held(askedOnce(3_600)).hold, 1);
 });
 
-test("docs/node.md says how much lessons shorten it", () => {
+test("docs/node.md says by how much learning from terminations shortens a hold", () => {
   const after = new Map<number, number>();
   let learnt: Learnt | undefined;
   for (let count = 1; count <= 50; count++) {

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseConfig } from "../src/config.ts";
-import { Drain } from "../src/drain.ts";
+import { Drain, DrainError, learn, type Learnt, parseConfig } from "../src/index.ts";
 import { Posterior, type ArrivalProcess } from "../src/belief/posterior.ts";
-import { DrainError } from "../src/errors.ts";
-import { learn, type Learnt } from "../src/belief/learning.ts";
 import { hypothesisCount, defaultPrior } from "../src/belief/hypotheses.ts";
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
@@ -37,7 +34,7 @@ function holdOf(drain: Drain): number {
   }
 }
 
-test("before anything is seen, what is believed is the prior", () => {
+test("the posterior before any observation is the prior", () => {
   const { priorUpdate: weights } = new Posterior(4_000, defaultPrior(), 0).summary();
   assert.equal(weights.length, hypothesisCount);
   assert.ok(Math.abs(sum(weights) - 1) < 1e-12);
@@ -45,7 +42,7 @@ test("before anything is seen, what is believed is the prior", () => {
     assert.ok(Math.abs(weight - (weights[index] ?? 0)) < 1e-12);
 });
 
-test("hundreds of small senders that fall silent together are believed sooner than one of them alone", () => {
+test("hundreds of small senders that fall silent together are believed to have left sooner than one of them alone", () => {
   const alone = holdOf(sendersOf(1));
   const together = holdOf(sendersOf(300));
   assert.ok(together < alone / 3, `${together} ms together, ${alone} ms alone`);
@@ -63,7 +60,7 @@ test("a delay that all senders share is recognised: loss is expected while they 
   assert.ok(lossAt(13_000, 8_000) < 0.1, `${lossAt(13_000, 8_000)}`);
 });
 
-test("no time and no rate makes the verdict anything but a number", () => {
+test("the expected loss is a number, whatever the times and rates are", () => {
   for (const convergence of [1e-3, 1, 4_000, 1e9])
     for (const now of [0, 1e-6, 1, 1e5, 1e12])
       for (const rate of [0, 1e-12, 1, 1e4])
@@ -77,7 +74,7 @@ test("no time and no rate makes the verdict anything but a number", () => {
 });
 
 // Of several senders one's arrival also tells how the others let go, and now and then that they have.
-test("of a lone sender of a known rate no more is expected because its last arrival was earlier", () => {
+test("the loss expected of a lone sender of a known rate does not grow because its last arrival was earlier", () => {
   for (const rate of [0.0001, 0.001, 0.02])
     for (const now of [500, 3_000, 20_000]) {
       const losses = [0, 0.2, 0.5, 0.8, 1].map((share) => {
@@ -106,7 +103,7 @@ test("an address shared by senders that let go one by one is held for the last o
   assert.equal(drain.decide(30_000).stop, true);
 });
 
-test("what quick terminations teach makes the next ones quicker, and is small plain JSON", () => {
+test("what is learnt from quick terminations makes the next ones quicker, and is small plain JSON", () => {
   let learnt: Learnt | undefined;
   const first = holdOf(sendersOf(3));
   for (let termination = 0; termination < 20; termination++) {
@@ -129,7 +126,7 @@ test("what quick terminations teach makes the next ones quicker, and is small pl
   );
 });
 
-test("a termination without traffic says nothing of its environment", () => {
+test("a termination without traffic teaches nothing about its environment", () => {
   const drain = new Drain(parseConfig());
   drain.observe({ type: "termination", at: 0 });
   assert.equal(drain.priorUpdate(3_000), undefined);
@@ -149,7 +146,7 @@ const unusable: [title: string, learnt: unknown][] = [
 ];
 
 for (const [title, learnt] of unusable)
-  test(`${title} is refused with its place, and learning begins anew`, () => {
+  test(`learnt data with ${title} is refused with its place, and learning begins anew`, () => {
     assert.throws(
       () => parseConfig({ learnt: learnt as Learnt }),
       (error) =>
@@ -158,7 +155,7 @@ for (const [title, learnt] of unusable)
     assert.deepEqual(learn(learnt as Learnt, full), learn(undefined, full));
   });
 
-test("null, as a store has it at first, is nothing learnt", () => {
+test("null, which a store returns at first, is read as nothing learnt", () => {
   assert.deepEqual(parseConfig({ learnt: null }), parseConfig());
   assert.deepEqual(learn(null, full), learn(undefined, full));
 });

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Conditions } from "../src/explain/conditions.ts";
-import { parseConfig, type DrainOptions } from "../src/index.ts";
-import { timelineText } from "../src/explain/timeline-text.ts";
-import { Drain } from "../src/drain.ts";
-import type { Observation } from "../src/observation.ts";
-import { runVector } from "../src/vectors.ts";
+import {
+  Conditions,
+  Drain,
+  type DrainOptions,
+  type Observation,
+  parseConfig,
+  runVector,
+  timelineText,
+} from "../src/index.ts";
 
 const termination: Observation = { type: "termination", at: 0 };
 
@@ -36,7 +39,7 @@ const said: fc.Arbitrary<Observation> = fc.oneof(
 );
 const settle = fc.integer({ min: 0, max: 3_000 });
 
-test("whatever the cluster says, no hold is longer than without it", () => {
+test("a hold that hears the cluster is never longer than one that does not", () => {
   fc.assert(
     fc.property(arrivals, fc.array(said, { maxLength: 4 }), settle, (seen, words, settles) => {
       const traffic = [termination, ...seen.map(({ at, sender: from }) => connection(at, from))];
@@ -49,7 +52,7 @@ test("whatever the cluster says, no hold is longer than without it", () => {
 });
 
 // How often evidence is weighed hangs on when it was asked for, and old connections may be waited for without it: hence the small share more.
-test("whatever the cluster says, no hold with requests on old connections is longer, but for the grid of the weighing", () => {
+test("a hold with requests on old connections is never longer because of the cluster, except by the grid of the weighing", () => {
   fc.assert(
     fc.property(
       arrivals,
@@ -66,7 +69,7 @@ test("whatever the cluster says, no hold with requests on old connections is lon
   );
 });
 
-test("a release ends no hold before it has settled, nor one in which somebody came after it", () => {
+test("a release ends no hold before it has settled, and none in which a connection came after it", () => {
   fc.assert(
     fc.property(arrivals, time, settle, fc.boolean(), (seen, at, settles, acknowledged) => {
       const connections = seen.map((one) => connection(one.at, one.sender));
@@ -82,7 +85,7 @@ test("a release ends no hold before it has settled, nor one in which somebody ca
   );
 });
 
-test("a connection since the release overrules it also where the release is told late", () => {
+test("a connection after the release overrules it, also where the release is told late", () => {
   const drain = new Drain(parseConfig());
   for (const seen of [termination, connection(3_600), { type: "released", at: 3_400 } as const])
     drain.observe(seen);
@@ -110,7 +113,7 @@ const traffic = [
   connection(1_500),
 ];
 
-test("the timeline says who let go when, and what was waited for after it", () => {
+test("the timeline says which consumer let go when, and what the hold waited for after that", () => {
   const released: Observation = { type: "released", at: 5_100, consumers: "5/5", last: "kube-proxy/node5" };
   const by = "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)";
   assert.equal(timelineOf({}, [...traffic, released]), `floor 1.0, ${by}`);
@@ -123,7 +126,7 @@ test("the timeline says who let go when, and what was waited for after it", () =
   assert.equal(timelineOf({}, [...traffic, { type: "released", at: 5_100 }]), "floor 1.0, released at 5.1");
 });
 
-test("the timeline names who showed that a release was wrong", () => {
+test("the timeline names the sender that showed a release to be wrong", () => {
   const timeline = timelineOf({}, [...traffic, { type: "released", at: 2_000 }, connection(2_400, "b")]);
   assert.match(timeline, /^floor 1\.0, .+ until \d+\.\d, release overruled by b at 2\.4$/);
 });

@@ -2,13 +2,17 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseConfig } from "../src/config.ts";
-import { timelineText } from "../src/explain/timeline-text.ts";
-import { Drain } from "../src/drain.ts";
-import { DrainError } from "../src/errors.ts";
-import { replay } from "../src/explain/replay.ts";
-import { optionsOf, parseTrace } from "../src/explain/trace.ts";
-import { expandVector, type DecisionVector } from "../src/vectors.ts";
+import {
+  type DecisionVector,
+  Drain,
+  DrainError,
+  expandVector,
+  optionsOf,
+  parseConfig,
+  parseTrace,
+  replay,
+  timelineText,
+} from "../src/index.ts";
 
 const folder = new URL("../vectors/", import.meta.url);
 const vectors = readdirSync(folder)
@@ -52,7 +56,7 @@ function traceOf(vector: DecisionVector): string {
 }
 
 for (const vector of vectors.filter(({ config }) => config.learnt === undefined))
-  test(`replayed from its trace: ${vector.name}`, () => {
+  test(`a hold replayed from its trace ends as recorded: ${vector.name}`, () => {
     const trace = parseTrace(traceOf(vector), "trace");
     const { stop, reason } = replay(trace);
     assert.equal(reason, vector.expect.reason);
@@ -76,7 +80,7 @@ const slowest: DecisionVector = {
   expect: { stop: 0, reason: "cap" },
 };
 
-test("a hold says whom it waited for, its rate, its silence and until when", () => {
+test("the explanation of a hold says which sender it waited for, with its rate, its silence and until when", () => {
   const { timeline, length } = replay(parseTrace(traceOf(slowest), "trace"));
   assert.equal(timeline.sender?.sender, "198.18.0.14");
   const said = /^floor 1\.0, 198\.18\.0\.14 \(4\/s before, silent (\d\.\d) s\) until (\d\.\d)$/.exec(
@@ -87,7 +91,7 @@ test("a hold says whom it waited for, its rate, its silence and until when", () 
   assert.equal(said[1], ((length - 4_000) / 1_000).toFixed(1));
 });
 
-test("what the senders are expected to send still adds up to the expected loss", () => {
+test("what the senders are expected to send adds up to the expected loss", () => {
   const { moments } = replay(parseTrace(traceOf(slowest), "trace"), 50);
   assert.equal(moments.length, 50);
   for (const { expectedLoss, pendingSenders } of moments) {
@@ -97,7 +101,7 @@ test("what the senders are expected to send still adds up to the expected loss",
   assert.ok(Number(moments.at(0)?.expectedLoss) > Number(moments.at(-1)?.expectedLoss));
 });
 
-test("what was still waited for at the cap is said", () => {
+test("the explanation of a hold that ended at the cap says what it was still waiting for", () => {
   const busy = { ...slowest, observations: [...steady("a", 100, 90_000), slowest.observations.at(-1)!] };
   assert.match(
     timelineText(replay(parseTrace(traceOf(busy), "trace")).timeline),
@@ -105,7 +109,7 @@ test("what was still waited for at the cap is said", () => {
   );
 });
 
-test("at the cap all conditions that were not met are said", () => {
+test("the explanation of a hold that ended at the cap names every condition that was not met", () => {
   const observations: DecisionVector["observations"] = [
     ...steady("a", 300, 0),
     { type: "termination", at: 0 },
@@ -119,7 +123,7 @@ test("at the cap all conditions that were not met are said", () => {
   );
 });
 
-test("a floor was over when it was, however late the process noticed", () => {
+test("the end of the floor is told by its own time, however late the process noticed", () => {
   const late = traceOf(slowest).replaceAll(
     /^\{"type":"decision","at":1000,/gm,
     '{"type":"decision","at":1600,',
@@ -127,13 +131,13 @@ test("a floor was over when it was, however late the process noticed", () => {
   assert.match(timelineText(replay(parseTrace(late, "trace")).timeline), /^floor 1\.0, /);
 });
 
-test("a recording without its end says what was waited for when it was cut", () => {
+test("the explanation of a recording without an end says what was waited for when the recording was cut", () => {
   const lines = traceOf(slowest).split("\n");
   const cut = lines.filter((line) => !/"(?:decision|end)"/.test(line)).join("\n");
   assert.match(timelineText(replay(parseTrace(cut, "trace")).timeline), /^still waiting for 198\.18\.0\.14 /);
 });
 
-test("a single sender that came once is named", () => {
+test("a single sender that came once is named in the explanation", () => {
   const observations: DecisionVector["observations"] = [
     { type: "watching", at: -30_000 },
     { type: "arrival", at: -5_000, sender: "198.18.0.14", kind: "connection" },
@@ -143,7 +147,7 @@ test("a single sender that came once is named", () => {
   assert.equal(timeline.sender?.sender, "198.18.0.14");
 });
 
-test("a trace that was cut, or stands among the lines of a log, is read as far as it goes", () => {
+test("a trace that was cut, or stands among lines of a log, is read as far as it goes", () => {
   const whole = traceOf(slowest);
   const lines = whole.split("\n");
   const noisy = lines.map((line) => `listening\n${line}\n[1, 2]`).join("\n");
@@ -160,7 +164,7 @@ test("a long trace without an end is replayed", () => {
   assert.ok(replay(parseTrace(lines.join("\n"), "trace")).length > 1_000);
 });
 
-test("settings that were rounded, and those that only lameduck-init takes, are replayed", () => {
+test("settings that were rounded, and settings that only lameduck-init takes, are replayed", () => {
   const [header = "", ...rest] = traceOf(slowest).split("\n");
   const { config, ...others } = JSON.parse(header) as { config: object };
   for (const recorded of [
@@ -172,7 +176,7 @@ test("settings that were rounded, and those that only lameduck-init takes, are r
   }
 });
 
-test("what is no trace, of another version, or changed is refused with its place", () => {
+test("a text that is no trace, has another version or was changed is refused with its place", () => {
   const refused = (text: string, code: string, place: string): void =>
     assert.throws(
       () => parseTrace(text, "file"),
@@ -187,7 +191,7 @@ test("what is no trace, of another version, or changed is refused with its place
   ]);
 });
 
-test("any text is read or refused, and what is read is replayed or refused", () => {
+test("any text is read or refused, and a trace that is read is replayed or refused", () => {
   const kinds = ["arrival", "forgotten", "settled", "share", "in-flight", "decision", "end"];
   const line = fc.oneof(
     fc.json(),

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { runVector, type DecisionVector } from "../src/vectors.ts";
+import { type DecisionVector, runVector } from "../src/index.ts";
 
 const folder = new URL("../vectors/", import.meta.url);
 
 for (const file of readdirSync(folder).sort()) {
   const vectors = JSON.parse(readFileSync(new URL(file, folder), "utf8")) as DecisionVector[];
   for (const vector of vectors)
-    test(`${file}: ${vector.name} (${vector.why})`, () => {
+    test(`the decision on ${file} is the recorded one: ${vector.name} (${vector.why})`, () => {
       const outcome = runVector(vector);
       assert.equal(outcome.reason, vector.expect.reason);
       assert.ok(
@@ -18,7 +18,7 @@ for (const file of readdirSync(folder).sort()) {
     });
 }
 
-test("vector names are unique, so that a failure names one", () => {
+test("the names of vectors are unique, so that a failure names one vector", () => {
   const names = readdirSync(folder).flatMap((file) =>
     (JSON.parse(readFileSync(new URL(file, folder), "utf8")) as DecisionVector[]).map(({ name }) => name),
   );

@@ -124,7 +124,7 @@ function init(words: string, environment: Record<string, string> = {}): Running 
 
 describe("arguments", { skip: withoutCompiler }, () => {
   for (const { words, environment, says } of mistakes)
-    test(`refused: ${words} ${environment ? JSON.stringify(environment) : ""}`, async () => {
+    test(`the arguments are refused: ${words} ${environment ? JSON.stringify(environment) : ""}`, async () => {
       const { code, stderr, stdout } = await init(words, environment).ended;
       assert.equal(code, 2, stderr);
       assert.match(stderr, says);
@@ -133,7 +133,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
       assert.equal(stdout, "");
     });
 
-  test("the environment says all that flags do, and flags win", async () => {
+  test("variables do all that flags do, and a flag wins over its variable", async () => {
     const expected = new Running(initProgram(), ["--", "sh", "-c", "exit 4"], {
       env: { ...process.env, LAMEDUCK_EXPECT: "3, 4" },
     });
@@ -143,7 +143,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
     assert.equal((await init("--cap=20s -- true", { LAMEDUCK_CAP: "99s" }).ended).code, 0);
   });
 
-  test("times that an injection tells never keep a program from starting whose flags need more", async () => {
+  test("times from an injection never keep a program from starting whose flags need more", async () => {
     const told = { LAMEDUCK_GRACE_PERIOD: "85s", LAMEDUCK_PRESTOP: "25s" };
     const { code, stderr } = await init("--grace 60s --cap 50s -- true", told).ended;
     assert.equal(code, 0, stderr);
@@ -155,7 +155,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
     assert.equal((await init("--cap 90s -- true", told).ended).code, 2, "wrong without them, too");
   });
 
-  test("a Service named lameduck changes nothing: its variables are none of ours", async () => {
+  test("the variables of a Service named lameduck change nothing", async () => {
     const ofService = {
       LAMEDUCK_SERVICE_HOST: "10.96.0.7",
       LAMEDUCK_SERVICE_PORT: "80",
@@ -176,7 +176,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
     }
   });
 
-  test("a coordinator in the environment that is none is one warning, and the program runs", async () => {
+  test("a coordinator address in the environment that is invalid is one warning, and the program runs", async () => {
     const pod = { LAMEDUCK_POD_NAME: "web-7d", LAMEDUCK_POD_NAMESPACE: "shop", LAMEDUCK_POD_UID: "0f3c-11" };
     const where = { LAMEDUCK_COORDINATOR: "http://[fd00::1]:8070/" };
     for (const [environment, says] of [
@@ -195,7 +195,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
     assert.equal((await init("--policy acknowledged -- true", { ...pod, ...where }).ended).code, 0);
   });
 
-  test("the policy acknowledged of a variable is a warning without a coordinator, and the program starts", async () => {
+  test("the policy acknowledged from a variable without a coordinator is a warning, and the program starts", async () => {
     const asked = { LAMEDUCK_POLICY: "acknowledged" };
     for (const [environment, says] of [
       [asked, /warning: LAMEDUCK_POLICY: acknowledged needs a coordinator .*; adaptive decides\n$/],
@@ -207,13 +207,13 @@ describe("arguments", { skip: withoutCompiler }, () => {
     }
   });
 
-  test("help is there for those whose variables are wrong", async () => {
+  test("the help is printed also where variables are wrong", async () => {
     const { code, stdout } = await init("--help", { LAMEDUCK_PORT: "nonsense" }).ended;
     assert.equal(code, 0);
     assert.match(stdout, /--port/);
   });
 
-  test("--log json is the form of mistakes, too, wherever it stands", async () => {
+  test("the flag --log json gives mistakes as JSON, too, wherever it stands", async () => {
     for (const [words, environment] of [
       ["--log json --flor 3s -- true", {}],
       ["--flor 3s --log=json -- true", {}],
@@ -229,7 +229,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
     }
   });
 
-  test("a misspelt variable is one warning with the near name, other unknown ones are none", async () => {
+  test("a misspelt variable is one warning with the nearest name, and other unknown variables are ignored", async () => {
     const { code, stderr } = await init("-- true", {
       LAMEDUCK_GRACE_PERIDO: "60s",
       LAMEDUCK_SOMETHING_OF_TOMORROW: "1",
@@ -254,7 +254,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
     }
   });
 
-  test("help, version and license go to stdout", async () => {
+  test("the texts of help, version and license go to stdout", async () => {
     for (const flag of ["--help", "-h", "--version", "-V", "--license", "-l"]) {
       const { code, stdout, stderr } = await init(flag).ended;
       assert.equal(code, 0);

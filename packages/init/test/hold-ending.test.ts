@@ -12,7 +12,7 @@ const skip = withoutCompiler || withoutNamespaces;
 describe("ending", { skip, concurrency: 4 }, () => {
   before(() => [initProgram(), nativeProgram("witness")]);
 
-  test("traffic without end is served until the cap, not longer", async () => {
+  test("traffic without end is served until the cap, and not longer", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--grace", "4s", "--reserve", "1s"]);
     const endless = sender(network, 1, { for: 60_000 });
@@ -26,7 +26,7 @@ describe("ending", { skip, concurrency: 4 }, () => {
     assert.ok(report.hold_ms >= 3_000 && report.hold_ms < 4_000, `${report.hold_ms} ms`);
   });
 
-  test("a server with one worker, 4 s a request, loses none of those who wait in its queue", async () => {
+  test("a server with one worker and 4 s for a request loses none of the requests that wait in its queue", async () => {
     await using network = await Network.create();
     const server = programAsPod([], network, [], [nativeProgram("witness"), "slow", "80", "4000"]);
     await server.line("ready");
@@ -42,7 +42,7 @@ describe("ending", { skip, concurrency: 4 }, () => {
     assert.ok(report.hold_ms > 12_000, server.stderr);
   });
 
-  test("SIGINT ends the hold, a second SIGTERM does not", async () => {
+  test("a SIGINT ends the hold, and a second SIGTERM does not", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "20s", "-v"]);
     terminate(server);
@@ -56,7 +56,7 @@ describe("ending", { skip, concurrency: 4 }, () => {
     assert.equal(report.because, "SIGINT");
   });
 
-  test("--signal TERM=USR1: held as SIGTERM, sent as SIGUSR1", async () => {
+  test("a SIGTERM with --signal TERM=USR1 is held, and sent as SIGUSR1", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "200ms", "--signal", "TERM=USR1"]);
     terminate(server);
@@ -64,7 +64,7 @@ describe("ending", { skip, concurrency: 4 }, () => {
     assert.match(server.stderr, /sending SIGUSR1/);
   });
 
-  test("--stop-signal QUIT: images that set STOPSIGNAL hold on that one", async () => {
+  test("an image with STOPSIGNAL QUIT is held on that signal with --stop-signal QUIT", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "200ms", "--stop-signal", "QUIT", "--signal", "QUIT=TERM"]);
     terminate(server, "SIGQUIT");
@@ -72,7 +72,7 @@ describe("ending", { skip, concurrency: 4 }, () => {
     assert.equal(reportOf(server.stderr).reason, "idle");
   });
 
-  test("a program that listens on nothing is told at once", async () => {
+  test("a program that listens nowhere is told at once", async () => {
     await using network = await Network.create();
     const [command, ...rest] = network.asPod(
       initProgram(),
@@ -90,7 +90,7 @@ describe("ending", { skip, concurrency: 4 }, () => {
     assert.equal(reportOf(worker.stderr).because, "nothing listens");
   });
 
-  test("when the program ends by itself the hold ends, and its code is ours", async () => {
+  test("a program that ends by itself ends the hold, and its exit code is passed on", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "20s", "-v"]);
     terminate(server);

@@ -18,7 +18,7 @@ describe("listeners", { skip, concurrency: 4 }, () => {
     ["81", "80"],
   ] as const)
     for (const flags of [["--port", port], []])
-      test(`600 workers share port ${port}, 600 of another container ${other}: ${flags.join(" ") || "no flag"}`, async () => {
+      test(`the init watches 600 workers on port ${port} beside 600 of another container on port ${other}, with ${flags.join(" ") || "no flag"}`, async () => {
         await using network = await Network.create();
         const [command, ...rest] = network.asPod(nativeProgram("witness"), "workers", other, "600");
         await new Running(command, rest).line("ready");
@@ -35,7 +35,7 @@ describe("listeners", { skip, concurrency: 4 }, () => {
         assert.ok(report.connections > 50, server.stderr);
       });
 
-  test("where nobody listens on --port the log says so, and the program's own ports are watched", async () => {
+  test("the log says where nobody listens on --port, and the program's own ports are watched", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--port", "8081"]);
     const traffic = sender(network, 1, { every: 20, for: 2_000 });
@@ -48,7 +48,7 @@ describe("listeners", { skip, concurrency: 4 }, () => {
     assert.equal(reportOf(server.stderr).reason, "quiet");
   });
 
-  test("for a program that listens nowhere nothing is held in spite of --port, and the log says why", async () => {
+  test("a program that listens nowhere is not held in spite of --port, and the log says why", async () => {
     await using network = await Network.create();
     const program = [nativeProgram("witness"), "signals", "15"];
     const worker = programAsPod([], network, ["--port", "8081"], program);

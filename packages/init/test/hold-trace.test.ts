@@ -79,7 +79,7 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     assert.notEqual(unlearnt.stop, recordedStop, "without it the hold is longer");
   });
 
-  test("what was learnt with other hypotheses is one line, and the hold is as without it", async () => {
+  test("a record of earlier terminations with other hypotheses is one warning, and the hold is as without it", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--cap", "2s", "--learnt", "1:2:0.5,0.5"]);
     terminate(server);
@@ -88,7 +88,7 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     assert.ok(reportOf(server.stderr).hold_ms >= 1_000);
   });
 
-  test("a process that stood still says all the same when the floor was over", async () => {
+  test("a process that stood still tells the floor's end by its own time", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--cap", "10s"]);
     terminate(server);
@@ -140,9 +140,13 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     }
   });
 
-  test("a path that is not absolute is refused, as by the library", { skip: withoutCompiler }, async () => {
-    const { code, stderr } = await run(initProgram(), ["--trace", "hold.jsonl", "--", "true"]);
-    assert.equal(code, 2);
-    assert.match(stderr, /LAMEDUCK_BAD_CHOICE: --trace: "hold.jsonl" is not an absolute path/);
-  });
+  test(
+    "the path of a recording that is not absolute is refused, as by the library",
+    { skip: withoutCompiler },
+    async () => {
+      const { code, stderr } = await run(initProgram(), ["--trace", "hold.jsonl", "--", "true"]);
+      assert.equal(code, 2);
+      assert.match(stderr, /LAMEDUCK_BAD_CHOICE: --trace: "hold.jsonl" is not an absolute path/);
+    },
+  );
 });

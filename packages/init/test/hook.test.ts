@@ -54,7 +54,7 @@ describe("the hook's log", { skip, concurrency: 3 }, () => {
 describe("wait --then", { skip }, () => {
   before(() => void initProgram());
 
-  test("wait --then sends PID 1 its own signal after the hold, and ends with PID 1: 137", async () => {
+  test("the hook wait --then sends PID 1 its own signal after the hold, and ends with PID 1 by code 137", async () => {
     const container = await witness("signals", "10");
     const ended = await container.hook("--then", "USR1").ended;
     assert.equal(ended.code, 137, ended.stderr);
@@ -93,7 +93,7 @@ describe("wait --then", { skip }, () => {
     },
   );
 
-  test("wait --then waits for the end of PID 1 until the cap, and says when that has come", async () => {
+  test("the hook wait --then waits for the end of PID 1 until the cap, and says when that has come", async () => {
     const container = await witness("signals", "12");
     const begun = performance.now();
     const flags = ["--grace", "4s", "--reserve", "1s", "--cap", "1200ms", "--floor", "0"];
@@ -104,7 +104,7 @@ describe("wait --then", { skip }, () => {
     assert.deepEqual(container.main.lines, ["ready", "10"]);
   });
 
-  test("wait --then fails where the kernel would drop the signal, and says so", async () => {
+  test("the hook wait --then fails where the kernel would drop the signal, and says so", async () => {
     // A shell that forks blocks all signals for a moment, and what is blocked is not dropped: this one never forks.
     const container = new Container("sh", "-c", "echo ready; exec sleep 1000");
     await container.main.line("ready");
@@ -125,7 +125,7 @@ describe("wait --then", { skip }, () => {
   );
 
   test(
-    "in a shared process namespace it is the container's first process, not the pod's",
+    "the hook wait --then signals the container's first process in a shared process namespace, not the pod's",
     {
       skip: cgroups === undefined ? "needs a cgroup hierarchy" : false,
     },
@@ -188,7 +188,7 @@ describe("a hook that is run more than once", { skip, concurrency: 3 }, () => {
     for (const { hold_ms } of reportsOf(stderr)) assert.ok(hold_ms >= 1_000, stderr);
   });
 
-  test("a hook that was killed counts until its cap, and one with another cap never", async () => {
+  test("a hook that was killed counts until its cap, and one with another cap does not count", async () => {
     const killed = `"$0" "$@" --cap 2s & sleep 0.3; kill -9 $!; wait`;
     const stderr = await script(`${killed}; "$0" "$@" --cap 5s; sleep 2; "$0" "$@" --cap 2s; ${left}`);
     const holds = reportsOf(stderr).map(({ hold_ms }) => hold_ms);
@@ -196,7 +196,7 @@ describe("a hook that is run more than once", { skip, concurrency: 3 }, () => {
     for (const hold of holds) assert.ok(hold >= 1_000, stderr);
   });
 
-  test("what others put at the record's path is not believed, and not waited for", async () => {
+  test("a file that others put at the path of the hook's record is not believed, and not waited for", async () => {
     const path = "/dev/shm/lameduck-holder-$(stat -Lc %i /proc/self/ns/mnt)-777";
     const record = "1 wait 1 $(cut -d' ' -f22 /proc/1/stat) 0 25000 1 0";
     const foreign = `echo ${record} > ${path} && chown 4242 ${path}`;

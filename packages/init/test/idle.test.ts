@@ -48,7 +48,7 @@ describe("at rest", { skip, concurrency: 3 }, () => {
   before(() => void initProgram());
 
   for (const flag of ["--wait-for", "--wait-gone"])
-    test(`${flag}: a hold that only waits for a file sleeps`, async () => {
+    test(`a hold that only waits for a file of ${flag} sleeps`, async () => {
       await using network = await Network.create();
       const path = flag === "--wait-for" ? "/no/such/file" : "/";
       const server = await pod(network, ["--floor", "200ms", flag, path, "-v"]);
@@ -59,7 +59,7 @@ describe("at rest", { skip, concurrency: 3 }, () => {
       await assertAtRest(initBelow(server));
     });
 
-  test("a connection that ends does not have all counters of the kernel read", async () => {
+  test("the end of a connection does not make the init read all counters of the kernel", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "6s", "-v"]);
     const busy = sender(network, 1, { every: 10, for: 4_000 });
@@ -78,7 +78,7 @@ describe("at rest", { skip, concurrency: 3 }, () => {
     assert.equal((await resultOf(busy)).lost, 0);
   });
 
-  test("a thousand senders cost hardly more than one", async () => {
+  test("a thousand senders cost hardly more processor time than one", async () => {
     await using network = await Network.create();
     const flags = ["--floor", "8s", "--grace", "12s", "--reserve", "1s", "-v"];
     const server = programAsPod([], network, flags, [nativeProgram("witness"), "workers", "80", "1"]);
@@ -99,7 +99,7 @@ describe("at rest", { skip, concurrency: 3 }, () => {
     assert.ok(reportOf(server.stderr).connections > 1_000, server.stderr);
   });
 
-  test("--dry-run as PID 1 says at most one line a second while nothing listens, and sleeps", async () => {
+  test("a dry run as PID 1 writes at most one line a second while nothing listens, and sleeps", async () => {
     await using network = await Network.create();
     const isolated = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", initProgram()];
     const program = [nativeProgram("witness"), "signals", "15"];

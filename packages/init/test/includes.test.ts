@@ -72,16 +72,16 @@ function definesIn(source: string, name: string): boolean {
 }
 
 describe("the C files", () => {
-  test("no circle of files is formed by includes", () => {
+  test("the includes of C files form no circle of files", () => {
     assert.deepEqual(circleIn(graphOf(sources, unitOf)), undefined);
   });
 
-  test("no circle of folders is formed by includes", () => {
+  test("the includes of C files form no circle of folders", () => {
     const folderOf = (path: string): string => (dirname(path) === "src" ? unitOf(path) : dirname(path));
     assert.deepEqual(circleIn(graphOf(sources, folderOf)), undefined);
   });
 
-  test("a header declares only functions that the file of its name defines", () => {
+  test("a C header declares only functions that the file of its name defines", () => {
     const misplaced = [...sources]
       .filter(([path]) => path.endsWith(".h"))
       .flatMap(([path, header]) => {
@@ -93,7 +93,7 @@ describe("the C files", () => {
     assert.deepEqual(misplaced, []);
   });
 
-  test("the search finds a circle of two headers, of file and header, and a misplaced declaration", () => {
+  test("the search for circles finds two headers, a file and a header, and a misplaced declaration", () => {
     const headers = new Map([
       ["src/a/one.h", '#include "two.h"\n'],
       ["src/a/two.h", '#include "../b/three.h"\n'],

@@ -151,7 +151,7 @@ function heldOf(log: string): string[] {
 describe("one of them holds", { skip, concurrency: 3 }, () => {
   before(() => void initProgram());
   for (const { title, program, hook = false, holds, says } of cases)
-    test(title, async () => {
+    test(`the ${holds} alone holds: ${title}`, async () => {
       const container = new Container(...pod, "LAMEDUCK_LOG=json", ...program());
       await container.main.line("listening");
       const begun = Date.now();
@@ -177,7 +177,7 @@ describe("one of them holds", { skip, concurrency: 3 }, () => {
     });
 });
 
-test("programs side by side hold each for itself", { skip }, async () => {
+test("programs that stand side by side hold each for itself", { skip }, async () => {
   const witness = (port: string): string => `${initProgram()} -- ${nativeProgram("witness")} deaf ${port} &`;
   const script = `${witness("80")} one=$!; ${witness("81")} two=$!; echo $one $two; wait $one; wait $two`;
   const container = new Container(...pod, "LAMEDUCK_DELAY=1s", "LAMEDUCK_LOG=json", "sh", "-c", script);
@@ -195,7 +195,7 @@ test("programs side by side hold each for itself", { skip }, async () => {
 });
 
 test(
-  "an image's STOPSIGNAL that nobody named is passed on, and a line says what to set; others' signals are not spoken of",
+  "an image's STOPSIGNAL that nobody named is passed on with a line that says what to set, and other signals without one",
   { skip },
   async () => {
     const witness = [nativeProgram("witness"), "signals", "3"];
@@ -221,7 +221,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
   const end = (container: Container): ReturnType<Container["exec"]> =>
     container.exec("env", "LAMEDUCK_FLOOR=nonsense", initProgram(), "end", "--log", "json");
 
-  test("end says where nothing is held, and exits with 1", async () => {
+  test("lameduck-init end says where nothing is held, and exits with 1", async () => {
     const container = new Container(...long, ...init(), nativeProgram("witness"), "deaf", "80");
     await container.main.line("ready");
     const ended = await end(container).ended;
@@ -229,7 +229,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
     assert.match(ended.stderr, /"nothing-held"/);
   });
 
-  test("end ends the hold of an init as forced, and the program is stopped", async () => {
+  test("lameduck-init end ends the hold of an init as forced, and the program is stopped", async () => {
     const container = new Container(...long, "LAMEDUCK_LOG=json", ...init(), ...app(-1));
     await container.main.line("listening");
     container.signal("SIGTERM");
@@ -242,7 +242,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
     assert.deepEqual([report.reason, report.because], ["forced", "lameduck-init end"]);
   });
 
-  test("end ends the hold of a hook, which then exits with 0", async () => {
+  test("lameduck-init end ends the hold of a hook, which then exits with 0", async () => {
     const container = new Container(nativeProgram("witness"), "deaf", "80");
     await container.main.line("ready");
     const hook = container.exec(...long, initProgram(), "wait", "--log", "json");
@@ -254,7 +254,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
     assert.equal(reportOf(hook.stderr).reason, "forced");
   });
 
-  test("end ends the hold of the library, as process 1 and below an init", async () => {
+  test("lameduck-init end ends the hold of the library, as process 1 and below an init", async () => {
     for (const before of [[], init()]) {
       const container = new Container(...long, ...before, ...app(0));
       await container.main.line("listening");
@@ -268,7 +268,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
     }
   });
 
-  test("the lines of the page end a hold without the binary; what is left of an earlier request ends none", async () => {
+  test("the documented shell lines end a hold without the binary, and what an earlier request left ends no hold", async () => {
     const page = readFileSync(fileURLToPath(new URL("../../../docs/init.md", import.meta.url)), "utf8");
     const [, lines = ""] = /```sh\n(for file in [^`]*)```/.exec(page) ?? [];
     assert.notEqual(lines, "");
@@ -285,7 +285,7 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
     assert.match(container.log.lines.join("\n"), /"phase":"closing","reason":"forced"/);
   });
 
-  test("end takes no argument, and help names it", async () => {
+  test("lameduck-init end takes no argument, and the help names it", async () => {
     const wrong = await run(initProgram(), ["end", "7"]);
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /LAMEDUCK_UNKNOWN_OPTION: 7: end takes no argument/);

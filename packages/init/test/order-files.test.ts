@@ -38,7 +38,7 @@ describe("files of order", { skip }, () => {
     return program;
   }
 
-  test("what is put at the path while the program runs is replaced, not followed and not waited for", async () => {
+  test("a file that is put at the done path while the program runs is replaced, not followed and not waited for", async () => {
     const plant: Record<string, (path: string, elsewhere: string) => void> = {
       "a link to a file that is not there": (path, elsewhere) => symlinkSync(elsewhere, path),
       "a link to a file": (path, elsewhere) => {
@@ -61,7 +61,7 @@ describe("files of order", { skip }, () => {
     }
   });
 
-  test("a directory at the path is said, and nothing else happens", async () => {
+  test("a directory at the path of an order file is reported, and nothing else happens", async () => {
     const program = await witness("--no-hold");
     execFileSync("mkdir", [done]);
     program.kill("SIGTERM");
@@ -70,7 +70,7 @@ describe("files of order", { skip }, () => {
     assert.match(stderr, /cannot create .*done: /);
   });
 
-  test("with --no-hold the ready file is made when the signal is passed on", async () => {
+  test("the ready file is made when the signal is passed on with --no-hold", async () => {
     const program = new Running(initProgram(), [
       "--no-hold",
       "--ready-file",
@@ -89,7 +89,7 @@ describe("files of order", { skip }, () => {
     assert.equal((await program.ended).code, 0);
   });
 
-  test("a program that ends by itself, in a hold or before, leaves both files", async () => {
+  test("a program that ends by itself, in a hold or before, leaves both order files", async () => {
     const ended = new Running(initProgram(), [
       "--ready-file",
       ready,
@@ -113,7 +113,7 @@ describe("files of order", { skip }, () => {
   });
 
   test(
-    "a program that listens nowhere waits for the file of another, and says when it was in vain",
+    "a program that listens nowhere waits for the file of another one, and says when it was in vain",
     { skip: withoutNamespaces },
     async () => {
       const sidecar = async (...flags: string[]): Promise<Running> => {
@@ -145,7 +145,7 @@ describe("files of order", { skip }, () => {
     },
   );
 
-  test("--order-timeout without a file is an error", async () => {
+  test("the flag --order-timeout without a file is refused", async () => {
     const alone = await new Running(initProgram(), ["--order-timeout", "1s", "--", "true"]).ended;
     assert.equal(alone.code, 2);
     assert.match(
@@ -155,7 +155,7 @@ describe("files of order", { skip }, () => {
   });
 
   // In a network of its own: other servers of this machine would be taken for the program's.
-  test("--port without any listener says so", { skip: withoutNamespaces }, async () => {
+  test("the log says that no program listens on --port", { skip: withoutNamespaces }, async () => {
     const inside = [
       "--net",
       initProgram(),
@@ -178,7 +178,7 @@ describe("files of order", { skip }, () => {
   });
 
   test(
-    "wait removes the ready file of an earlier run when it begins; a dry run changes nothing",
+    "a hook removes the ready file of an earlier run when it begins, and a dry run changes nothing",
     {
       skip: withoutNamespaces,
     },

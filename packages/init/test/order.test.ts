@@ -14,7 +14,7 @@ afterEach(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
 describe("order among containers", { skip }, () => {
-  test("a proxy outlives the app: --wait-for holds on after traffic has gone; --done-file lets go", async () => {
+  test("a proxy with --wait-for outlives the app after traffic has gone, until the app's --done-file is there", async () => {
     await using network = await Network.create();
     const folder = mkdtempSync(join(tmpdir(), "lameduck-order-"));
     try {
@@ -53,7 +53,7 @@ describe("order among containers", { skip }, () => {
     }
   });
 
-  test("a --wait-for in vain is bounded and said, and the hook exits with 1", async () => {
+  test("a --wait-for in vain is bounded and reported, and the hook exits with 1", async () => {
     await using network = await Network.create();
     const [serverCommand, ...serverRest] = network.asPod(process.execPath, serverFile, "80");
     await new Running(serverCommand, serverRest).line("listening");

@@ -60,7 +60,7 @@ for (const subject of subjects) {
     const tini = (arguments_: string[], environment: Record<string, string> = {}): Running =>
       new Running(subject.tini(), arguments_, { env: { ...process.env, ...environment } });
 
-    test("exit codes: the program's, 128 + n, -e, 127 and 126, 1 for bad flags and no program", async () => {
+    test(`${subject.title} as tini exits with the program's code, 128 + n, that of -e, 127 and 126, and 1 for bad flags or no program`, async () => {
       const program = ["--", witness()];
       assert.equal((await tini([...program, "exit", "42"]).ended).code, 42);
       assert.equal((await tini([...program, "die", "12"]).ended).code, 140);
@@ -75,7 +75,7 @@ for (const subject of subjects) {
       assert.equal((await tini(["--version"]).ended).code, 0);
     });
 
-    test("TERM, USR1 and USR2 end the program at once: no hold unless asked for", async () => {
+    test(`${subject.title} as tini ends the program at once at TERM, USR1 and USR2, without a hold unless one is asked for`, async () => {
       for (const [signal, code] of [
         ["SIGTERM", 143],
         ["SIGUSR1", 138],
@@ -88,7 +88,7 @@ for (const subject of subjects) {
       }
     });
 
-    test("a program's group is signalled with -g or TINI_KILL_PROCESS_GROUP", async () => {
+    test(`${subject.title} as tini signals the program's group with -g or TINI_KILL_PROCESS_GROUP`, async () => {
       for (const [flags, environment] of [
         [["-g"], {}],
         [[], { TINI_KILL_PROCESS_GROUP: "1" }],
@@ -102,7 +102,7 @@ for (const subject of subjects) {
       }
     });
 
-    test("orphans are adopted with -s or TINI_SUBREAPER, and else it warns", async () => {
+    test(`${subject.title} as tini adopts orphans with -s or TINI_SUBREAPER, and warns otherwise`, async () => {
       for (const [flags, environment] of [
         [["-s"], {}],
         [[], { TINI_SUBREAPER: "" }],
@@ -118,13 +118,13 @@ for (const subject of subjects) {
       assert.match(stderr, /zombie reaping won't work/);
     });
 
-    test("-w warns of reaped zombies", async () => {
+    test(`${subject.title} as tini warns of reaped zombies with -w`, async () => {
       const script = "(sleep 0.01 &) ; sleep 0.3";
       assert.match((await tini(["-s", "-w", "--", "/bin/sh", "-c", script]).ended).stderr, /Reaped zombie/);
       assert.doesNotMatch((await tini(["-s", "--", "/bin/sh", "-c", script]).ended).stderr, /Reaped zombie/);
     });
 
-    test("the child has the mask and the ignored signals that tini was given", async () => {
+    test(`${subject.title} as tini gives the child the signal mask and the ignored signals that it was given`, async () => {
       const { stdout } = await run("env", [
         "--ignore-signal=TTOU,SEGV,INT",
         "--block-signal=TTIN,ILL,TERM",
@@ -154,7 +154,7 @@ for (const subject of subjects) {
     ];
 
     for (const [mode, flags, environment] of modes) {
-      test(`${mode}: signals 1 to 31 are passed on in order`, async () => {
+      test(`${subject.title} as dumb-init, ${mode}, passes signals 1 to 31 on in order`, async () => {
         const program = dumb([...flags, witness(), "signals", "31"], environment);
         await program.line("ready");
         // KILL, CHLD and STOP cannot be; TSTP, TTIN and TTOU stop us as well and have their own test.
@@ -170,7 +170,7 @@ for (const subject of subjects) {
       });
     }
 
-    test("rewriting: swaps, edges, and 0 drops", async () => {
+    test(`${subject.title} as dumb-init rewrites signals: swaps, edges, and 0 drops`, async () => {
       const program = dumb([
         "-r",
         "1:31",
@@ -199,7 +199,7 @@ for (const subject of subjects) {
       assert.deepEqual(program.lines, ["ready", "31", "12", "10", "28"]);
     });
 
-    test("bad rewriting is refused with 1", async () => {
+    test(`${subject.title} as dumb-init refuses a bad rewriting with exit code 1`, async () => {
       for (const bad of ["15", "15:", ":15", "15:abc", "abc:15", "0:15", "65:15", "1:32", "32:1"]) {
         const { code, stderr } = await dumb(["-r", bad, "true"]).ended;
         assert.equal(code, 1, bad);
@@ -207,7 +207,7 @@ for (const subject of subjects) {
       }
     });
 
-    test("the whole session's group is signalled, with -c the child alone", async () => {
+    test(`${subject.title} as dumb-init signals the whole session's group, and with -c the child alone`, async () => {
       for (const single of [false, true]) {
         const program = dumb([...(single ? ["-c"] : []), witness(), "group", "15"]);
         await program.line("ready");
@@ -219,7 +219,7 @@ for (const subject of subjects) {
       }
     });
 
-    test("when the program ends, its group is told TERM; with -c it is not", async () => {
+    test(`${subject.title} as dumb-init sends the group TERM when the program ends, and with -c does not`, async () => {
       const program = dumb([witness(), "leftover"]);
       const { code, stdout } = await program.ended;
       assert.equal(code, 7);
@@ -233,7 +233,7 @@ for (const subject of subjects) {
       await single.ended;
     });
 
-    test("the child leads a session, keeps the working directory, and dumb-init does not", async () => {
+    test(`${subject.title} as dumb-init leads no session, and its child does and keeps the working directory`, async () => {
       const { stdout } = await dumb([witness(), "status"]).ended;
       assert.match(stdout, /session own\ncwd \/usr/);
       const single = await dumb(["-c", witness(), "status"]).ended;
@@ -248,7 +248,7 @@ for (const subject of subjects) {
     // The original goes there beside its program: on a busy machine the program may be first.
     const race = subject.title === "the original" && "the original does not wait for it";
     test(
-      "dumb-init is in / before the program's first instruction, and the program is where it was",
+      `${subject.title} as dumb-init is in / before the program's first instruction, and the program is where it was`,
       { skip: race },
       async () => {
         const script = "readlink /proc/$PPID/cwd; readlink /proc/$$/cwd";
@@ -259,7 +259,7 @@ for (const subject of subjects) {
       },
     );
 
-    test("the child starts with no signal blocked or ignored, whatever dumb-init was given", async () => {
+    test(`${subject.title} as dumb-init starts the child with no signal blocked or ignored, whatever it was given`, async () => {
       const before = ["--ignore-signal=TTOU,USR2,INT,CHLD", "--block-signal=TTIN,ILL,TERM"];
       for (const flags of [[], ["-c"]]) {
         const { stdout } = await run("env", [...before, subject.dumbInit(), ...flags, witness(), "status"]);
@@ -268,7 +268,7 @@ for (const subject of subjects) {
       }
     });
 
-    test("exit codes: the program's, 128 + n, 2 when it cannot be run, 1 for bad flags and no program", async () => {
+    test(`${subject.title} as dumb-init exits with the program's code, 128 + n, 2 when it cannot be run, and 1 for bad flags or no program`, async () => {
       for (const code of [0, 1, 2, 32, 64, 127, 254, 255])
         assert.equal((await dumb([witness(), "exit", String(code)]).ended).code, code);
       for (const signal of [1, 3, 9, 15])
@@ -280,7 +280,7 @@ for (const subject of subjects) {
       assert.equal((await dumb(["-V"]).ended).code, 0);
     });
 
-    test("suspending: TSTP stops the session with SIGSTOP and dumb-init with it, CONT resumes both", async () => {
+    test(`${subject.title} as dumb-init stops its session and itself at TSTP, and resumes both at CONT`, async () => {
       const program = dumb(["sleep", "60"]);
       await eventually(() => childrenOf(program.pid).length === 1, "the program runs");
       const child = onlyChildOf(program.pid);
@@ -298,7 +298,7 @@ for (const subject of subjects) {
       assert.equal((await program.ended).code, 143);
     });
 
-    test("suspending with -c: the child sees TSTP itself", async () => {
+    test(`${subject.title} as dumb-init with -c lets the child see TSTP itself`, async () => {
       const program = dumb(["-c", witness(), "signals", "15"]);
       await program.line("ready");
       program.kill("SIGTSTP");

@@ -9,7 +9,7 @@ const inHold = (...times: readonly number[]): Connection[] =>
   times.map((at) => ({ peer: node, at, size: 111 }));
 
 describe("configured periods", { skip: withoutCompiler }, () => {
-  test("two connections a configured period apart are probes, one before the hold and one in it", () => {
+  test("two connections a configured period apart are probes, where one comes before the hold and one in it", () => {
     assert.deepEqual(taken([...before(0), ...inHold(10_060)]), [false, false]);
     assert.deepEqual(taken([...before(0), ...inHold(10_060)], [10_000]), [false, true]);
     assert.deepEqual(taken([...before(0, 9_990), ...inHold(20_010)], [10_000]), [false, true, true]);
@@ -27,7 +27,7 @@ describe("configured periods", { skip: withoutCompiler }, () => {
     assert.deepEqual(taken(before(0, 1_020, 2_010), [1_000]), [false, false, false]);
   });
 
-  test("a known prober may be late", () => {
+  test("a prober that is known may be late", () => {
     const late = [10_000, 20_430, 30_010, 40_350].map((at) => at + 5);
     assert.deepEqual(taken(inHold(0, ...late), [10_000]), [false, true, true, true, true]);
   });
@@ -43,7 +43,7 @@ describe("configured periods", { skip: withoutCompiler }, () => {
     assert.deepEqual(apart, [false, false, false, true]);
   });
 
-  test("a prober that comes once more in between is none any more", () => {
+  test("a prober that comes once more between two probes is no prober any more", () => {
     assert.deepEqual(taken(inHold(0, 10_020, 14_000), [10_000]), [false, true, false]);
     // But where traffic comes from the address of the node its size distinguishes it.
     const traffic = { peer: node, at: 14_000, size: 87 };

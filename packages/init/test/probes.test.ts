@@ -7,7 +7,7 @@ import { chance, every, node, poisson, taken } from "./noted.ts";
 const skip = withoutCompiler;
 
 for (const period of [1_000, 5_000, 10_000])
-  test(`a connection each ${period / 1_000} s is a probe from the sixth on`, { skip }, () => {
+  test(`a connection every ${period / 1_000} s is a probe from the sixth on`, { skip }, () => {
     const answers = taken(every(period, 12, 0, 40));
     assert.ok(answers.slice(5).every(Boolean), answers.join());
     assert.ok(!answers[0] && !answers[1] && !answers[2]);
@@ -45,7 +45,7 @@ test("random traffic is not taken for probes, whatever its rate", { skip }, () =
   }
 });
 
-test("probes of which half have left no trace are known from what is left", { skip }, () => {
+test("probes of which half have left no trace are recognised by the other half", { skip }, () => {
   const random = chance(3);
   const left = every(1_000, 40, 0, 20).filter(() => random.next().value < 0.5);
   const seen = every(1_000, 3, 40_000, 20).map((probe) => ({ ...probe, size: 131 }));
@@ -63,7 +63,7 @@ test("probes are known by their size where the node sends traffic from the same 
 });
 
 test(
-  "a busy kubelet's probes stay probes: one comes late, and the end of some brings a byte less",
+  "the probes of a busy kubelet stay probes, though one comes late, and the end of some brings a byte less",
   { skip },
   () => {
     const late = new Map([[7, 370]]);
@@ -83,19 +83,23 @@ test(
   },
 );
 
-test("a prober known from before the hold is known at once, though its probes come late", { skip }, () => {
-  const random = chance(5);
-  const before = every(1_000, 20, 0, 10).filter(() => random.next().value < 0.75);
-  const live = [20_250, 21_490, 22_220, 23_004, 24_480, 25_000, 26_001].map((at) => ({
-    peer: node,
-    at,
-    size: 111,
-  }));
-  const answers = taken([...before, ...live]).slice(before.length);
-  assert.ok(answers.every(Boolean), answers.join());
-});
+test(
+  "a prober known from before the hold is recognised at once, though its probes come late",
+  { skip },
+  () => {
+    const random = chance(5);
+    const before = every(1_000, 20, 0, 10).filter(() => random.next().value < 0.75);
+    const live = [20_250, 21_490, 22_220, 23_004, 24_480, 25_000, 26_001].map((at) => ({
+      peer: node,
+      at,
+      size: 111,
+    }));
+    const answers = taken([...before, ...live]).slice(before.length);
+    assert.ok(answers.every(Boolean), answers.join());
+  },
+);
 
-test("evenly spaced connections of one size are probes although they are late", { skip }, () => {
+test("evenly spaced connections of one size are probes, even if they are late", { skip }, () => {
   const probes = [0, 1_300, 2_000, 3_000, 4_350, 5_000, 6_000, 7_000].map((at) => ({
     peer: node,
     at,
@@ -105,7 +109,7 @@ test("evenly spaced connections of one size are probes although they are late", 
 });
 
 test(
-  "of a node that is out of breath, probes are known by the seventh, however late each is",
+  "the probes of a node that is overloaded are recognised by the seventh, however late each is",
   { skip },
   () => {
     // As kubelets of a test cluster came while twenty pods rolled on two processors.
@@ -128,7 +132,7 @@ test("traffic from an address that also probes stays traffic", { skip }, () => {
   assert.deepEqual(answers.slice(-2), [false, false]);
 });
 
-test("a hundred senders that came once do not hide the prober, either", { skip }, () => {
+test("a hundred senders that came once do not hide a prober", { skip }, () => {
   const rare = Array.from({ length: 100 }, (_, sender) => ({
     peer: `198.18.1.${sender + 1}`,
     at: sender * 100,
@@ -138,7 +142,7 @@ test("a hundred senders that came once do not hide the prober, either", { skip }
   assert.deepEqual(taken([...rare, ...probes]).slice(-2), [true, true]);
 });
 
-test("a hundred busy senders do not hide the prober", { skip }, () => {
+test("a hundred busy senders do not hide a prober", { skip }, () => {
   const busy = Array.from({ length: 100 }, (_, sender) =>
     Array.from({ length: 300 }, (_, index) => ({ peer: `198.18.1.${sender + 1}`, at: index * 200 + sender })),
   ).flat();

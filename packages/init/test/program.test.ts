@@ -34,13 +34,13 @@ async function each<T>(items: readonly T[], task: (item: T) => Promise<void>): P
 }
 
 describe("exit codes", { skip }, () => {
-  test("every exit code of the program is that of lameduck-init", async () => {
+  test("the init exits with every exit code of its program", async () => {
     await each(everyCode, async (code) => {
       assert.equal((await witness("exit", String(code)).ended).code, code);
     });
   });
 
-  test("-e N turns N into 0, for every code, and no other", async () => {
+  test("the flag -e N turns exit code N into 0, for every code, and no other", async () => {
     await each(everyCode, async (code) => {
       const program = [nativeProgram("witness"), "exit", String(code)];
       assert.equal((await init("-e", String(code), "--", ...program).ended).code, 0, `${code} expected`);
@@ -49,7 +49,7 @@ describe("exit codes", { skip }, () => {
     });
   });
 
-  test("-e may be repeated", async () => {
+  test("the flag -e may be repeated", async () => {
     const { code } = await init("-e", "3", "-e143", "--", nativeProgram("witness"), "exit", "143").ended;
     assert.equal(code, 0);
   });
@@ -62,7 +62,7 @@ describe("exit codes", { skip }, () => {
     });
   });
 
-  test("a program that does not exist is 127, one that cannot be run 126", async () => {
+  test("a program that does not exist is exit code 127, and one that cannot be run 126", async () => {
     const missing = await init("--", "/no/such/program").ended;
     assert.equal(missing.code, 127);
     assert.match(missing.stderr, /cannot run \/no\/such\/program: No such file/);
@@ -126,7 +126,7 @@ describe("signals", { skip }, () => {
     );
   });
 
-  test("-g reaches the whole group; without it, the program alone", async () => {
+  test("a signal reaches the whole group with -g, and the program alone without it", async () => {
     for (const group of [true, false]) {
       const program = init(
         ...(group ? ["-g"] : []),
@@ -145,7 +145,7 @@ describe("signals", { skip }, () => {
     }
   });
 
-  test("-g with -c, where the program leads no group: it is signalled itself", async () => {
+  test("a signal with -g and -c reaches the program itself, where it leads no group", async () => {
     const program = init("-g", "-c", "--no-hold", "--", nativeProgram("witness"), "signals", "15");
     await program.line("ready");
     program.kill("SIGTERM");
@@ -165,7 +165,7 @@ describe("signals", { skip }, () => {
     assert.equal((await program.ended).code, 0);
   });
 
-  test("--signal and --rewrite translate, 0 drops, swaps do not chase one another", async () => {
+  test("the flags --signal and --rewrite translate signals, 0 drops one, and swaps do not chase one another", async () => {
     const program = init(
       "--no-hold",
       "--signal",
@@ -210,7 +210,7 @@ describe("signals", { skip }, () => {
     assert.equal((await program.ended).code, 137);
   });
 
-  test("a stopped program is not an ended one", async () => {
+  test("a program that is stopped is not taken for an ended one", async () => {
     const program = witness("signals", "12");
     await program.line("ready");
     const child = onlyChildOf(program.pid);
@@ -223,7 +223,7 @@ describe("signals", { skip }, () => {
     assert.equal((await program.ended).code, 0);
   });
 
-  test("the program gets the mask and the dispositions that we were given", async () => {
+  test("the program gets the signal mask and the dispositions that the init was given", async () => {
     const expected = await run("env", [
       "--block-signal=TTIN,ILL,TERM",
       "--ignore-signal=TTOU,SEGV,INT,CHLD",
@@ -244,13 +244,13 @@ describe("signals", { skip }, () => {
     assert.match(stdout, /group own\nsession other/);
   });
 
-  test("no descriptor of ours leaks into the program", async () => {
+  test("the program inherits no file descriptor of the init", async () => {
     const without = await run(nativeProgram("witness"), ["status"]);
     const { stdout } = await witness("status").ended;
     assert.equal(stdout.split("\n").at(-1), without.stdout.split("\n").at(-1));
   });
 
-  test("when nobody reads our log any more, the program is not told SIGPIPE", async () => {
+  test("the program is not told SIGPIPE when nobody reads the init's log any more", async () => {
     const program = init("-vvv", "--no-hold", "--", nativeProgram("witness"), "signals", "15");
     await program.line("ready");
     program.process.stderr?.destroy();
@@ -282,7 +282,7 @@ describe(
       assert.equal((await terminal.ended).code, 0);
     });
 
-    test("an alarm that comes meanwhile reaches the program, and none that was not sent", async () => {
+    test("an alarm during a blocked write reaches the program, and one that was not sent does not", async () => {
       const flags = ["-vvv", "--no-hold", "--", nativeProgram("witness"), "signals", "15"];
       const terminal = new Running(helperProgram("silent_terminal"), [initProgram(), ...flags]);
       await terminal.line("ready");
@@ -302,7 +302,7 @@ const withoutFanotify =
   isInstalled("cc") && process.getuid?.() === 0 ? false : "needs root and cc, for fanotify";
 
 describe("a file system that hangs", { skip: skip || withoutFanotify }, () => {
-  test("an exec that hangs holds no signal up", async (t) => {
+  test("a program whose exec hangs holds no signal up", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "lameduck-stuck-"));
     try {
       const path = join(folder, "stuck");

@@ -13,7 +13,7 @@ function init(...arguments_: string[]): Running {
 }
 
 describe("reaping", { skip }, () => {
-  test("thousands of orphans leave no zombie, and no descriptor", async () => {
+  test("thousands of orphans leave no zombie and no descriptor", async () => {
     const program = init("-s", "--no-hold", "--", nativeProgram("witness"), "orphans", "3000");
     await program.line("ready");
     await eventually(() => childrenOf(program.pid).length === 1, "only the program is left");
@@ -33,7 +33,7 @@ describe("reaping", { skip }, () => {
     }
   });
 
-  test("reaped zombies are logged with -w alone", async () => {
+  test("zombies that were reaped are logged with -w only", async () => {
     const script = "(sleep 0.01 &) ; sleep 0.2";
     const warned = await init("-w", "-s", "--", "/bin/sh", "-c", script).ended;
     assert.match(warned.stderr, /warning: Reaped zombie process with pid=\d+/);
@@ -41,7 +41,7 @@ describe("reaping", { skip }, () => {
     assert.equal(silent.stderr, "");
   });
 
-  test("the end of the program is seen although SIGCHLD was ignored at the start, as some runtimes do", async () => {
+  test("the end of the program is seen where SIGCHLD was ignored at the start, as some runtimes do", async () => {
     const { code } = await run("env", [
       "--ignore-signal=CHLD",
       initProgram(),
@@ -53,7 +53,7 @@ describe("reaping", { skip }, () => {
     assert.equal(code, 5);
   });
 
-  test("with -p the program is told when the parent dies", async () => {
+  test("the program is told with -p when the parent dies", async () => {
     const script = `"$0" -p USR1 --no-hold -- "$1" signals 10 & exec sleep 60`;
     const parent = new Running("/bin/sh", ["-c", script, initProgram(), nativeProgram("witness")]);
     await parent.line("ready");

@@ -51,7 +51,7 @@ describe("every flag and variable", { skip: withoutCompiler }, () => {
     const { flag: name, variable = "", form } = flag;
     const takesValue = form === "text" || form === "list";
 
-    test(`--${name}`, async () => {
+    test(`a bad value of --${name} or its variable is refused, as the table of options says`, async () => {
       if (takesValue) {
         if (name === "learnt") {
           // Another release may have written it: it is left out, and the pod starts.

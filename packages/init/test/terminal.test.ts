@@ -24,7 +24,7 @@ function text(running: Running): string {
 }
 
 describe("terminal", { skip }, () => {
-  test("a shell has job control and its exit code is ours", async () => {
+  test("a shell at a terminal has job control, and its exit code is passed on", async () => {
     const shell = atTerminal({}, initProgram(), "--", "sh", "-c", "read line; echo got $line; exit 3");
     shell.process.stdin?.write("hello\n");
     const { code } = await shell.ended;
@@ -32,7 +32,7 @@ describe("terminal", { skip }, () => {
     assert.equal(code, 3);
   });
 
-  test("Ctrl-C ends the program: 130", async () => {
+  test("Ctrl-C at a terminal ends the program with exit code 130", async () => {
     const program = atTerminal({}, initProgram(), "--", "sh", "-c", "echo up; exec sleep 60");
     await program.until(() => text(program).includes("up"));
     program.process.stdin?.write("\x03");
@@ -50,13 +50,13 @@ describe("terminal", { skip }, () => {
     return text(server);
   }
 
-  test("at a terminal SIGTERM is not held, and the log says so", async () => {
+  test("a SIGTERM at a terminal is not held, and the log says so", async () => {
     const said = await terminated({});
     assert.doesNotMatch(said, /held for/);
     assert.match(said, /nothing is held at a terminal outside Kubernetes/);
   });
 
-  test("in a pod with tty: true SIGTERM is held", async () => {
+  test("a SIGTERM in a pod with tty: true is held", async () => {
     assert.match(await terminated({ KUBERNETES_SERVICE_HOST: "10.96.0.1" }), /held for/);
   });
 });

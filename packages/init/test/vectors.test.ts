@@ -17,7 +17,7 @@ for (const file of readdirSync(folder).sort()) {
     const { languages = ["c"] } = vector;
     const skip =
       withoutCompiler || (!languages.includes("c") && "from outside of a program such things are not seen");
-    test(`in C, ${file}: ${vector.name}`, { skip }, () => {
+    test(`the decision in C on ${file} is the recorded one: ${vector.name}`, { skip }, () => {
       const [answer = ""] = answers(linesOf({ config: vector.config, observations }));
       const [stop, reason] = answer.split(" ");
       assert.equal(reason, vector.expect.reason, answer);
@@ -64,7 +64,7 @@ function stopOf(gapBefore: number, gapInHold: number, coverage: number): number 
 }
 
 test(
-  "a sender that is faster in the hold than its trace was so before, if connections left none",
+  "the decision in C assumes a higher rate before the hold where connections left no trace",
   { skip: withoutCompiler },
   () => {
     assert.ok(stopOf(400, 200, 0.5) < stopOf(400, 200, 1) - 200);
@@ -76,7 +76,7 @@ test(
 );
 
 test(
-  "the longest gap is shortened where connections left no trace, however long ago it was",
+  "the decision in C shortens the longest gap where connections left no trace, however long ago it was",
   { skip: withoutCompiler },
   () => {
     const times = [...evenly(-140_000, 400, -130_000), ...evenly(-127_800, 400, 2_400)];

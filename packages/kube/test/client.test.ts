@@ -42,7 +42,7 @@ function withPlugin(server: string, status: string): { client: KubernetesClient;
 const numbered = String.raw`{\"token\":\"token-$n\"}`;
 const path = "/api/v1/namespaces/shop/pods";
 
-test("a plugin runs once for all requests that wait for it, and not again while what it issued is good", async () => {
+test("a credential plugin runs once for all requests that wait for it, and not again while its credentials are valid", async () => {
   await using api = await FakeApi.start();
   const { client, runs } = withPlugin(api.url, numbered);
   await Promise.all(Array.from({ length: 20 }, () => client.get(path)));
@@ -51,7 +51,7 @@ test("a plugin runs once for all requests that wait for it, and not again while 
   client.close();
 });
 
-test("credentials that say they have expired, by a clock that is wrong, are used all the same", async () => {
+test("credentials that have expired by a clock that is wrong are used all the same", async () => {
   await using api = await FakeApi.start();
   for (const expires of ["2020-01-01T00:00:00Z", "soon"]) {
     const { client, runs } = withPlugin(
@@ -72,7 +72,7 @@ function accepting(token: string): FakeApi["fault"] {
       : { status: 401, body: { reason: "Unauthorized", message: "Unauthorized" } };
 }
 
-test("a 401 asks a plugin again, also when it named no end, and once for all who were refused", async () => {
+test("a 401 asks the credential plugin again, once for all requests that were refused, also where it gave no expiry", async () => {
   await using api = await FakeApi.start();
   const { client, runs } = withPlugin(api.url, numbered);
   api.fault = accepting("token-1");
@@ -87,7 +87,7 @@ test("a 401 asks a plugin again, also when it named no end, and once for all who
   client.close();
 });
 
-test("credentials that stay the same are not sent twice", async () => {
+test("credentials that did not change after a 401 are not sent a second time", async () => {
   await using api = await FakeApi.start();
   api.fault = accepting("other");
   const client = new KubernetesClient({
@@ -139,7 +139,7 @@ test("a watch outlives a change of the certificate, and new requests show the ne
 });
 
 for (const fault of ["stallAt", "cutAt"] as const)
-  test(`an answer that ${fault === "stallAt" ? "stalls" : "is cut"} at any of its bytes is a failure with a name`, async () => {
+  test(`an answer that ${fault === "stallAt" ? "stalls" : "is cut"} at any of its bytes is a failure with a code`, async () => {
     await using api = await FakeApi.start();
     api.put("pods", "web-1", { note: "x".repeat(100) });
     api.fault = ({ url }) => ({ [fault]: Number(url.searchParams.get("at")) }) as unknown as Fault;
@@ -162,7 +162,7 @@ for (const fault of ["stallAt", "cutAt"] as const)
     client.close();
   });
 
-test("what is no answer of an API server is a failure with a name", async () => {
+test("an answer that no API server gives is a failure with a code", async () => {
   await using api = await FakeApi.start();
   const lies: Fault[] = [
     { status: 200, body: "<html>Welcome</html>" },

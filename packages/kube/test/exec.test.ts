@@ -17,7 +17,7 @@ async function ran(onExec: OnExec, signal = AbortSignal.timeout(20_000)): Promis
   }
 }
 
-test("a command's output and exit code come whole, however the frames are cut", async () => {
+test("the output and the exit code of a command arrive whole, however the frames are cut", async () => {
   const long = "l".repeat(70_000);
   const end = await ran((path, query, said) => {
     assert.equal(path, "/api/v1/namespaces/shop/pods/web-1/exec");
@@ -38,7 +38,7 @@ test("a command's output and exit code come whole, however the frames are cut", 
   assert.deepEqual([end.stderr, end.exitCode, end.problem], ["error", 4, undefined]);
 });
 
-test("what did not start, what was cut off, and what was refused are different things", async () => {
+test("a command that did not start, one that was cut off and one that was refused are told apart", async () => {
   const missing = await ran((_path, _query, said) => said.notStarted("no such file"));
   assert.deepEqual([missing.exitCode, missing.problem], [undefined, "no such file"]);
   const cut = await ran((_path, _query, said) => {
@@ -54,7 +54,7 @@ test("what did not start, what was cut off, and what was refused are different t
   );
 });
 
-test("a refusal is the API server's answer", async () => {
+test("the refusal of an exec carries the API server's answer", async () => {
   const server = createServer();
   server.on("upgrade", (_request, socket) => {
     const body = JSON.stringify({ kind: "Status", message: "may not exec", reason: "Forbidden" });

@@ -28,8 +28,8 @@ async function follow(api: ApiServer, renewal = 30, refusal = 30_000): Promise<F
     query: { labelSelector: "app=web" },
     onChange: (change) => changes.push(change),
     onFailure: (error) => failures.push(error),
-    renewal,
-    refusal,
+    renewalSeconds: renewal,
+    refusalMs: refusal,
   });
   await follower.start();
   return {
@@ -52,7 +52,7 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   }
 }
 
-test("tells what is there, and every change in the order in which it was made", async () => {
+test("a follower tells what is there, and every change in the order in which it was made", async () => {
   await using api = await ApiServer.start();
   api.put("a");
   await using following = await follow(api);
@@ -70,7 +70,7 @@ test("tells what is there, and every change in the order in which it was made", 
   assert.deepEqual(following.follower.counts, { interrupted: 0, expired: 0, lists: 0, bookmarks: 0 });
 });
 
-test("lists by pages", async () => {
+test("a follower lists by pages", async () => {
   await using api = await ApiServer.start();
   for (let index = 0; index < 1_201; index++) api.put(`pod-${index}`);
   await using following = await follow(api);
@@ -78,7 +78,7 @@ test("lists by pages", async () => {
   assert.equal(api.requests.filter(({ searchParams }) => searchParams.has("continue")).length, 2);
 });
 
-test("goes on from a bookmark when the connection is cut, without a new list and without telling anything twice", async () => {
+test("a follower whose connection is cut goes on from a bookmark, without a new list and without telling anything twice", async () => {
   await using api = await ApiServer.start();
   api.put("a");
   await using following = await follow(api);
@@ -99,7 +99,7 @@ test("goes on from a bookmark when the connection is cut, without a new list and
   assert.deepEqual([expired, lists], [0, 0]);
 });
 
-test("lists anew after 410, and tells only what is different, with the time since which it may be so", async () => {
+test("a follower lists anew after 410, and tells only what is different, with the time since which it may be so", async () => {
   await using api = await ApiServer.start();
   api.put("a");
   api.put("b");
@@ -121,7 +121,7 @@ test("lists anew after 410, and tells only what is different, with the time sinc
   assert.equal(following.changes.length, 4, "what is gone is not told twice");
 });
 
-test("comes back when the API server has been restarted", async () => {
+test("a follower comes back when the API server has been restarted", async () => {
   await using api = await ApiServer.start();
   api.put("a");
   await using following = await follow(api);
@@ -137,7 +137,7 @@ test("comes back when the API server has been restarted", async () => {
   assert.equal(following.follower.counts.expired, 0);
 });
 
-test("renews a watch whose time is over, which is no interruption", async () => {
+test("a follower renews a watch whose time is over, and tells no interruption", async () => {
   await using api = await ApiServer.start();
   await using following = await follow(api, 1);
   await until(() => api.requests.length >= 3, "a second watch");
@@ -146,7 +146,7 @@ test("renews a watch whose time is over, which is no interruption", async () => 
   assert.deepEqual(following.follower.counts, { interrupted: 0, expired: 0, lists: 0, bookmarks: 0 });
 });
 
-test("bears an API server that forbids everything when it has just started, and believes it when it goes on", async () => {
+test("a follower waits while a restarted API server forbids everything, and believes a refusal that goes on", async () => {
   await using api = await ApiServer.start();
   api.put("a");
   await using following = await follow(api, 30, 400);
@@ -166,7 +166,7 @@ test("bears an API server that forbids everything when it has just started, and 
   assert.match(following.failures[0]?.message ?? "", /pods is forbidden/);
 });
 
-test("keeps of an object only what it is told to keep", async () => {
+test("a follower keeps of each object only what it is told to keep", async () => {
   await using api = await ApiServer.start();
   api.put("a", { value: 1, ballast: "x".repeat(1_000) });
   const client = api.client();

@@ -43,7 +43,7 @@ users:
 file("ann.crt", "certificate of ann");
 file("ann.key", "key of ann");
 
-test("the current context, with certificates beside the kubeconfig", async () => {
+test("the current context of a kubeconfig is used, with the certificates beside the file", async () => {
   const connection = clusterConnection({ kubeconfig: two });
   assert.equal(connection.context, "staging");
   assert.equal(connection.server.href, "https://a.example:6443/prefix");
@@ -53,13 +53,13 @@ test("the current context, with certificates beside the kubeconfig", async () =>
   assert.deepEqual([String(cert), String(key), expires], ["certificate of ann", "key of ann", Infinity]);
 });
 
-test("another context, with a token and the default namespace", async () => {
+test("a context that is named is used, with its token and the default namespace", async () => {
   const connection = clusterConnection({ kubeconfig: two, context: "prod" });
   assert.deepEqual([connection.namespace, connection.insecure], ["default", true]);
   assert.equal((await connection.credentials()).authorization, "Bearer secret");
 });
 
-test("of several files the first that names a thing wins", () => {
+test("the first of several kubeconfig files that names a thing wins", () => {
   const first = file(
     "first",
     `{ current-context: prod, contexts: [{ name: prod, context: { cluster: a, namespace: mine } }] }`,
@@ -70,7 +70,7 @@ test("of several files the first that names a thing wins", () => {
   assert.equal(connection.server.host, "a.example:6443");
 });
 
-test("a KUBECONFIG set to nothing is not set", (t) => {
+test("an empty KUBECONFIG counts as not set", (t) => {
   const { HOME } = process.env;
   t.after(() => {
     process.env["HOME"] = HOME;
@@ -85,7 +85,7 @@ test("a KUBECONFIG set to nothing is not set", (t) => {
     );
 });
 
-test("who acts as somebody else says so in every request", async (t) => {
+test("a user who impersonates another one says so in every request", async (t) => {
   const seen: unknown[] = [];
   const server = createServer((request, response) => {
     const {
@@ -123,7 +123,7 @@ test("who acts as somebody else says so in every request", async (t) => {
   );
 });
 
-test("a plugin issues credentials with an end, and is told what it needs", async () => {
+test("a credential plugin is told what it needs, and its credentials have an expiry", async () => {
   const plugin = file(
     "issue.sh",
     `#!/bin/sh
@@ -242,7 +242,7 @@ const mistakes: [title: string, run: () => unknown, code: KubernetesErrorCode, s
 ];
 
 for (const [title, run, code, says] of mistakes)
-  test(`${title}: coded, with the place`, async () => {
+  test(`a kubeconfig with ${title} is refused with a code and the place`, async () => {
     await assert.rejects(
       async () => run(),
       (error) => {
@@ -254,7 +254,7 @@ for (const [title, run, code, says] of mistakes)
     );
   });
 
-test("a plugin that is not installed keeps nothing waiting", async () => {
+test("a credential plugin that is not installed keeps no request waiting", async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
   const before = timers();
   const kubeconfig = withUser("missing-again", `{ exec: { apiVersion: v1, command: no-such-plugin } }`);

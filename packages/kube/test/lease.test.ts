@@ -45,7 +45,7 @@ async function two(): Promise<
   };
 }
 
-test("one of two holds it, also when both ask at one moment", async () => {
+test("a Lease is held by one of two candidates, also when both ask at one moment", async () => {
   await using all = await two();
   const { a, b, api } = all;
   assert.equal((await Promise.all([a.ask(), b.ask()])).filter(Boolean).length, 1);
@@ -53,7 +53,7 @@ test("one of two holds it, also when both ask at one moment", async () => {
   assert.equal(api.items(resource).length, 1);
 });
 
-test("who renews it keeps it; who falls silent loses it, by its own clock first", async () => {
+test("a candidate that renews a Lease keeps it, and one that falls silent loses it, first by its own clock", async () => {
   await using all = await two();
   const { a, b, pass } = all;
   await a.ask();
@@ -72,7 +72,7 @@ test("who renews it keeps it; who falls silent loses it, by its own clock first"
   assert.equal(await a.ask(), false);
 });
 
-test("what is given back is free at once, and counts its changes of hands", async () => {
+test("a Lease that is given back is free at once, and counts how often it changed hands", async () => {
   await using all = await two();
   const { a, b, api } = all;
   await a.ask();
@@ -85,7 +85,7 @@ test("what is given back is free at once, and counts its changes of hands", asyn
   assert.deepEqual([spec.holderIdentity, spec.leaseTransitions], ["b", 1]);
 });
 
-test("goes on asking when the API server fails, and gives it back at the end", async () => {
+test("a candidate goes on asking for a Lease while the API server fails, and gives it back at the end", async () => {
   await using all = await two();
   const { api } = all;
   const client = api.client();
@@ -97,7 +97,7 @@ test("goes on asking when the API server fails, and gives it back at the end", a
     namespace: "shop",
     name: "one",
     holder: "a",
-    every: 5,
+    everyMs: 5,
     onProblem: (error) => problems.push(error),
   });
   const kept = lease.keep(stop.signal);

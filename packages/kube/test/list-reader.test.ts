@@ -16,7 +16,7 @@ function readIn(parts: readonly Buffer[]): ListReader<unknown> {
   return reader;
 }
 
-test("the objects of a list, and what stands around them, wherever the answer is split", () => {
+test("a list is read with its objects and its other fields, wherever the answer is split", () => {
   for (const value of [
     { ...rest, items: objects },
     { items: objects, ...rest },
@@ -33,7 +33,7 @@ test("the objects of a list, and what stands around them, wherever the answer is
     }
 });
 
-test("what is no list comes back whole", () => {
+test("an answer that is no list is returned whole", () => {
   for (const text of ['{"kind":"Status","code":410}', '{"items":null}', "no JSON", "", '{"items":[]}']) {
     const reader = readIn([Buffer.from(text)]);
     assert.equal(reader.rest, text);
@@ -41,13 +41,13 @@ test("what is no list comes back whole", () => {
   }
 });
 
-test("what is not kept is not there", () => {
+test("an object that is not kept is left out of a list", () => {
   const reader = new ListReader((text) => (text.includes("x") ? text : undefined));
   reader.take(Buffer.from('{"items":[{"a":1},{"x":1}]}'));
   assert.deepEqual(reader.items, ['{"x":1}']);
 });
 
-test("a list of something else, and an object without an end", () => {
+test("a list of something else, and an object without an end, are refused", () => {
   assert.throws(() => readIn([Buffer.from('{"items":[{},1]}')]), MalformedList);
   assert.throws(() => readIn([Buffer.from('{"items":["{}"]}')]), MalformedList);
   const part = Buffer.alloc(1_048_576, "x");
@@ -57,7 +57,7 @@ test("a list of something else, and an object without an end", () => {
   );
 });
 
-test("lines, wherever they are split, but for one that does not end", () => {
+test("lines are read wherever they are split, and a line above the bound is refused", () => {
   const whole = Buffer.from("one\n\ntwo ü\nthree");
   for (let at = 0; at <= whole.length; at++) {
     const reader = new LineReader(10);

@@ -11,7 +11,7 @@ const proxy = "http://proxy.example:3128/";
 const where = (server: URL, env: NodeJS.ProcessEnv, own?: string): string | undefined =>
   proxyFor(server, own, env, "24.5.0");
 
-test("the proxy is the kubeconfig's, or that of the environment, as for kubectl", () => {
+test("the proxy is that of the kubeconfig, or else that of the environment, as for kubectl", () => {
   assert.equal(where(api, {}), undefined);
   assert.equal(where(api, { HTTPS_PROXY: proxy }), proxy);
   assert.equal(where(api, { https_proxy: "proxy.example:3128" }), proxy);
@@ -20,7 +20,7 @@ test("the proxy is the kubeconfig's, or that of the environment, as for kubectl"
   assert.equal(where(api, { HTTPS_PROXY: proxy, NO_PROXY: "*" }, "http://own:1"), "http://own:1/");
 });
 
-test("NO_PROXY and loopback take a server out", () => {
+test("NO_PROXY and loopback addresses exempt a server from the proxy", () => {
   const goes = (server: string, NO_PROXY: string): boolean =>
     where(new URL(server), { HTTPS_PROXY: proxy, NO_PROXY }) !== undefined;
   for (const [server, exceptions] of [
@@ -71,7 +71,7 @@ test("a proxy that would be ignored is refused", () => {
   assert.equal(proxyFor(api, undefined, {}, "20.0.0"), undefined, "without a proxy any Node does");
 });
 
-test("requests go through the proxy, and past one that was not chosen", { skip: isTooOld() }, async (t) => {
+test("requests go through the chosen proxy, and past any other", { skip: isTooOld() }, async (t) => {
   const seen: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     seen.push(request.url);

@@ -16,7 +16,7 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   }
 }
 
-test("what was left out is known once there is room for it, and what is full is told with each list", async () => {
+test("an object that a full namespace left out is told once there is room, and each list tells which namespaces are full", async () => {
   await using api = await ApiServer.start();
   for (const name of ["a", "b", "c"]) api.put(name);
   const client = api.client();
@@ -25,7 +25,7 @@ test("what was left out is known once there is room for it, and what is full is 
     path: "/api/v1/pods",
     onChange: () => undefined,
     onFailure: () => undefined,
-    renewal: 1,
+    renewalSeconds: 1,
     quota: {
       of: () => "shop",
       sizeOf: () => 1,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServerClock } from "../src/server-clock.ts";
+import { ServerClock } from "../src/index.ts";
 
 test("a clock that is set back during a request is forgotten with the next answer", () => {
   const clock = new ServerClock();
@@ -10,7 +10,7 @@ test("a clock that is set back during a request is forgotten with the next answe
   assert.deepEqual(clock.offset, { milliseconds: 697.5, within: 502.5, samples: 2 });
 });
 
-test("answers narrow the difference down, until one contradicts them", () => {
+test("each answer narrows the clock difference down, until one contradicts it", () => {
   const clock = new ServerClock();
   clock.note({ server: 5_000, sent: 100, received: 120 });
   clock.note({ server: 6_000, sent: 700, received: 710 });

@@ -18,8 +18,8 @@ function follow(api: ApiServer): Following {
     path: "/api/v1/pods",
     onChange: (change) => changes.push(change),
     onProblem: () => undefined,
-    refusal: 0,
-    again: 10,
+    refusalMs: 0,
+    againMs: 10,
   });
   source.start();
   return {
@@ -53,7 +53,7 @@ async function refused(api: ApiServer, source: Following["source"], meanwhile: (
 
 const named = ({ type, object }: Change<KubernetesObject>): string => `${type} ${object.metadata.uid}`;
 
-test("after refusals only what has changed meanwhile is reported, in the order of one history", async () => {
+test("a source tells after refusals only what has changed meanwhile, in the order of one history", async () => {
   await using api = await ApiServer.start();
   for (const name of ["same", "changed", "gone", "again"]) api.put(name);
   await using following = follow(api);

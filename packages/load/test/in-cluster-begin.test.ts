@@ -13,7 +13,7 @@ import { writeLine, type PodMessage } from "../src/in-cluster/transport/line.ts"
 import { parseRoutes } from "../src/index.ts";
 
 describe("a pod of the load that has ended before it is first seen", () => {
-  it("names the URL that its log says did not answer", async () => {
+  it("the error of a load's pod that ended before it was seen names the URL that its log says did not answer", async () => {
     const pods = podsOf({ at: Date.now(), type: "failed", url: "http://nobody/", problem: "ENOTFOUND" });
     await assert.rejects(pods.find(0, AbortSignal.timeout(5_000)), {
       code: "LAMEDUCK_IN_CLUSTER_URL",
@@ -21,7 +21,7 @@ describe("a pod of the load that has ended before it is first seen", () => {
     });
   });
 
-  it("names its exit code where its log says nothing", async () => {
+  it("the error of a load's pod that ended before it was seen names its exit code where its log says nothing", async () => {
     await assert.rejects(podsOf().find(0, AbortSignal.timeout(5_000)), {
       code: "LAMEDUCK_IN_CLUSTER_NOT_STARTED",
       message: /exit code 1/,

@@ -14,7 +14,7 @@ describe("starting", () => {
     status,
   });
 
-  it("names what will never start, and waits for what may", () => {
+  it("a load that starts names what will never start, and waits for what may", () => {
     const pulling = pod({
       containerStatuses: [{ name: "load", state: { waiting: { reason: "ContainerCreating" } } }],
     });
@@ -112,7 +112,7 @@ describe("starting", () => {
     }
   });
 
-  it("the Job of a load refuses numbers of pods that are none", () => {
+  it("the Job of a load is refused with an invalid number of pods", () => {
     for (const parallel of [0, 1.5, 101, Number.NaN])
       assert.throws(
         () => checkInClusterOptions({ parallel, routes: [{ name: "a", url: new URL("http://a/") }] }),

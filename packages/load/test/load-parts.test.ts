@@ -11,7 +11,7 @@ import { ResponseReader } from "../src/protocols/response.ts";
 import { Schedule, type Slot } from "../src/generator/schedule.ts";
 import { random } from "@lameduck/accounting";
 
-test("random numbers follow from seed and labels, and are even", () => {
+test("the random numbers follow from seed and labels, and are even", () => {
   const take = (seed: number, ...labels: string[]): number[] => {
     const from = random(seed, ...labels);
     return Array.from({ length: 20_000 }, () => from.next());
@@ -58,7 +58,7 @@ test("a schedule keeps its rate, shares, weights and bounds", () => {
   assert.equal(slots({ rate: 1_000, maxRequests: 17 }, 1).length, 17);
 });
 
-test("fixed arrivals are evenly spaced; the same seed is the same schedule; shares do not move arrivals", () => {
+test("fixed arrivals are evenly spaced, the same for the same seed, and not moved by shares", () => {
   assert.deepEqual(
     slots({ rate: 100, arrivals: "fixed", maxRequests: 4 }, 1).map((slot) => slot.at),
     [0, 10, 20, 30],
@@ -153,7 +153,7 @@ test("a body without an end of its own ends with the connection; one with an end
   assert.equal(more.push(Buffer.from("HTTP/1.1 204 x\r\n\r\nrest"), 22), 18);
 });
 
-test("records survive their table", () => {
+test("the records of requests survive the way through their table", () => {
   const optional = <T>(some: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
     fc.option(some, { nil: undefined });
   const time = fc.double({ min: 0, max: 1e6, noNaN: true });
@@ -195,7 +195,7 @@ test("records survive their table", () => {
   );
 });
 
-test("an errno means what it means by how far the connection had come", () => {
+test("the outcome of an errno depends on how far the connection had come", () => {
   const early = { connected: false, received: 0 };
   assert.equal(classify("ECONNREFUSED", early).outcome, "refused");
   assert.equal(classify("EHOSTUNREACH", early).outcome, "unreachable");
@@ -231,6 +231,6 @@ for (const [title, options] of [
   ["a GET with a body", { body: "aGk=" }],
   ["a WebSocket with a method", { protocol: "ws", method: "POST" }],
 ] as const)
-  test(`${title} is no load`, () => {
+  test(`a load with ${title} is refused`, () => {
     assert.throws(() => parseLoad({ rate: 1, ...options }), { code: "LAMEDUCK_BAD_LOAD" });
   });

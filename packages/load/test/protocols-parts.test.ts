@@ -22,7 +22,7 @@ const pieces = (bytes: Buffer, cuts: readonly number[]): Buffer[] => {
   return [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
 };
 
-test("events are the same in whatever pieces and with whatever ends of lines they come", () => {
+test("the events of a stream are the same in whatever pieces and with whatever line ends they come", () => {
   const block = fc.constantFrom(
     { text: "data: x|", events: 1 },
     { text: "id: 1|event: e|data:|data: y|", events: 1 },
@@ -50,7 +50,7 @@ test("events are the same in whatever pieces and with whatever ends of lines the
   );
 });
 
-test("frames of a server are the same in whatever pieces they come", () => {
+test("the frames of a server are the same in whatever pieces they come", () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.constantFrom(1, 2, 8, 9, 10), fc.uint8Array({ maxLength: 300 }))),
@@ -92,7 +92,7 @@ const problem = (work: () => unknown): LoadError => {
   throw new assert.AssertionError({ message: "it was accepted" });
 };
 
-test("what a protocol cannot is refused, with the place", () => {
+test("a setting that a protocol does not have is refused with the place", () => {
   const unknown = problem(() => parseLoad({ rate: 1, protocol: "spdy" as never }));
   assert.deepEqual([unknown.code, unknown.place], ["LAMEDUCK_BAD_LOAD", "load.protocol"]);
   for (const protocol of loadProtocols) {
@@ -113,7 +113,7 @@ test("what a protocol cannot is refused, with the place", () => {
   checkSenders([checked], "sse");
 });
 
-test("losses of other protocols have the same causes", () => {
+test("losses of other protocols have the same causes as those of HTTP", () => {
   const cause = (record: RequestRecord): readonly [string, string] => {
     const result = account(recording({ records: [record] }), { description: "", seed: 1 });
     const [lost] = result.lostRequests;

@@ -11,7 +11,7 @@ import { classify } from "../src/requests-file/failure.ts";
 import { fuzz } from "./requests-file-fuzz.ts";
 import { golden, read, readText } from "./requests-file-helpers.ts";
 
-it("--requests understands what other tools call a failure", () => {
+it("the option --requests understands what other tools call a failure", () => {
   const cases: [string, string][] = [
     ['Get "http://a/": dial tcp 198.18.0.9:80: i/o timeout', "unreachable ETIMEDOUT"],
     ['Get "http://a/": dial tcp 198.18.0.9:80: connect: no route to host', "unreachable EHOSTUNREACH"],
@@ -112,11 +112,11 @@ describe("mistakes", () => {
     ],
   ];
   for (const [what, content, code, message] of cases)
-    it(`--requests refuses, with its place: ${what}`, async (t) => {
+    it(`the option --requests refuses a file with its place: ${what}`, async (t) => {
       await assert.rejects(readText(t, content), { code: `LAMEDUCK_REQUESTS_${code}`, message });
     });
 
-  it("names a file that is not there, and a folder", async () => {
+  it("the option --requests names a file that is not there, and a folder", async () => {
     await assert.rejects(read("/nowhere/at/all"), {
       code: "LAMEDUCK_REQUESTS_UNREADABLE",
       message: /no such file/,
@@ -127,7 +127,7 @@ describe("mistakes", () => {
     });
   });
 
-  it("--requests leaves out a last line that was cut, of packed files, too", async (t) => {
+  it("the option --requests leaves out a last line that was cut, of packed files, too", async (t) => {
     const text = await readFile(golden("vegeta.jsonl"), "utf8");
     const plain = await readText(t, text.slice(0, -40));
     assert.deepEqual([plain.records.length, plain.files[0]?.cut], [19, true]);
@@ -136,7 +136,7 @@ describe("mistakes", () => {
     assert.ok(half.records.length > 0 && half.records.length < 20);
   });
 
-  it("--requests says by how much the file misses the time watched", async () => {
+  it("the option --requests says by how much the file misses the time watched", async () => {
     const { records } = await read(golden("vegeta.jsonl"));
     const first = records[0]?.intended ?? 0;
     const hours = 3_600_000;
@@ -156,7 +156,7 @@ describe("mistakes", () => {
     assert.match(around.notes.join(), /first request came 8.0 s after.*last request came 19.\d s before/);
   });
 
-  it("--requests says when there are more requests than it can hold", async () => {
+  it("the option --requests says when there are more requests than it can hold", async () => {
     await assert.rejects(read(golden("vegeta.jsonl"), { limit: 5 }), {
       code: "LAMEDUCK_REQUESTS_TOO_MANY",
       message: /jsonl:6/,
@@ -164,7 +164,7 @@ describe("mistakes", () => {
   });
 });
 
-it("--requests merges several files in the order of time, and renumbers", async () => {
+it("the option --requests merges several files in the order of time, and renumbers the requests", async () => {
   const { records, files } = await read([golden("k6.jsonl"), golden("vegeta.jsonl")]);
   assert.deepEqual(
     files.map(({ format }) => format),
@@ -176,7 +176,7 @@ it("--requests merges several files in the order of time, and renumbers", async 
   );
 });
 
-it("--requests reads a file of 200 MB in bounded memory", { timeout: 240_000 }, async (t) => {
+it("the option --requests reads a file of 200 MB in bounded memory", { timeout: 240_000 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "lameduck-requests-"));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, "k6.json.gz");
@@ -199,7 +199,7 @@ function* repeat(text: string, times: number): Generator<string> {
   for (let time = 0; time < times; time++) yield text;
 }
 
-it("--requests never fails otherwise than by naming a line, whatever is in the file", () => {
+it("the option --requests fails by naming a line only, whatever is in the file", () => {
   const { read: fine, refused } = fuzz(1, (runs) => runs === 4_000);
   assert.ok(fine > 500 && refused > 500, `${fine} read, ${refused} refused`);
 });

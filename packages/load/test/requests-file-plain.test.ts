@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { asTime } from "../src/requests-file/parser.ts";
 import { readText } from "./requests-file-helpers.ts";
 
-it("--requests reads JSON lines of our own form, with every key that it has", async (t) => {
+it("the option --requests reads JSON lines of Lameduck's own form, with every key that it has", async (t) => {
   const { records, notes } = await readText(
     t,
     '{"time":"2026-01-31T14:00:00.5+02:00","status":200,"latency":12,"pod":"web-1","connection":"reused"}\n\n' +
@@ -45,7 +45,7 @@ it("--requests reads JSON lines of our own form, with every key that it has", as
   assert.match(notes.join(), /times are known to 1 s only/);
 });
 
-it("--requests reads the times that Date writes, in every zone, and keeps nanoseconds", () => {
+it("the option --requests reads the times that Date writes, in every zone, and keeps nanoseconds", () => {
   fc.assert(
     fc.property(
       fc.date({ min: new Date(Date.UTC(1995, 0)), max: new Date(Date.UTC(2150, 0)), noInvalidDate: true }),

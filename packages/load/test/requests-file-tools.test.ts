@@ -19,7 +19,7 @@ const lost = [
 ];
 
 describe("files that vegeta wrote", () => {
-  it("--requests reads vegeta.jsonl: all requests, what became of them, and the pods of the header", async () => {
+  it("the option --requests reads vegeta's JSON: all requests, what became of them, and the pods of the header", async () => {
     const { records, files } = await read(golden("vegeta.jsonl"));
     assert.equal(files[0]?.format, "vegeta");
     assert.equal(records.length, 20);
@@ -37,7 +37,7 @@ describe("files that vegeta wrote", () => {
     assert.ok(records.every(({ outcome, received }) => outcome !== "truncated" || received === 9));
   });
 
-  it("--requests finds the pod behind the address that a proxy named", async () => {
+  it("the option --requests finds the pod behind the address that a proxy named", async () => {
     const podAt = (address: string): string | undefined => (address === "198.18.1.7" ? "web-7" : undefined);
     const { records } = await read(golden("vegeta.jsonl"), { podAt });
     assert.equal(
@@ -46,7 +46,7 @@ describe("files that vegeta wrote", () => {
     );
   });
 
-  it("--requests believes a header such as x-pod-name, after the surer ones", async (t) => {
+  it("the option --requests believes a header such as x-pod-name, but a surer one first", async (t) => {
     const text = await readFile(golden("vegeta.jsonl"), "utf8");
     const { records } = await readText(
       t,
@@ -56,7 +56,7 @@ describe("files that vegeta wrote", () => {
     assert.deepEqual([pods["web-1"]?.length, pods["web-2"]?.length, pods["web-9"]?.length], [2, 2, 2]);
   });
 
-  it("--requests names the command for its binary form", async () => {
+  it("the option --requests names vegeta's command that converts its binary form", async () => {
     await assert.rejects(read(golden("vegeta.bin")), {
       code: "LAMEDUCK_REQUESTS_UNKNOWN_FORMAT",
       message: /is not a text file/,
@@ -66,7 +66,7 @@ describe("files that vegeta wrote", () => {
 });
 
 describe("files that k6 wrote", () => {
-  it("--requests reads k6.jsonl: all requests, what became of them, those never sent, and the pods of the tag", async () => {
+  it("the option --requests reads k6's JSON: all requests, what became of them, those never sent, and the pods of the tag", async () => {
     const { records, files } = await read(golden("k6.jsonl"));
     assert.equal(files[0]?.format, "k6");
     const sent = records.filter(({ outcome }) => outcome !== "not-sent");
@@ -81,7 +81,7 @@ describe("files that k6 wrote", () => {
     assert.ok(sent.some(({ reused }) => reused) && sent.some(({ mode }) => mode === "new"));
   });
 
-  it("--requests counts back from the end: answered, sent, and begun while there was no connection yet", async (t) => {
+  it("the option --requests takes the beginning of a request of k6 from its end: answered, sent, or without a connection yet", async (t) => {
     const point = (metric: string, value: number): string =>
       `{"metric":"${metric}","type":"Point","data":{"time":"2026-01-31T12:00:01.5+00:00","value":${value},"tags":{"status":"200","url":"http://a/"}}}\n`;
     const text =
@@ -101,7 +101,7 @@ describe("files that k6 wrote", () => {
     );
   });
 
-  it("--requests takes a 503 that the script expects for an answer", async (t) => {
+  it("the option --requests takes a 503 that k6's script expects for an answer", async (t) => {
     const text = await readFile(golden("k6.jsonl"), "utf8");
     const { records } = await readText(
       t,

@@ -35,7 +35,7 @@ async function load(t: TestContext, urls: readonly string[], maxRequests: number
   return started;
 }
 
-test("every route has its share, and every request a number and a connection of its own", async (t) => {
+test("each route has its share of the load, and each request a number and a connection of its own", async (t) => {
   const first = await serve(t, { "x-lameduck-pod": "web-1" });
   const second = await serve(t, { "x-upstream-addr": "10.1.0.9:8080, 10.1.0.2:8080" });
   const running = await load(t, [`one=${first}`, `two=${second}`], 80);
@@ -60,7 +60,7 @@ test("every route has its share, and every request a number and a connection of 
   assert.equal(records.filter(({ sender }) => sender === "one").length, 40);
 });
 
-test("what it began to send it sees to its end, and then leaves", async (t) => {
+test("a load that is stopped waits for the requests that it began, and then ends", async (t) => {
   const held: ServerResponse[] = [];
   let take = answer;
   const running = await load(t, [await serve(t, {}, (response) => take(response))], 10_000);
@@ -77,7 +77,7 @@ test("what it began to send it sees to its end, and then leaves", async (t) => {
   assert.ok(begun.every(({ finished, outcome }) => finished !== undefined && outcome === "ok"));
 });
 
-test("a generator that is killed takes no more with it than its last seconds", async (t) => {
+test("a generator that is killed loses only the records of its last seconds", async (t) => {
   // More than each is sent before its generator reports records for the first time.
   const first = 600;
   const held: ServerResponse[][] = [[], []];
@@ -107,7 +107,7 @@ test("a generator that is killed takes no more with it than its last seconds", a
   assert.match(notes.join(), /ended with SIGKILL/);
 });
 
-test("the bound of all routes together is kept where it cannot be shared evenly", async (t) => {
+test("the bound on requests is kept for all routes together where it cannot be shared evenly", async (t) => {
   const url = await serve(t, { "x-lameduck-pod": "web-1" });
   const running = await load(t, [`one=${url}`, `two=${url}`, `three=${url}`], 5);
   await running.begin();

@@ -24,7 +24,7 @@ function digestOf(arrivals: keyof typeof recorded, seed: number): string {
 }
 
 for (const arrivals of ["poisson", "fixed"] as const)
-  test(`a plan and a seed give the recorded schedule: ${arrivals} arrivals`, () => {
+  test(`a plan and a seed give the recorded schedule of ${arrivals} arrivals`, () => {
     assert.equal(digestOf(arrivals, 7), recorded[arrivals]);
     assert.notEqual(digestOf(arrivals, 8), recorded[arrivals]);
   });

@@ -8,17 +8,17 @@ for (const [text, shown] of [
   ["http://shop/cart?X-Amz-Signature=abc", "http://shop/cart?X-Amz-Signature=REDACTED"],
   ["http://shop/?api_key=abc", "http://shop/?api_key=REDACTED"],
 ] as const)
-  test(`${text} is shown without its credentials`, () => {
+  test(`the URL ${text} is shown without its credentials`, () => {
     assert.equal(hasCredentials(new URL(text)), true);
     assert.equal(shownUrl(new URL(text)), shown);
   });
 
-test("what is no credential is shown as it is", () => {
+test("a URL without credentials is shown as it is", () => {
   for (const text of ["http://shop/?page=2&sort=a%20b", "http://shop/token", "http://shop/"])
     assert.equal(shownUrl(new URL(text)), text);
 });
 
-test("what is no URL is shown without name, password and query", () => {
+test("a text that is no URL is shown without name, password and query", () => {
   assert.equal(withoutSecrets("http://me:pa/ss@sh op/?token=abc"), "http://sh op/?...");
   assert.equal(withoutSecrets("sh op"), "sh op");
   assert.throws(

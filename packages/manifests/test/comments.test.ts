@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parse } from "yaml";
-import { appendItems, applyEdits, insertField, readStream, type Field } from "../src/index.ts";
+import { appendItems, applyEdits, type Field, insertField, readStream } from "../src/index.ts";
 
 function only(text: string): Field {
   const { objects, failures } = readStream(text, "pod.yaml", (kind) => kind === "Pod");
@@ -116,7 +116,7 @@ for (const [what, base] of [
   ["with lists that are not indented", flush],
 ] as const)
   for (const lineBreak of ["\n", "\r\n"])
-    test(`comments stay with what they belong to, ${what}, lines ending in ${JSON.stringify(lineBreak)}`, () => {
+    test(`comments stay with what they belong to in YAML ${what}, with lines that end in ${JSON.stringify(lineBreak)}`, () => {
       fc.assert(
         fc.property(fc.array(comment, { maxLength: 8 }), fc.boolean(), (comments, isEnded) => {
           const before = commented(base, comments);
@@ -135,7 +135,7 @@ for (const [what, base] of [
       );
     });
 
-test("in braces and brackets the comment of the last item stays behind it", () => {
+test("the comment of the last item stays behind it in braces and brackets", () => {
   const text = `kind: Pod
 spec: { # of the spec
   containers: [{ name: web, # of the name

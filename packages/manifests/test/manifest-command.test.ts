@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readManifest } from "../src/workload/read.ts";
+import { readManifest } from "../src/index.ts";
 
 const deployment = (containers: string, more = ""): string => `kind: Deployment
 metadata: { name: shop }
@@ -9,7 +9,7 @@ spec: { template: { spec: { ${more}containers: [${containers}] } } }
 
 const given = ["node", "server.js", "$x"];
 
-test("a given command runs instead of an image; what has no command beside it is left out aloud", () => {
+test("a given command replaces an image, and a container without any command is left out with a warning", () => {
   const text = deployment(
     `{ name: proxy, image: envoy }, { name: shop, image: shop, workingDir: /app, args: [--old], ports: [{ containerPort: 3000 }] },
      { name: log, command: [tail] }`,
@@ -32,7 +32,7 @@ test("a given command runs instead of an image; what has no command beside it is
   assert.ok(warnings.some((line) => line.includes("workingDir: is left out")));
 });
 
-test("it replaces the command of the container that serves, where each has one", () => {
+test("a given command replaces that of the serving container, where each container has one", () => {
   const text = deployment(
     `{ name: log, command: [tail] }, { name: shop, command: [old], ports: [{ containerPort: 80 }] }`,
   );

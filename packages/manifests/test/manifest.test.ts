@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManifestError } from "../src/errors.ts";
-import { readManifest } from "../src/workload/read.ts";
+import { ManifestError, readManifest } from "../src/index.ts";
 
 const deployment = `# a shop
 apiVersion: v1
@@ -58,7 +57,7 @@ spec:
       volumes: [{ name: cache, emptyDir: {} }]
 `;
 
-test("a Deployment with its Service", () => {
+test("a Deployment is read with its Service", () => {
   const { kind, template, replicas, strategy, minReadySeconds, warnings } = readManifest(
     deployment,
     "shop.yaml",
@@ -111,7 +110,7 @@ test("a Deployment with its Service", () => {
 const minimal = (container: string, rest = ""): string =>
   `kind: Pod\nmetadata: { name: one }\nspec:\n  containers:\n    - name: app\n      ports: [{ containerPort: 80 }]\n      ${container}\n${rest}`;
 
-test("defaults are those of Kubernetes", () => {
+test("the defaults of a manifest are those of Kubernetes", () => {
   const { kind, replicas, template, strategy, progressDeadlineSeconds } = readManifest(
     minimal("command: [a]"),
     "p",
@@ -124,7 +123,7 @@ test("defaults are those of Kubernetes", () => {
   );
 });
 
-test("a StatefulSet, in a List", () => {
+test("a StatefulSet is read from a List", () => {
   const text = `kind: List
 items:
   - kind: StatefulSet
@@ -141,7 +140,7 @@ items:
   assert.equal(template.port, 5432);
 });
 
-test("ConfigMaps of the same file feed the environment; what cannot be had is left out aloud", () => {
+test("a ConfigMap of the same file feeds the environment, and what this machine cannot provide is left out with a warning", () => {
   const text = `kind: ConfigMap
 metadata: { name: settings }
 data: { MODE: "50$ $(X)" }
@@ -274,7 +273,7 @@ const mistakes: readonly (readonly [what: string, text: string, code: string, me
 ];
 
 for (const [what, text, code, message] of mistakes)
-  test(`${what} is ${code}, with its place`, () => {
+  test(`a manifest with ${what} is refused with ${code} and the place`, () => {
     assert.throws(
       () => readManifest(text, "m.yaml"),
       (error) => {

@@ -5,11 +5,11 @@ import { parse } from "yaml";
 import {
   appendItems,
   applyEdits,
+  type Field,
   insertField,
   readStream,
   replaceScalar,
   scalar,
-  type Field,
 } from "../src/index.ts";
 
 function only(text: string): Field {
@@ -21,7 +21,7 @@ function only(text: string): Field {
 }
 
 describe("splice", () => {
-  test("a scalar is replaced at its place; comments, quotes of others and layout stay", () => {
+  test("a scalar is replaced at its place, and comments, other quotes and layout stay", () => {
     const text =
       "# who reads this\nkind:   Pod\nspec:\n    terminationGracePeriodSeconds: 30   # half a minute\n    x: 'y'\n";
     const edit = replaceScalar(only(text).at("spec").at("terminationGracePeriodSeconds"), "60");
@@ -64,7 +64,7 @@ describe("splice", () => {
     ],
   ];
   for (const [name, text, expected] of places)
-    test(`a field is added: ${name}`, () => {
+    test(`a field is added to a mapping: ${name}`, () => {
       const spec = only(text).at("spec");
       const parent = spec.mapping ? spec : spec.items()[0];
       assert.ok(parent);
@@ -72,7 +72,7 @@ describe("splice", () => {
       assert.equal(written, expected);
     });
 
-  test("a nested field is added in block and in flow", () => {
+  test("a nested field is added in block style and in flow style", () => {
     const block = "kind: Pod\nspec:\n  name: a\n";
     const hook = { preStop: { sleep: { seconds: "15" } } };
     const inBlock = applyEdits(block, [insertField(block, only(block).at("spec"), "lifecycle", hook)!])!;
@@ -83,7 +83,7 @@ describe("splice", () => {
     assert.deepEqual(JSON.parse(inJson), expected);
   });
 
-  test("a list and a mapping stand on the line of a key that had no value", () => {
+  test("a list and a mapping can be added behind a key that had no value", () => {
     const text = "kind: Pod\nspec:\n  list:\n  map: null # none\n";
     const spec = only(text).at("spec");
     const edits = [
@@ -94,7 +94,7 @@ describe("splice", () => {
     assert.equal(applyEdits(text, edits), expected);
   });
 
-  test("beside a key with an anchor or a tag, or for a null with one, nothing is added", () => {
+  test("nothing is added beside a key with an anchor or a tag, or with a null that has one", () => {
     for (const spec of ["- &a k: 1", "- !!str k: 1", "- ? k\n  : 1\n  g: &a", "- g: !!null null"]) {
       const text = `kind: Pod\nspec:\n${spec}\n`;
       const [parent] = only(text).at("spec").items();
@@ -103,7 +103,7 @@ describe("splice", () => {
     }
   });
 
-  test("a field of a list's last item comes before items that are appended", () => {
+  test("a field that is added to a list's last item stands before appended items", () => {
     const text = "kind: Pod\nspec:\n  list:\n    - name: a\n  after: 1\n";
     const list = only(text).at("spec").at("list");
     const [last] = list.items();
@@ -114,20 +114,20 @@ describe("splice", () => {
     assert.deepEqual((parse(applyEdits(text, [field, item])!) as { spec: object }).spec, expected);
   });
 
-  test("what an alias shares is not edited", () => {
+  test("a value that an alias shares is not edited", () => {
     const text = "kind: Pod\nbase: &b { a: 1 }\nspec: *b\nother:\n  <<: *b\n";
     const pod = only(text);
     assert.equal(insertField(text, pod.at("spec"), "g", "9"), undefined);
     assert.equal(replaceScalar(pod.at("other").at("a"), "2"), undefined);
   });
 
-  test("overlapping edits are refused as a whole", () => {
+  test("edits that overlap are refused as a whole", () => {
     const edit = (start: number, end: number) => ({ file: "a", span: [start, end] as const, text: "x" });
     assert.equal(applyEdits("0123456789", [edit(2, 5), edit(4, 6)]), undefined);
     assert.equal(applyEdits("0123456789", [edit(5, 6), edit(2, 5)]), "01xx6789");
   });
 
-  test("any mapping, in any style: the added field is there and nothing else has changed", () => {
+  test("a field added to any mapping, in any style, is there and nothing else has changed", () => {
     const value = fc.oneof(
       fc.integer(),
       fc.string(),
@@ -183,12 +183,12 @@ describe("items are appended", () => {
     ["JSON", '{"kind": "Pod", "l": ["a"]}', '{"kind": "Pod", "l": ["a", { "x": 1, "w": [2, 3] }]}'],
   ];
   for (const [name, text, expected] of places)
-    test(name, () => {
+    test(`items are appended to a list: ${name}`, () => {
       const edit = appendItems(text, only(text).at("l"), [{ x: "1", w: ["2", "3"] }]);
       assert.equal(edit && applyEdits(text, [edit]), expected);
     });
 
-  test("not where the list is shared, is none, or has no indent to copy", () => {
+  test("nothing is appended to a list that is shared, to a value that is no list, or where there is no indent to copy", () => {
     for (const text of [
       "kind: Pod\na: &a [1]\nl: *a\n",
       "kind: Pod\nl: {}\n",
@@ -199,7 +199,7 @@ describe("items are appended", () => {
   });
 });
 
-test("a scalar is read as what was written, in YAML and in a list of commands", () => {
+test("a scalar is read as it was written, in YAML and in a list of commands", () => {
   const hard = [
     "yes",
     "null",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { ManifestError, readStream, type Field, type Stream } from "../src/index.ts";
+import { type Field, ManifestError, readStream, type Stream } from "../src/index.ts";
 
 const read = (text: string): Stream =>
   readStream(text, "all.yaml", (kind) => ["Pod", "Service"].includes(kind));
@@ -27,18 +27,18 @@ describe("files that nobody named", () => {
     ["a list", "- kind: Pod\n- 1\n"],
     ["no YAML at all", "// settings\n{ a: [ }\n"],
   ] as const)
-    test(`${what} are counted and left alone`, () => {
+    test(`files found in a folder that hold ${what} are counted and left alone`, () => {
       const { objects, failures, skipped } = found(text);
       assert.deepEqual([objects.length, failures.length, skipped.get("without a kind")], [0, 0, 1]);
     });
 
-  test("an alias without its anchor is a failure", () => {
+  test("a file found in a folder with an alias that has no anchor is a failure", () => {
     const { objects, failures } = found("kind: Pod\nmetadata: { name: *x }\n");
     assert.equal(objects.length, 0);
     assert.match(failures[0]?.message ?? "", /x\.yaml:2:19: there is no anchor &x/);
   });
 
-  test("a mistyped or broken manifest is a failure all the same", () => {
+  test("a file found in a folder with a mistyped or broken manifest is a failure", () => {
     assert.equal(found("knd: Pod\nspec: {}\n").failures.length, 1);
     assert.equal(found("kind: Pod\nspec: [\n").failures.length, 1);
     assert.equal(found("").failures.length, 0);
@@ -52,12 +52,12 @@ describe("as kubectl reads it, which is YAML 1.1", () => {
     return pod.at("spec").at("field");
   };
 
-  test("yes and on without quotes are true", () => {
+  test("yes and on without quotes are read as true, as kubectl does", () => {
     for (const text of ["true", "yes", "On"]) assert.ok(spec(text).isTrue(), text);
     for (const text of ['"yes"', "no", "off", "1", "~"]) assert.ok(!spec(text).isTrue(), text);
   });
 
-  test("a number that could be octal, is too large or a text is refused, and why is said", () => {
+  test("a number that could be octal, is too large or is a text is refused with the reason", () => {
     assert.equal(spec("60").whole(0, 1), 60);
     assert.equal(spec("0").whole(0, 1), 0);
     for (const [text, why] of [
@@ -99,9 +99,9 @@ describe("stream", () => {
     ["CRLF", `${object("a")}---\n${object("b")}`.replaceAll("\n", "\r\n"), ["a", "b"]],
   ];
   for (const [shape, text, expected] of shapes)
-    test(shape, () => assert.deepEqual(names(read(text)), expected));
+    test(`a stream of manifests is read: ${shape}`, () => assert.deepEqual(names(read(text)), expected));
 
-  test("a broken document costs only itself, and says where", () => {
+  test("a broken document fails alone, and the failure says where", () => {
     const { objects, failures } = read(
       `${object("a")}---\nkind: Pod\nmetadata:\n\tname: tab\n---\n${object("b")}`,
     );
@@ -111,11 +111,11 @@ describe("stream", () => {
     assert.match(failures[0]?.place ?? "", /^all\.yaml:7:/);
   });
 
-  test("a key given twice is a mistake, as for the API server", () => {
+  test("a key given twice is a mistake, as it is for the API server", () => {
     assert.match(read("kind: Pod\nspec: 1\nspec: 2\n").failures[0]?.message ?? "", /unique/);
   });
 
-  test("templates that were not rendered are named as such, with their place", () => {
+  test("a template that was not rendered is named as such, with its place", () => {
     for (const text of [
       "kind: Pod\nmetadata:\n  name: {{ .Values.name }}\n",
       "kind: Pod\n{{- if .Values.on }}\nspec: {}\n{{- end }}\n",
@@ -128,7 +128,7 @@ describe("stream", () => {
     assert.deepEqual(read(`${object("a")}data:\n  text: "{{ not ours }}"\n`).failures, []);
   });
 
-  test("aliases that would fill the memory are refused", () => {
+  test("a document whose aliases would fill the memory is refused", () => {
     const levels = Array.from(
       { length: 9 },
       (_, i) => `a${i + 1}: &a${i + 1} [${Array(10).fill(`*a${i}`).join(",")}]`,
@@ -137,14 +137,14 @@ describe("stream", () => {
     assert.equal(failure?.code, "LAMEDUCK_MANIFEST_ALIASES");
   });
 
-  test("kinds that nobody asked for are counted", () => {
+  test("objects of kinds that were not asked for are counted", () => {
     assert.deepEqual(
       [...read(`${object("a", "ConfigMap")}---\n${object("b", "ConfigMap")}---\n${object("c")}`).skipped],
       [["ConfigMap", 2]],
     );
   });
 
-  test("hundreds of aliases are read, more than anybody writes are a mistake that is found at once", () => {
+  test("a document with hundreds of aliases is read, and one with more is refused at once", () => {
     const many = (count: number): Stream =>
       read(`kind: Pod\nspec: [&a x, ${Array.from({ length: count }, () => "*a").join(", ")}]\n`);
     const [pod] = many(300).objects;
@@ -173,7 +173,7 @@ describe("stream", () => {
       ["in a block", `kind: Pod\nspec:\n  replicas: ${mark}\n`],
       ["in braces", `kind: Pod\nspec: { replicas: ${mark} }\n`],
     ] as const)
-      test(`${mark} ${where} is a template that was not rendered, where a number should be`, () => {
+      test(`${mark} ${where} is named as a template that was not rendered, where a number should be`, () => {
         const { objects, failures } = read(text);
         const [failure] = failures;
         const error = failure ?? assertFails(() => objects[0]?.at("spec").at("replicas").whole(0, 1));
@@ -181,7 +181,7 @@ describe("stream", () => {
         assert.ok(error.remedy.includes(how), error.remedy);
       });
 
-  test("a value that is only wrong is no template", () => {
+  test("a value that is merely wrong is not called a template", () => {
     for (const value of ["three", "1.5", "-1", "[3]", "50%"]) {
       const error = assertFails(() =>
         read(`kind: Pod\nspec: { replicas: ${value} }\n`).objects[0]?.at("spec").at("replicas").whole(0, 1),
@@ -190,11 +190,11 @@ describe("stream", () => {
     }
   });
 
-  test("brackets in each other without end are a mistake, not a crash", () => {
+  test("deeply nested brackets are a mistake and no crash", () => {
     assert.equal(read(`kind: Pod\nspec: ${"[".repeat(20_000)}`).failures.length, 1);
   });
 
-  test("any text gives objects or coded mistakes", () => {
+  test("any text gives objects or mistakes with a code", () => {
     const piece = fc.oneof(
       fc.constantFrom(
         "kind: Pod\n",

@@ -1,12 +1,11 @@
 /** One of two servers, told by its parent: ours, or the least that a webhook can be. */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { admissionHandler } from "../../webhook/src/admission/handler.ts";
 import { injectingHandler } from "../../webhook/src/admission/mutate.ts";
 import { AdmissionServer } from "../../webhook/src/admission/server.ts";
 import { validate } from "../../webhook/src/admission/validate.ts";
 import { rotate } from "../../webhook/src/certificates/rotate.ts";
-import { SenderIndex } from "@lameduck/cluster";
+import { PathIndex } from "@lameduck/cluster";
 import { WebhookMetrics } from "../../webhook/src/metrics.ts";
 
 const services = 50;
@@ -19,13 +18,16 @@ const { authority, leaf } = await rotate(
 );
 
 async function ours(): Promise<number> {
-  const senders = new SenderIndex();
+  const paths = new PathIndex();
   for (let index = 0; index < services; index++)
-    senders.service({
+    paths.service({
       type: "there",
       object: {
         metadata: { name: `s${index}`, uid: `u${index}`, namespace: "shop" },
         selector: Object.entries({ app: index === 0 ? "web" : `other-${index}`, tier: "front" }),
+        isHeadless: false,
+        isLocal: false,
+        balancers: [],
         convergence: { value: 10, origin: "kube-proxy" },
       },
       at: 0,
@@ -33,10 +35,10 @@ async function ours(): Promise<number> {
       since: 0,
     });
   const metrics = new WebhookMetrics();
-  const handler = admissionHandler({
+  const server = new AdmissionServer({
     mutate: injectingHandler({
       cluster: {
-        exposure: (namespace, labels) => senders.of(namespace, labels),
+        pathsTo: (namespace, labels) => paths.pathsTo(namespace, labels),
         labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
         policyOf: () => undefined,
         architectures: ["amd64"],
@@ -49,7 +51,6 @@ async function ours(): Promise<number> {
     notReady: () => undefined,
     onReview: (path, outcome, seconds) => metrics.reviewed(path, outcome, seconds),
   });
-  const server = new AdmissionServer({ handler });
   server.useCertificate(leaf);
   return server.listen(0, "127.0.0.1");
 }

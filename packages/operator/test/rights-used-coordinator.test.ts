@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Registry } from "@prometheus-io/client";
 import { operatorNames } from "@lameduck/protocol";
-import { RecordKeeping } from "../../coordinator/src/records/record-keeping.ts";
+import { Records } from "../../coordinator/src/records/records.ts";
 import { WorkloadUids } from "../../cluster/src/events/workload-uids.ts";
 import { defaultRetention } from "../../coordinator/src/records/writing/retention.ts";
 import { coordinatorRights } from "../src/rights.ts";
@@ -20,19 +20,19 @@ await import("../../coordinator/test/records.test.ts");
 test("one replica takes the Lease; workloads of every kind are looked up", async () => {
   await using api = await OperatorApi.start();
   const client = api.client();
-  const keeping = new RecordKeeping(client, {
+  const records = new Records(client, {
     namespace,
     name: "one",
     registry: new Registry(),
     retention: defaultRetention,
     onProblem: () => undefined,
   });
-  keeping.start();
-  await until(() => keeping.leads, "the lease");
+  records.start();
+  await until(() => records.isLeader, "the lease");
   const uids = new WorkloadUids(client);
   for (const kind of ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
     await uids.of("shop", { kind, name: "web" }, new AbortController().signal);
-  await keeping.stop();
+  await records.stop();
   client.close();
 });
 

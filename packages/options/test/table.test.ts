@@ -22,7 +22,7 @@ function assertOnce(what: string, names: readonly (string | undefined)[]): void 
   );
 }
 
-test("no flag, letter, variable, field or annotation stands for two options", () => {
+test("a flag, letter, variable, field or annotation stands for one option only", () => {
   assertOnce(
     "flags",
     initFlags.map(({ flag }) => flag),
@@ -57,7 +57,7 @@ test("no flag, letter, variable, field or annotation stands for two options", ()
     assert.equal(ofInit.get(variable) ?? name, name, variable);
 });
 
-test("a default is a value that the row allows", () => {
+test("the default of each option is a value that its row allows", () => {
   const all: readonly (readonly [string, Option])[] = Object.entries(rows);
   for (const [name, { kind, default: value, choices, least = 0, most = Infinity }] of all) {
     if (kind === "choice")
@@ -67,7 +67,7 @@ test("a default is a value that the row allows", () => {
   }
 });
 
-test("what an injection hands on is a duration with a flag and a variable", () => {
+test("each option that an injection hands on is a duration with a flag and a variable", () => {
   const wanted = fields.filter((field) => field.handedOn);
   assert.ok(wanted.every(({ row }) => row.kind === "duration"));
   assert.deepEqual(
@@ -76,7 +76,7 @@ test("what an injection hands on is a duration with a flag and a variable", () =
   );
 });
 
-test("every field has the bounds, the choices or the form that its check needs", () => {
+test("each field has the bounds, the choices or the form that its check needs", () => {
   for (const { name, row, least, most, pattern, longest, example } of [...fields, ...releaseFields]) {
     if (row.kind === "duration") assert.ok(least !== undefined && most !== undefined, name);
     else if (row.kind === "choice") assert.ok(row.choices, name);
@@ -85,7 +85,7 @@ test("every field has the bounds, the choices or the form that its check needs",
   }
 });
 
-test("a flag of the init chooses between two, of which the first is the default", () => {
+test("each init flag with choices has exactly two, and the first is the default", () => {
   const chosen = initFlags
     .map(({ name }) => rows[name])
     .filter(({ kind, decides }) => kind === "choice" && !decides);
@@ -103,6 +103,6 @@ test("each line of the help fits a terminal of 120 columns", () => {
   );
 });
 
-test("what is written from the table is what the table says", async () => {
+test("each generated file is what the table says", async () => {
   for (const [path, text] of await generated()) assert.equal(readFileSync(root + path, "utf8"), text, path);
 });

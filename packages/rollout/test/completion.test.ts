@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubernetesClient, ServerClock, type Workload } from "@lameduck/kube";
-import type { Target } from "../src/target.ts";
-import { restart } from "../src/actions/restart.ts";
-import { scale } from "../src/actions/scale.ts";
-import { inspect } from "../src/preflight.ts";
+import { inspect, restart, scale, type Target } from "../src/index.ts";
 import { Completion, RolloutStuck } from "../src/completion.ts";
 import { PodHistory } from "../src/following/pods.ts";
 import { controllerProgress, replicaFailures } from "../src/progress.ts";
@@ -37,7 +34,7 @@ const partition = (of: number): object => ({
   updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: of } },
 });
 
-test("a StatefulSet with a partition is rolled when all above it are new", () => {
+test("a StatefulSet with a partition counts as rolled once every pod above the partition is new", () => {
   const at = (spec: object, status: object = halfWay) =>
     controllerProgress("statefulset", workload(spec, status), 2);
   assert.deepEqual(at(partition(2)), { done: true, words: "2 of 2 pods updated, 4 available" });
@@ -46,7 +43,7 @@ test("a StatefulSet with a partition is rolled when all above it are new", () =>
   assert.equal(at(partition(9), { ...halfWay, updatedReplicas: 0 }).done, true);
 });
 
-test("what a controller does not update by itself is not waited for", () => {
+test("pods that a controller does not update by itself are not waited for", () => {
   const onDelete = workload({ updateStrategy: { type: "OnDelete" } }, halfWay);
   assert.equal(controllerProgress("statefulset", onDelete, 2).done, true);
   const paused = workload({ paused: true }, { updatedReplicas: 1 });
@@ -56,7 +53,7 @@ test("what a controller does not update by itself is not waited for", () => {
   });
 });
 
-test("a restart that would replace nothing is refused, one that replaces some is told", async () => {
+test("a restart that would replace no pod is refused, and one that replaces only some says so", async () => {
   const reference = { kind: "statefulset", name: "db", namespace: "shop" } as const;
   const all = targetOf("statefulset", workload(partition(4), {}));
   assert.match(
@@ -70,7 +67,7 @@ test("a restart that would replace nothing is refused, one that replaces some is
   assert.ok(notes.includes("partition 3: 1 of its 4 pods are replaced, the others stay"), notes.join("\n"));
 });
 
-test("who scales what an autoscaler scales is told", async () => {
+test("a user who scales what an autoscaler scales is told so", async () => {
   const scaleTargetRef = { kind: "StatefulSet", name: "db" };
   const items = [
     { metadata: { name: "mine" }, spec: { scaleTargetRef } },
@@ -98,7 +95,7 @@ const exceeded = (lastTransitionTime: string): object => ({
   ],
 });
 
-test("a rollout whose progress deadline is exceeded is given up at once, unless it was another one's", async () => {
+test("a rollout whose progress deadline is exceeded is given up at once, unless an earlier rollout exceeded it", async () => {
   const before = workload({}, exceeded("2026-01-01T00:00:00Z"));
   const observation = { pods: new PodHistory(new ServerClock()), workload: before };
   const completion = new Completion(targetOf("deployment", before), observation);
@@ -114,7 +111,7 @@ test("a rollout whose progress deadline is exceeded is given up at once, unless 
   assert.deepEqual(replicaFailures(before), ["FailedCreate: exceeded quota: small"]);
 });
 
-test("who watches begins with a new template, not with another number of replicas", async () => {
+test("a watched rollout begins with a new template, not with another number of replicas", async () => {
   const before = workload({}, {});
   const observation = { pods: new PodHistory(new ServerClock()), workload: before };
   const completion = new Completion(targetOf("deployment", before), observation);

@@ -1,11 +1,18 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { checkRights, inspect, neededRules } from "../src/preflight.ts";
-import { findTarget } from "../src/target.ts";
 import { openRoute, parseRoutes, RouteLoad } from "@lameduck/load";
-import { parseTarget, type TargetReference } from "../src/target-reference.ts";
-import { runRollout, type RolloutRun, type RolloutSettings } from "../src/run.ts";
-import type { Action } from "../src/actions/action.ts";
+import {
+  type Action,
+  checkRights,
+  findTarget,
+  inspect,
+  neededRules,
+  parseTarget,
+  type RolloutRun,
+  type RolloutSettings,
+  runRollout,
+  type TargetReference,
+} from "../src/index.ts";
 import { namespace, type FakeCluster } from "./fake-cluster.ts";
 
 export interface Rolled {
@@ -16,10 +23,10 @@ export interface Rolled {
 
 export interface Roll {
   readonly load?: RolloutSettings["load"];
-  readonly timeout?: number;
-  /** Of the client; milliseconds. */
-  readonly answerTimeout?: number;
-  readonly undoing?: number;
+  readonly timeoutMs?: number;
+  /** Of the client. */
+  readonly answerTimeoutMs?: number;
+  readonly undoingMs?: number;
   readonly signal?: AbortSignal;
   /** Called between the preflight and the run. */
   readonly agreed?: () => void;
@@ -32,8 +39,14 @@ export async function roll(
   actionOf: (reference: TargetReference) => Action,
   options: Roll = {},
 ): Promise<Rolled> {
-  const { load, timeout = 20_000, answerTimeout, undoing, signal = new AbortController().signal } = options;
-  const client = cluster.client(answerTimeout);
+  const {
+    load,
+    timeoutMs = 20_000,
+    answerTimeoutMs,
+    undoingMs,
+    signal = new AbortController().signal,
+  } = options;
+  const client = cluster.client(answerTimeoutMs);
   const said: string[] = [];
   try {
     const reference = parseTarget(text, namespace);
@@ -49,10 +62,10 @@ export async function roll(
         action,
         allowed,
         load,
-        warmUp: 0,
-        settle: 0,
-        timeout,
-        ...(undoing === undefined ? {} : { undoing }),
+        warmUpMs: 0,
+        settleMs: 0,
+        timeoutMs,
+        ...(undoingMs === undefined ? {} : { undoingMs }),
       },
       { onProgress: () => undefined, say: (line) => said.push(line), signal },
     );

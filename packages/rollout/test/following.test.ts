@@ -3,9 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ServerClock } from "@lameduck/kube";
 import { EndpointHistory } from "../src/following/endpoints.ts";
-import { parsePhase } from "../src/following/phases.ts";
+import { followPhases } from "../src/following/phases.ts";
+import { FakeCluster, namespace } from "./fake-cluster.ts";
 
-test("EndpointSlices: when a pod was withdrawn, and when there was nobody", () => {
+test("the history of EndpointSlices tells when a pod was withdrawn, and when no pod was ready", () => {
   const history = new EndpointHistory();
   const take = (at: number, ...ready: (boolean | "serving")[]): void =>
     history.take({
@@ -38,7 +39,7 @@ test("EndpointSlices: when a pod was withdrawn, and when there was nobody", () =
   assert.deepEqual(history.empty, [{ from: 400, to: 500 }]);
 });
 
-test("the server's clock is bounded by every answer, and never wrongly", () => {
+test("the difference to the server's clock is bounded by every answer, and the bounds always hold", () => {
   const answer = fc.record({ gap: fc.integer({ min: 1, max: 3_000 }), there: fc.nat(80), back: fc.nat(80) });
   fc.assert(
     fc.property(
@@ -62,20 +63,22 @@ test("the server's clock is bounded by every answer, and never wrongly", () => {
   );
 });
 
-test("a phase of the library is read from a log line, whatever stands before it; other lines are not", () => {
-  const line =
-    '2026-01-01T00:00:00Z {"lameduck":"phase","phase":"closing","at":1767225600123,"reason":"quiet","hold":2790}';
-  assert.deepEqual(parsePhase(line), {
-    at: 1_767_225_600_123,
-    phase: "closing",
-    reason: "quiet",
-    detail: { hold: 2_790 },
-  });
-  for (const other of [
+test("a phase of the library is read from a log line, whatever stands before it, and from no other line", async () => {
+  const lines = [
     "listening",
     '{"lameduck":"phase","phase":"serving","at":1}',
     '{"lameduck":"phase",',
     "",
-  ])
-    assert.equal(parsePhase(other), undefined);
+    '2026-01-01T00:00:00Z {"lameduck":"phase","phase":"closing","at":1767225600123,"reason":"quiet","hold":2790}',
+  ];
+  await using cluster = await FakeCluster.start();
+  cluster.fault = ({ sub }) => (sub === "log" ? { status: 200, body: `${lines.join("\n")}\n` } : undefined);
+  const client = cluster.client();
+  const phases: unknown[] = [];
+  const pod = { namespace, name: "web-1", container: "app" };
+  await followPhases(client, pod, (phase) => phases.push(phase), new AbortController().signal);
+  client.close();
+  assert.deepEqual(phases, [
+    { at: 1_767_225_600_123, phase: "closing", reason: "quiet", detail: { hold: 2_790 } },
+  ]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { joinPods, type JoinOptions } from "../src/join.ts";
+import { joinPods } from "../src/join.ts";
 import type { RequestRecord } from "@lameduck/accounting";
 
 let ids = 0;
@@ -32,7 +32,7 @@ const pods = new Map([
   ["10.1.0.1", "web-1"],
   ["10.1.0.2", "web-2"],
 ]);
-const options: JoinOptions = {
+const options: Parameters<typeof joinPods>[1] = {
   podAt: (address) => pods.get(address),
   ownerOf: (address) => pods.get(address),
   isPod: (name) => [...pods.values()].includes(name),
@@ -53,24 +53,24 @@ test("a reset on a kept-alive connection belongs to the pod that had answered on
   assert.deepEqual(routes, ["service"]);
 });
 
-test("behind a proxy that chooses a pod for each request the connection says nothing", () => {
+test("a connection through a proxy that chooses a pod for each request does not tell the pod", () => {
   const mixed = [...sticky, answered(1, "web-2"), reset(2)];
   const { records, counts } = joinPods(mixed, options);
   assert.equal(records.at(-1)?.pod, undefined);
   assert.equal(counts.unknown, 1);
 });
 
-test("few connections prove nothing about a route", () => {
+test("a route with few connections is not taken for one that keeps a connection on its pod", () => {
   const { records } = joinPods([answered(1, "web-1"), answered(1, "web-1"), reset(1)], options);
   assert.equal(records.at(-1)?.pod, undefined);
 });
 
-test("connections of other routes are others, whatever their numbers", () => {
+test("a connection of another route is another one, even with the same number", () => {
   const { records } = joinPods([...sticky, reset(2, { sender: "ingress" })], options);
   assert.equal(records.at(-1)?.pod, undefined);
 });
 
-test("an upstream's address is translated to the pod that had it, by a proxy's word", () => {
+test("the address of an upstream that a proxy named is translated to the pod that had it", () => {
   const told = ["10.1.0.2", "10.1.0.2:8080"].map((pod) => answered(9, pod));
   const { records } = joinPods(told, options);
   assert.deepEqual(
@@ -82,18 +82,18 @@ test("an upstream's address is translated to the pod that had it, by a proxy's w
   );
 });
 
-test("a name that is no pod of the target's is not believed", () => {
+test("the name of a pod that does not belong to the target is not believed", () => {
   const { records } = joinPods([answered(9, "other-app-7")], options);
   assert.deepEqual([records[0]?.pod, records[0]?.podKnownBy], [undefined, undefined]);
 });
 
-test("a route to a pod's own address needs nobody's word", () => {
+test("a request on a route to a pod's own address belongs to that pod", () => {
   const direct = { ...options, addresses: new Map([["service", "10.1.0.1"]]) };
   const { records } = joinPods([request({ mode: "new", outcome: "refused" })], direct);
   assert.deepEqual([records[0]?.pod, records[0]?.podKnownBy], ["web-1", "address"]);
 });
 
-test("no request is lost or invented, nothing known is changed, and nothing is joined that has no answer of its own connection", () => {
+test("joining pods loses and invents no request, changes no known pod, and adds a pod only by an answer on the same connection", () => {
   const connection = fc.integer({ min: 1, max: 6 });
   const pod = fc.constantFrom("web-1", "web-2");
   const one = fc.oneof(

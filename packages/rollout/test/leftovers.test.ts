@@ -1,14 +1,9 @@
 /** What is there before a run, or goes on beside it, and is none of its business. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { remove } from "../src/actions/remove.ts";
-import { restart } from "../src/actions/restart.ts";
-import { rolloutResult } from "../src/results.ts";
-import { parseTarget } from "../src/target-reference.ts";
-import { findTarget } from "../src/target.ts";
+import { findTarget, parseTarget, remove, restart, rolloutResult, watch } from "../src/index.ts";
 import { FakeCluster, namespace, status } from "./fake-cluster.ts";
 import { roll, type Rolled } from "./fake-rollout.ts";
-import { watch } from "../src/actions/action.ts";
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -37,7 +32,7 @@ for (const [title, action] of [
   ["a restart", restart],
   ["the deletion of a pod", ((reference) => remove(reference, { how: "delete", pods: 1 })) as typeof restart],
 ] as const)
-  test(`${title} comes to its end beside a pod that was terminating before, and never ends`, async () => {
+  test(`${title} finishes beside an older pod that terminates and never ends`, async () => {
     await using cluster = await clusterOf();
     const [stuck = ""] = podsOf(cluster);
     neverEnd(cluster, stuck);
@@ -47,7 +42,7 @@ for (const [title, action] of [
     assert.ok(rolled.run.recording.podEvents.every(({ pod }) => pod !== stuck));
   });
 
-test("an autoscaler that adds a pod is not the rollout that is watched for", async () => {
+test("a new pod of an autoscaler does not begin the rollout that is watched for", async () => {
   await using cluster = await clusterOf();
   let rolled = false;
   const watching = roll(cluster, "deployment/web", watch).finally(() => (rolled = true));
@@ -64,7 +59,7 @@ test("an autoscaler that adds a pod is not the rollout that is watched for", asy
   assert.equal(terminations(result), 1);
 });
 
-test("a pod that is deleted by force is a termination that is watched", async () => {
+test("a pod that is deleted by force counts as a termination of a watched run", async () => {
   await using cluster = await clusterOf();
   const watching = roll(cluster, "deployment/web", watch);
   while (!cluster.asked.some(({ resource, url }) => resource === "pods" && url.searchParams.has("watch")))
@@ -79,7 +74,7 @@ test("a pod that is deleted by force is a termination that is watched", async ()
 });
 
 for (const when of ["from the beginning", "in the middle"])
-  test(`nodes and events that may not be read ${when} do not end the run`, async () => {
+  test(`a run goes on when nodes and events may not be read ${when}`, async () => {
     await using cluster = await clusterOf();
     const refused = (resource: string): boolean => resource === "nodes" || resource === "events";
     let since = when === "in the middle" ? Infinity : 0;
@@ -95,7 +90,7 @@ for (const when of ["from the beginning", "in the middle"])
       assert.match(rolled.run.notes.join(), /nodes could not be followed any longer: .*forbidden/);
   });
 
-test("a pod whose ReplicaSets may not be listed is followed without who replaces it", async () => {
+test("a pod is followed without its successor when ReplicaSets may not be listed", async () => {
   await using cluster = await clusterOf(1);
   const client = cluster.client();
   const reference = parseTarget(`pod/${podsOf(cluster)[0]}`, namespace);
@@ -105,7 +100,7 @@ test("a pod whose ReplicaSets may not be listed is followed without who replaces
   client.close();
 });
 
-test("an Argo Rollout is told the time of the server's clock", async () => {
+test("an Argo Rollout is restarted at the time of the server's clock", async () => {
   await using cluster = await FakeCluster.start();
   cluster.clockAhead = -300_000;
   cluster.deployment("web", { group: "argoproj.io", resource: "rollouts", kind: "Rollout" });

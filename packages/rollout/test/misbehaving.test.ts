@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { drain } from "../src/actions/drain.ts";
 import { KubernetesError, type KubernetesErrorCode } from "@lameduck/kube";
-import { restart } from "../src/actions/restart.ts";
-import { rolloutNotes, rolloutResult } from "../src/results.ts";
-import type { RolloutOutcome } from "../src/run.ts";
+import { drain, restart, rolloutNotes, type RolloutOutcome, rolloutResult } from "../src/index.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 import type { Asked, Fault } from "../../kube/test/fake-api.ts";
 import { FakeService, roll } from "./fake-rollout.ts";
@@ -65,21 +62,25 @@ const before: [title: string, fault: FakeCluster["fault"], code: KubernetesError
 
 void suite("an API server that misbehaves from the beginning: nothing is changed", { concurrency: 4 }, () => {
   for (const [title, fault, code] of before)
-    test(title, { timeout: bound }, async () => {
-      await using api = await cluster();
-      api.fault = fault;
-      await assert.rejects(roll(api, "deployment/web", drainNode, { answerTimeout: 2_000 }), (error) => {
-        assert.ok(error instanceof KubernetesError, String(error));
-        assert.equal(error.code, code, error.message);
-        return true;
-      });
-      assert.deepEqual(
-        api.asked.filter(
-          ({ method, resource }) => method !== "GET" && resource !== "selfsubjectaccessreviews",
-        ),
-        [],
-      );
-    });
+    test(
+      `nothing is changed through an API server that from the beginning ${title}`,
+      { timeout: bound },
+      async () => {
+        await using api = await cluster();
+        api.fault = fault;
+        await assert.rejects(roll(api, "deployment/web", drainNode, { answerTimeoutMs: 2_000 }), (error) => {
+          assert.ok(error instanceof KubernetesError, String(error));
+          assert.equal(error.code, code, error.message);
+          return true;
+        });
+        assert.deepEqual(
+          api.asked.filter(
+            ({ method, resource }) => method !== "GET" && resource !== "selfsubjectaccessreviews",
+          ),
+          [],
+        );
+      },
+    );
 });
 
 interface Row {
@@ -205,57 +206,61 @@ const rows: Row[] = [
 
 void suite(
   "an API server that misbehaves in the middle: a named outcome, results, and nothing left changed",
-  { concurrency: 4 },
+  { concurrency: 8 },
   () => {
     for (const { title, fault, prepare, expires, timeout = 5_000, kinds, stays, code } of rows)
-      test(title, { timeout: bound }, async () => {
-        await using api = await cluster();
-        await using service = await FakeService.start(api);
-        let from: number | undefined;
-        if (expires) api.termination = 2_000;
-        if (fault)
-          api.fault = (asked) => {
-            if (asked.sub === "eviction" && from === undefined) {
-              from = Date.now();
-              if (expires) setTimeout(() => api.expire(), 500);
-            }
-            return from === undefined ? undefined : fault(asked, Date.now() - from);
-          };
-        const { run } = await roll(api, "deployment/web", drainNode, {
-          load: service.load(),
-          timeout,
-          answerTimeout: 3_000,
-          undoing: stays ? 1_000 : 20_000,
-          agreed: () => prepare?.(api),
-        });
-        const { outcome, left } = run;
-        assert.ok(kinds.includes(outcome.kind), JSON.stringify(outcome));
-        if (outcome.kind === "failed") {
-          assert.ok(outcome.error instanceof KubernetesError, String(outcome.error));
-          if (code) assert.equal(outcome.error.code, code);
-        }
-        assert.equal(isCordoned(api), stays ?? false);
-        assert.equal(left?.code, stays && "LAMEDUCK_NOT_TAKEN_BACK");
-        if (left) assert.match(left.message, /^kubectl uncordon n1: has to be run by hand/);
-        assert.ok(run.recording.records.length > 50, "what was sent is kept");
-        const result = rolloutResult(run, {
-          action: drainNode({ kind: "deployment", name: "web", namespace: "shop" }),
-          seed: 1,
-        });
-        assert.ok(rolloutNotes(run).length > 0);
-        if (outcome.kind !== "finished") return;
-        assert.equal(result.terminations, 2);
-        assert.equal(result.untested, 0, JSON.stringify(result.each));
-        for (const { total, deletedAt } of result.each) {
-          assert.ok(total < timeout, `${total} ms`);
-          assert.ok(deletedAt > 0 && deletedAt < timeout + 10_000, `${deletedAt} ms`);
-        }
-      });
+      test(
+        `the outcome is named and nothing is left changed when an API server in the middle ${title}`,
+        { timeout: bound },
+        async () => {
+          await using api = await cluster();
+          await using service = await FakeService.start(api);
+          let from: number | undefined;
+          if (expires) api.termination = 2_000;
+          if (fault)
+            api.fault = (asked) => {
+              if (asked.sub === "eviction" && from === undefined) {
+                from = Date.now();
+                if (expires) setTimeout(() => api.expire(), 500);
+              }
+              return from === undefined ? undefined : fault(asked, Date.now() - from);
+            };
+          const { run } = await roll(api, "deployment/web", drainNode, {
+            load: service.load(),
+            timeoutMs: timeout,
+            answerTimeoutMs: 3_000,
+            undoingMs: stays ? 1_000 : 20_000,
+            agreed: () => prepare?.(api),
+          });
+          const { outcome, left } = run;
+          assert.ok(kinds.includes(outcome.kind), JSON.stringify(outcome));
+          if (outcome.kind === "failed") {
+            assert.ok(outcome.error instanceof KubernetesError, String(outcome.error));
+            if (code) assert.equal(outcome.error.code, code);
+          }
+          assert.equal(isCordoned(api), stays ?? false);
+          assert.equal(left?.code, stays && "LAMEDUCK_NOT_TAKEN_BACK");
+          if (left) assert.match(left.message, /^kubectl uncordon n1: has to be run by hand/);
+          assert.ok(run.recording.records.length > 50, "what was sent is kept");
+          const result = rolloutResult(run, {
+            action: drainNode({ kind: "deployment", name: "web", namespace: "shop" }),
+            seed: 1,
+          });
+          assert.ok(rolloutNotes(run).length > 0);
+          if (outcome.kind !== "finished") return;
+          assert.equal(result.terminations, 2);
+          assert.equal(result.untested, 0, JSON.stringify(result.each));
+          for (const { total, deletedAt } of result.each) {
+            assert.ok(total < timeout, `${total} ms`);
+            assert.ok(deletedAt > 0 && deletedAt < timeout + 10_000, `${deletedAt} ms`);
+          }
+        },
+      );
   },
 );
 
 test(
-  "an interrupt in the middle keeps what was sent, and takes the cordon back",
+  "a rollout that is interrupted in the middle keeps its requests, and takes the cordon back",
   { timeout: bound },
   async () => {
     await using api = await cluster();
@@ -278,7 +283,7 @@ test(
 );
 
 test(
-  "a load that reached its bound leaves the rest untested, and that is said",
+  "a load that reached its bound leaves the rest untested, and the result says so",
   { timeout: bound },
   async () => {
     await using api = await cluster();

@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verdictOf } from "@lameduck/accounting";
 import type { Change, Pod } from "@lameduck/kube";
+import { findTarget, parseTarget, remove, restart, rolloutResult } from "../src/index.ts";
 import { OwnedPods } from "../src/following/ownership.ts";
-import { findTarget } from "../src/target.ts";
-import { parseTarget } from "../src/target-reference.ts";
-import { remove } from "../src/actions/remove.ts";
-import { restart } from "../src/actions/restart.ts";
-import { rolloutResult } from "../src/results.ts";
 import { FakeCluster, namespace } from "./fake-cluster.ts";
 import { FakeService, roll, type Rolled } from "./fake-rollout.ts";
 
@@ -74,7 +70,7 @@ test("every pod of the target is evicted, and none of its neighbours", async () 
   assert.equal(terminated(rolled).length, 3);
 });
 
-test("a restart beside a neighbour with the same labels comes to its end", async () => {
+test("a restart finishes beside a neighbour with the same labels", async () => {
   await using cluster = await withNeighbour();
   cluster.deployment("web");
   await settled(cluster, "web-", 2);
@@ -83,7 +79,7 @@ test("a restart beside a neighbour with the same labels comes to its end", async
   assert.equal(terminated(rolled).length, 2);
 });
 
-test("a neighbour's pod that ends meanwhile is no termination of the target", async () => {
+test("the end of a neighbour's pod during a rollout is no termination of the target", async () => {
   await using cluster = await withNeighbour();
   cluster.deployment("web");
   await settled(cluster, "web-", 2);
@@ -96,7 +92,7 @@ test("a neighbour's pod that ends meanwhile is no termination of the target", as
 });
 
 for (const kind of ["DaemonSet", "StatefulSet"] as const)
-  test(`pods of a ${kind} are known by its UID`, async () => {
+  test(`the pods of a ${kind} are recognised by its UID`, async () => {
     await using cluster = await withNeighbour();
     cluster.direct(kind, "web");
     const rolled = await roll(cluster, `${kind.toLowerCase()}/web`, evictAll);
@@ -104,7 +100,7 @@ for (const kind of ["DaemonSet", "StatefulSet"] as const)
     assert.deepEqual(deletions(cluster).sort(), ["web-0", "web-1"]);
   });
 
-test("a pod leads to the Deployment that replaces it, by UID and not by its name", async () => {
+test("the Deployment of a pod is found by UID and not by its name", async () => {
   await using cluster = await withNeighbour();
   cluster.deployment("web");
   await settled(cluster, "web-", 2);
@@ -125,7 +121,7 @@ test("a pod leads to the Deployment that replaces it, by UID and not by its name
   client.close();
 });
 
-test("an Argo Rollout is followed and restarted as its own controller is told to", async () => {
+test("an Argo Rollout is followed, and restarted in the way of its own controller", async () => {
   await using cluster = await withNeighbour();
   cluster.deployment("web", { group: "argoproj.io", resource: "rollouts", kind: "Rollout" });
   await settled(cluster, "web-", 2);
@@ -136,7 +132,7 @@ test("an Argo Rollout is followed and restarted as its own controller is told to
   assert.ok(restartAt);
 });
 
-test("a target that is deleted meanwhile ends the rollout by that name", async () => {
+test("a rollout whose target is deleted meanwhile ends with that outcome", async () => {
   await using cluster = await FakeCluster.start();
   cluster.deployment("web");
   await settled(cluster, "web-", 2);
@@ -150,7 +146,7 @@ test("a target that is deleted meanwhile ends the rollout by that name", async (
   assert.match(outcome.words, /deployment\/web was deleted/);
 });
 
-test("a pod that loses its labels or its controller goes on elsewhere: no termination, and nobody waits for it", async () => {
+test("a pod that loses its labels or its controller is no termination, and the rollout does not wait for it", async () => {
   await using cluster = await FakeCluster.start();
   cluster.deployment("web", { replicas: 3 });
   await settled(cluster, "web-", 3);
@@ -170,7 +166,7 @@ test("a pod that loses its labels or its controller goes on elsewhere: no termin
 });
 
 for (const without of [[], ["app"], ["pod-template-hash"]])
-  test(`a pod whose deletion is held, without ${without.join() || "a label of its owner's"}, is followed to its end`, async () => {
+  test(`a pod whose deletion is held, ${without.length === 0 ? "with its labels" : `without the label ${without.join()}`}, is followed to its end`, async () => {
     await using cluster = await FakeCluster.start();
     cluster.deployment("web");
     await settled(cluster, "web-", 2);
@@ -189,7 +185,7 @@ for (const without of [[], ["app"], ["pod-template-hash"]])
     assert.ok(rolled.said.every((line) => !line.includes("no longer belongs")));
   });
 
-test("of a pod whose ReplicaSet is not known only its first and last change wait, and nothing once it is gone", async () => {
+test("only the first and the last change of a pod with an unknown ReplicaSet wait, and none once the pod is gone", async () => {
   await using cluster = await FakeCluster.start();
   cluster.deployment("web");
   await settled(cluster, "web-", 2);

@@ -3,12 +3,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { KubernetesError, rightsYaml, type KubernetesErrorCode, selects, selectorText } from "@lameduck/kube";
-import { looksLikeProduction } from "../src/preflight.ts";
 import { openRoute, parseRoutes } from "@lameduck/load";
-import { parseTarget } from "../src/target-reference.ts";
+import { looksLikeProduction, parseTarget } from "../src/index.ts";
 import { controllerProgress } from "../src/progress.ts";
 
-test("targets are named as for kubectl", () => {
+test("a target is written as for kubectl", () => {
   for (const text of ["deployment/web", "deploy/web", "Deployment/web", "deployments.apps/web"])
     assert.deepEqual(parseTarget(text, "shop"), { kind: "deployment", name: "web", namespace: "shop" });
   assert.equal(parseTarget("po/web-0", "shop").kind, "pod");
@@ -25,11 +24,11 @@ for (const namespace of ["", "dev/../kube-system", "dev?x=", "Dev", "a".repeat(6
   });
 
 for (const urls of [["shop"], ["ftp://a/"], ["http://a/", "http://a/x"], ["http://u:p@a/"], ["x=nonsense"]])
-  test(`${urls.join(" ")}: no URL to send to`, () => {
+  test(`${urls.join(" ")} is refused as URLs to send to`, () => {
     assert.throws(() => parseRoutes(urls), hasCode("LAMEDUCK_BAD_URL"));
   });
 
-test("what is spoken follows from the URL, and must fit it", () => {
+test("the protocol of a route follows from its URL, and another one must fit the URL", () => {
   assert.equal(parseRoutes(["https://a/"])[0]?.protocol, "https");
   assert.equal(parseRoutes(["https://a/"], { protocol: "h2" })[0]?.protocol, "h2");
   assert.throws(() => parseRoutes(["https://a/"], { protocol: "h2c" }), hasCode("LAMEDUCK_BAD_URL"));
@@ -50,14 +49,14 @@ async function serve(t: TestContext, status: number, headers: Record<string, str
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-test("a URL is asked before anything is sent: its status and the pod it names", async (t) => {
+test("a URL is asked before any load is sent, for its status and the pod that it names", async (t) => {
   const [route] = parseRoutes([await serve(t, 404, { "x-lameduck-pod": "web-1" })]);
   assert.ok(route);
   const { status, pod, address, others } = await openRoute(route);
   assert.deepEqual([status, pod, address, others], [404, "web-1", "127.0.0.1", []]);
 });
 
-test("a URL that answers 5xx, refuses or has no address is no route", async (t) => {
+test("a URL that answers 5xx, refuses or has no address is refused as a route", async (t) => {
   for (const url of [await serve(t, 503), "http://127.0.0.1:1/", "http://no-such-host.invalid/"]) {
     const [route] = parseRoutes([url]);
     assert.ok(route);
@@ -65,7 +64,7 @@ test("a URL that answers 5xx, refuses or has no address is no route", async (t) 
   }
 });
 
-test("selectors select, and can be asked for", () => {
+test("a selector selects by labels, and is written as a query", () => {
   const selector = {
     matchLabels: { app: "web" },
     matchExpressions: [
@@ -79,7 +78,7 @@ test("selectors select, and can be asked for", () => {
   assert.equal(selects(selector, { app: "web", tier: "a", old: "" }), false);
 });
 
-test("rights are one rule for each resource and name", () => {
+test("the printed rights have one rule for each resource and name", () => {
   const yaml = rightsYaml("shop", [
     { group: "", resource: "pods", verbs: ["list", "watch"] },
     { group: "", resource: "pods", verbs: ["delete", "list"] },
@@ -90,7 +89,7 @@ test("rights are one rule for each resource and name", () => {
   assert.match(yaml, /kind: ClusterRole[^]*resourceNames:\n\s+- "on"/);
 });
 
-test("names that look like production", () => {
+test("a name that looks like production is recognised, and one that only resembles it is not", () => {
   for (const name of ["prod", "eu-prod-1", "PRODUCTION", "shop_live"])
     assert.equal(looksLikeProduction([name]), name);
   for (const name of ["product-test", "delivery", "staging", "kind-dev"])
@@ -103,7 +102,7 @@ const deployment = (status: object, generation = 2): Parameters<typeof controlle
   status,
 });
 
-test("a rollout is over when the controller has seen it and nothing old is left", () => {
+test("a rollout is over once its controller has observed it and no old pod is left", () => {
   const all = { observedGeneration: 2, replicas: 3, updatedReplicas: 3, availableReplicas: 3 };
   assert.equal(controllerProgress("deployment", deployment(all), 2).done, true);
   assert.equal(controllerProgress("deployment", deployment(all), 3).done, false);

@@ -101,7 +101,7 @@ class Story {
   }
 }
 
-test("an ordinary end: deleted, signalled, exited in the second that the kubelet tells, gone", () => {
+test("the timeline of an ordinary end has the deletion, the signal, the exit in the second that the kubelet tells, and the removal", () => {
   const story = new Story()
     .sees(20, pod({ deleted: true }))
     .hears(45, "Killing", "Stopping container server")
@@ -116,7 +116,7 @@ test("an ordinary end: deleted, signalled, exited in the second that the kubelet
   ]);
 });
 
-test("a hook that failed before the run, or in another container, is none of this termination's", () => {
+test("a hook that failed before the run, or in another container, is not in the timeline of a termination", () => {
   const failed = (at: number, container: string): Event => ({
     metadata: { name: "e", uid: `e${at}` },
     involvedObject: { uid: "u1", fieldPath: `spec.containers{${container}}` },
@@ -145,7 +145,7 @@ test("a hook that failed before the run, or in another container, is none of thi
   ]);
 });
 
-test("answers and cut connections of the load say where in that second the end was", () => {
+test("the answers and cut connections of the load tell at which moment of its last second a pod ended", () => {
   const story = new Story()
     .sees(20, pod({ deleted: true }))
     .sees(3_400, pod({ deleted: true, ended: { at: 2_200, code: 0 } }));
@@ -172,7 +172,7 @@ test("a preStop sleep is known from the pod's own specification, and SIGTERM fol
   ]);
 });
 
-test("of an exec hook only the beginning is known, or that it failed", () => {
+test("only the beginning of an exec hook is known, or that it failed", () => {
   const story = new Story()
     .sees(20, pod({ deleted: true }))
     .hears(40, "Killing", "Stopping container server");
@@ -188,7 +188,7 @@ test("of an exec hook only the beginning is known, or that it failed", () => {
   ]);
 });
 
-test("137 at the end of the grace period is a kill; before it the pod's own affair", () => {
+test("exit code 137 is a kill at the end of the grace period, and the pod's own exit before it", () => {
   const ended = (at: number): string[] =>
     new Story()
       .sees(20, pod({ deleted: true }))
@@ -199,7 +199,7 @@ test("137 at the end of the grace period is a kill; before it the pod's own affa
   assert.deepEqual(ended(8_000), ["deleted", "exited"]);
 });
 
-test("SIGKILL before the end of the grace period comes with the kubelet's reason", () => {
+test("a SIGKILL before the end of the grace period is told with the kubelet's reason", () => {
   const why = (reason: string): unknown => {
     const [facts] = new Story()
       .sees(20, pod({ deleted: true }))
@@ -213,7 +213,7 @@ test("SIGKILL before the end of the grace period comes with the kubelet's reason
   assert.equal("detail" in (why("Error") as object), false);
 });
 
-test("what ends without a deletion has crashed, and its pod stays", () => {
+test("a container that ends without a deletion has crashed, and its pod stays", () => {
   const story = new Story().sees(
     2_500,
     pod({ ready: false, ended: { at: 2_200, code: 1, reason: "OOMKilled" } }),
@@ -222,13 +222,13 @@ test("what ends without a deletion has crashed, and its pod stays", () => {
   assert.deepEqual(types, ["crashed", "unready"]);
 });
 
-test("after an interruption the deletion's own stamp says when it was", () => {
+test("a deletion during an interrupted watch is dated by its own timestamp", () => {
   const story = new Story().sees(9_000, pod({ deleted: true }), { live: false, since: deletion - 2_000 });
   const [first] = story.events();
   assert.deepEqual(first, ["deleted", 1_000]);
 });
 
-test("a forced deletion has no grace period", () => {
+test("a forced deletion has a grace period of 0", () => {
   const story = new Story().sees(100, pod({}), { type: "gone" });
   assert.deepEqual(story.events(), [
     ["deleted", 100],
@@ -236,7 +236,7 @@ test("a forced deletion has no grace period", () => {
   ]);
 });
 
-test("a name that comes back within the second is another life, from when the last one was gone", () => {
+test("a pod name that returns within the second is another pod, which begins when the former was gone", () => {
   const history = new PodHistory(new ServerClock());
   const see = (at: number, object: Pod, type: Change<Pod>["type"] = "there"): void =>
     history.takePod({ type, object, at: deletion + at, live: true, since: deletion + at });
@@ -259,7 +259,7 @@ test("a name that comes back within the second is another life, from when the la
   assert.ok(lives[0]?.gone !== undefined && lives[0].exits.length === 1);
 });
 
-test("pods that were terminating already are not the run's", () => {
+test("pods that were terminating before a run are not in its timeline", () => {
   const history = new PodHistory(new ServerClock());
   const at = deletion;
   history.takePod({ type: "there", object: pod({ deleted: true }), at, live: false, since: at });
@@ -267,7 +267,7 @@ test("pods that were terminating already are not the run's", () => {
   assert.deepEqual([history.facts.length, history.terminating], [0, 0]);
 });
 
-test("why pods wait is told with the kubelet's and the scheduler's words", () => {
+test("the reasons why pods wait are told in the kubelet's and the scheduler's words", () => {
   const waiting = pod({ ready: false });
   const image: Pod = {
     ...waiting,

@@ -38,7 +38,7 @@ test("consumers are asked about a young pod once they must have added it", () =>
   assert.equal(releasedAt(model, { ...young, publishedAt: -60_000 }, random()), 1_132 + 20 + 2 + 2);
 });
 
-test("a silent consumer is left out after a time, or never; one that nobody reports for never", () => {
+test("a silent consumer is left out after a time, or never, and one that nobody reports for is never left out", () => {
   const silent = { ...model, silent: 1 };
   const one = { ...withdrawal, applied: [0, 0, 0] };
   assert.equal(releasedAt(silent, one, random()), 1_030 + 1_000 + 10_000 + 2);
@@ -47,7 +47,7 @@ test("a silent consumer is left out after a time, or never; one that nobody repo
   assert.equal(releasedAt({ ...model, silent: 2 }, one, random()), Infinity, "more than half of them");
 });
 
-test("no honest report comes before its rules are applied, and none more than a look later", () => {
+test("an honest report comes after its rules are applied, and at most a look later", () => {
   const times = fc.array(fc.double({ min: 0, max: 60_000, noNaN: true }), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(times, fc.integer(), (applied, seed) => {
@@ -85,7 +85,7 @@ function played(change: Partial<Scenario>, perPod = 25) {
   };
 }
 
-test("who is told holds a second longer than the oracle, loses nothing, and is never later than alone", () => {
+test("a pod that is told of its release holds a second longer than the oracle, loses nothing, and is never later than alone", () => {
   for (const perPod of [25, 0.2]) {
     const { alone, told, acknowledged, oracleOf } = played({}, perPod);
     for (const [index, { hold, lost }] of acknowledged.entries()) {
@@ -98,7 +98,7 @@ test("who is told holds a second longer than the oracle, loses nothing, and is n
   }
 });
 
-test("a liar releases too early, and an arrival gives it away", () => {
+test("a consumer that lies releases too early, and an arrival reveals it", () => {
   const lying = { ...defaultAcknowledgements, lying: 5 };
   const { told, alone, acknowledged, oracleOf } = played({ acknowledgements: lying });
   // 25 connections a second: within the half second that a release must settle, one comes.
@@ -115,7 +115,7 @@ test("a liar releases too early, and an arrival gives it away", () => {
   assert.ok(alone.every(({ lost }) => lost === 0));
 });
 
-test("where somebody does not report, the pod's own evidence decides, and also where all are silent", () => {
+test("the pod's own evidence decides where a consumer does not report, and where all are silent", () => {
   for (const change of [
     { senders: [{ name: "mute", count: 5, forwarder: nodes, share: 1, reports: false }] },
     { acknowledgements: { ...defaultAcknowledgements, silent: 5, mode: "consistency" as const } },
@@ -152,7 +152,7 @@ test("nodes that send nothing are waited for, and change nothing else", () => {
   assert.throws(() => scenarioFrom({ senders: [slow] }), { code: "LAMEDUCK_SCENARIO_INVALID" });
 });
 
-test("flags say how consumers behave; policies that hear are played where somebody reports", async () => {
+test("flags say how consumers behave, and policies that hear consumers are played where one reports", async () => {
   const few = { senders: "mesh:3", terminations: 6, replicas: 3 };
   const names = async (flags: object): Promise<string[]> =>
     (await simulateCommand({ ...few, ...flags })).json.policies.map(({ policy }) => policy);
@@ -166,7 +166,7 @@ test("flags say how consumers behave; policies that hear are played where somebo
   assert.ok(acknowledged!.hold.mean > 20_000 && told!.hold.mean < 10_000);
 });
 
-test("advise says what acknowledgements would buy", async () => {
+test("the advice says what acknowledgements would buy", async () => {
   const { text, json } = await adviseCommand({
     senders: "kube-proxy-5s:5",
     replicas: 6,

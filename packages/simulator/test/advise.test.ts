@@ -12,7 +12,7 @@ function manifestOf(text: string): { readonly object: unknown; readonly place: s
 
 const small = { senders: "idle-kube-proxy:3", replicas: 6, rate: 120, terminations: 12 };
 
-test("advise gives settings that lose next to nothing, their arithmetic, and a patch", async () => {
+test("the advice gives settings that lose next to nothing, their arithmetic, and a patch", async () => {
   const { json, text, patch } = await adviseCommand({ ...small, senders: "alb:2", terminations: 40 });
   assert.ok(json.recommended.grace >= 30_000, "an ALB needs up to 25 s");
   assert.ok(json.expected.lostPerTermination.mean < 0.05, `${json.expected.lostPerTermination.mean}`);
@@ -25,7 +25,7 @@ test("advise gives settings that lose next to nothing, their arithmetic, and a p
   assert.equal(spec.template.spec.terminationGracePeriodSeconds, json.recommended.grace / 1_000);
 });
 
-test("where silence says nothing the advice puts the environment's time into the floor", async () => {
+test("the advice puts the environment's time into the floor where silence says nothing", async () => {
   const { json: quiet } = await adviseCommand({
     senders: "alb:20",
     replicas: 4,
@@ -45,7 +45,7 @@ test("the advice gives no more grace than the environment needs, and says what a
   assert.ok(capped.lostPerTermination.mean < 0.05);
 });
 
-test("a grace period that somebody has set is never shortened", async () => {
+test("a grace period that somebody has set is never shortened by the advice", async () => {
   const manifest = manifestOf(
     "kind: Deployment\nmetadata: { name: uploads }\nspec: { replicas: 4, template: { spec: { terminationGracePeriodSeconds: 300 } } }\n",
   );
@@ -55,7 +55,7 @@ test("a grace period that somebody has set is never shortened", async () => {
   assert.match(json.arithmetic.join("\n"), /grace 300s: as it is set; needed are \d+s/);
 });
 
-test("advise takes the rollout from a manifest and convergence from a recording", async (context) => {
+test("the advice takes the rollout from a manifest and convergence from a recording", async (context) => {
   const manifest = manifestOf(
     "kind: Service\n---\nkind: Deployment\nmetadata: { name: shop }\nspec: { replicas: 8, template: { spec: { terminationGracePeriodSeconds: 45 } } }\n",
   );
@@ -119,7 +119,7 @@ test("the time of a preStop hook is read, planned for and told to the pod", asyn
   }
 });
 
-test("what replaces its pods in place gets no surge, and a DaemonSet no made-up number of pods", async () => {
+test("a workload that replaces its pods in place gets no surge, and a DaemonSet no made-up number of pods", async () => {
   const daemons = manifestOf(workload("DaemonSet", "{ name: agent }"));
   await assert.rejects(adviseCommand({ senders: "idle-kube-proxy:3", manifest: daemons }), {
     code: "LAMEDUCK_SCENARIO_INVALID",
@@ -157,7 +157,7 @@ test("a cap that shortens nothing is not advised", async () => {
   }
 });
 
-test("the recording of a lab gives back the lab's own assumption, and advice says so unless senders are named", async (context) => {
+test("a recording of a lab gives back the lab's own assumption, and the advice says so unless senders are named", async (context) => {
   const recording = file(
     context,
     "lab.json",
@@ -176,7 +176,7 @@ test("the recording of a lab gives back the lab's own assumption, and advice say
   assert.doesNotMatch(named.text, /own assumption/);
 });
 
-test("a recording has as many senders as it names, and what they waited for together stays shared", async (context) => {
+test("a recording has as many senders as it names, and delays that they shared stay shared", async (context) => {
   const times = [0, 400, 900, 2_500];
   const pods = Array.from({ length: 10 }, (_, pod) => ({
     name: `web-${pod}`,
@@ -221,7 +221,7 @@ test("a recording has as many senders as it names, and what they waited for toge
   );
 });
 
-test("where a plain sleep is as good the advice names it, and what it does not cover", async () => {
+test("the advice names a plain sleep where that is as good, and what it does not cover", async () => {
   const { json: quiet } = await adviseCommand({ ...small, rate: 6 });
   const line = quiet.arithmetic.find((each) => each.includes("is as good here")) ?? "";
   const [, sleep = ""] = /^(sleep \d+) is as good here.*EndpointSlice/.exec(line) ?? [];

@@ -79,7 +79,7 @@ test("a sender that never converges is given up after (e^(rate w) - 1)/rate on a
   );
 });
 
-test("P(alive) is the share of senders still sending among those silent so long", () => {
+test("the chance P(alive) is the share of senders still sending among those silent so long", () => {
   const rate = 2 / 1_000;
   const silence = 600;
   const random = new Random("alive");
@@ -99,7 +99,7 @@ test("P(alive) is the share of senders still sending among those silent so long"
   assert.ok(Math.abs(share - expected) < 4 * error, `${share} +- ${error}, formula ${expected}`);
 });
 
-test("w* keeps its promise: the loss stays below the budget and the hold near tau H_k + w*", () => {
+test("the window w* keeps its promise: the loss stays below the budget and the hold near tau H_k + w*", () => {
   const scenario = equalSenders(10, 100, exponential(tau));
   const played = run(scenario, [wStar(tau, 0.1, 120_000)], { seed: 15 });
   const lost = meanOfAll(outcomesOf(played).map(({ expectedLost }) => expectedLost));

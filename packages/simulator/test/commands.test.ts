@@ -5,7 +5,7 @@ import { file } from "./samples.ts";
 
 const small = { senders: "idle-kube-proxy:3", replicas: 6, rate: 120, terminations: 12 };
 
-test("simulate compares the usual remedies in a table, as JSON and as a page", async () => {
+test("lameduck simulate compares the usual remedies in a table, as JSON and as a page", async () => {
   const progress: number[] = [];
   const { text, json, html } = await simulateCommand({
     ...small,
@@ -39,7 +39,7 @@ test("simulate compares the usual remedies in a table, as JSON and as a page", a
   assert.equal((await simulateCommand({ ...small, seed: 3 })).text, text, "the same seed, the same table");
 });
 
-test("a simulation can be given up, and tells of what it has played", async () => {
+test("a simulation can be interrupted, and tells of what it has played", async () => {
   const controller = new AbortController();
   const { json } = await simulateCommand({
     ...small,
@@ -51,7 +51,7 @@ test("a simulation can be given up, and tells of what it has played", async () =
   assert.equal(json.terminations, 4);
 });
 
-test("simulate reads files and published experiments by name, and says where a mistake is", async (context) => {
+test("lameduck simulate reads files and published experiments by name, and says where a mistake is", async (context) => {
   const path = file(
     context,
     "s.yaml",

@@ -27,7 +27,7 @@ test("a fixed delay loses what its senders send after it", () => {
   }
 });
 
-test("a fixed delay meets what a policy would: loads that follow the rollout, pods that were young", () => {
+test("a fixed delay is played with loads that follow the rollout and with young pods, as a policy is", () => {
   const young = { ...scenario.pod, age: { uniform: [500, 4_000] as const } };
   const rolled: Scenario = {
     ...scenario,
@@ -48,7 +48,7 @@ test("a fixed delay meets what a policy would: loads that follow the rollout, po
   }
 });
 
-test("the shortest delay loses that much and no more", () => {
+test("the shortest delay for a given loss loses that much and no more", () => {
   const lostAfter = (delay: number): number => delays.lostAfter(delay);
   const { lost, hold } = shortestDelay(lostAfter, 0.5, 120_000);
   assert.ok(Math.abs(lost - 0.5) < 1e-6 && lostAfter(hold - 1) > 0.5);

@@ -8,7 +8,7 @@ import { Simulation } from "../src/kernel/simulation.ts";
 import { draw, meanOf, type Distribution } from "@lameduck/load/propagation";
 import { assertMean } from "./samples.ts";
 
-test("events come in order of time, and those of one time in the order of scheduling", () => {
+test("events come in order of time, and events of one time in the order of scheduling", () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 20 }), { maxLength: 3_000 }), (times) => {
       const queue = new EventQueue();
@@ -61,7 +61,7 @@ test("events may ask what is next, before they schedule another or instead of it
   );
 });
 
-test("a guide finds what a search finds", () => {
+test("a search with a guide finds what a search without one finds", () => {
   const steps = fc.array(fc.oneof(fc.constant(0), fc.double({ min: 1e-6, max: 1e3, noNaN: true })), {
     minLength: 1,
     maxLength: 60,
@@ -78,7 +78,7 @@ test("a guide finds what a search finds", () => {
   );
 });
 
-test("the same key gives the same numbers, another key others", () => {
+test("the same key gives the same random numbers, and another key gives others", () => {
   const numbers = (...key: (string | number)[]): number[] => {
     const random = new Random(...key);
     return Array.from({ length: 50 }, () => random.uniform());
@@ -116,7 +116,7 @@ test("every distribution has the mean it claims", () => {
   }
 });
 
-test("gamma gaps have the coefficient of variation asked for", () => {
+test("random gaps of a gamma distribution have the coefficient of variation asked for", () => {
   const random = new Random("gamma");
   const shape = 1 / 9;
   const values = Array.from({ length: 100_000 }, () => random.gamma(shape) / shape);

@@ -168,7 +168,7 @@ const policies = [
 
 describe("the model and the library", { concurrency: 3 }, () => {
   for (const options of policies)
-    test(`${options.policy}: the model stops and hints when the library does`, async (context) => {
+    test(`the model stops and hints when the library does, with the policy ${options.policy}`, async (context) => {
       const { played, script } = await playLibrary(context, options, 0, (client) =>
         Promise.all([
           ...Array.from({ length: senders }, (_, sender) => client.connect(sender, 60, 400 * (sender + 1))),

@@ -12,7 +12,7 @@ import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";
 import { assertMean, equalSenders, exponential, meanOfAll, outcomesOf } from "./samples.ts";
 
-test("kube-proxy syncs at once when idle, and else a period after its last sync ended", () => {
+test("a simulated kube-proxy syncs at once when idle, and else a period after its last sync ended", () => {
   const state = startForwarder(
     { kind: "periodic", watch: 0, every: 1_000, counted: "from-end", work: 200 },
     new Random("kube-proxy"),
@@ -37,7 +37,7 @@ test("a busy kube-proxy meets a change at any time of its period", () => {
   );
 });
 
-test("news in the order of the facts: a slow change comes with the next, and applications keep their distance", () => {
+test("the news of several changes keeps their order and spacing: a slow change comes with the next", () => {
   const told = Array.from({ length: 200 }, (_, index) => index * 50);
   const slowNow = { kind: "ordered", delay: { uniform: [0, 1_000] }, spacing: 300 } as const;
   const applied = applyInOrder(slowNow, told, new Random("ordered"));
@@ -49,7 +49,7 @@ test("news in the order of the facts: a slow change comes with the next, and app
   assert.deepEqual(applyInOrder({ ...slowNow, delay: 10, spacing: 0 }, [5, 7], new Random("x")), [15, 17]);
 });
 
-test("where the controller's delays are drawn, one late change does not hold up another", () => {
+test("a late change does not hold up another one where the controller's delays are drawn", () => {
   const plain = equalSenders(1, 1, { kind: "delay", delay: 0 }, { replicas: 20, terminations: 400 });
   const drawn = { mixture: [[0.9, 10] as const, [0.1, 5_000] as const] };
   const { scenario } = scenarioFrom({ replicas: 20, terminations: 400 });
@@ -62,7 +62,7 @@ test("where the controller's delays are drawn, one late change does not hold up 
   assert.equal(world.conflicts, 0);
 });
 
-test("every preset's mean convergence is near what its source says", () => {
+test("the mean convergence of each preset is near what its source says", () => {
   const expected: Record<keyof typeof presets, [least: number, most: number]> = {
     instant: [0, 50],
     ebpf: [50, 150],
@@ -134,7 +134,7 @@ test("a rollout deletes every pod once, and never more at a time than it may", (
     assert.ok((times[index] ?? 0) >= 5_000 * (Math.floor(index / 2) + 1), `pod ${index} at ${times[index]}`);
 });
 
-test("the fewer pods a sender knows, the more of its traffic comes to each", () => {
+test("the traffic that one sender sends to each pod is larger, the fewer pods it knows", () => {
   for (const arrivals of ["poisson", { periodic: 0.5 }] as const) {
     const { scenario } = scenarioFrom({
       replicas: 4,
@@ -166,7 +166,7 @@ test("a world and its arrivals are the same for the same seed, and for every pol
   assert.notDeepEqual(outcomesOf(alone), outcomesOf(run(scenario, [sleep], { seed: 10 })));
 });
 
-test("what is still in flight when the grace period ends is cut, and the pod counts as killed", () => {
+test("a request in flight when the grace period ends is cut, and the pod counts as killed", () => {
   const slow = equalSenders(1, 10, { kind: "delay", delay: 2_000 }, { terminations: 50 });
   const scenario = {
     ...slow,

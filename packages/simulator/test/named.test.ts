@@ -10,7 +10,7 @@ import { outcomesOf } from "./samples.ts";
 
 for (const name of Object.keys(namedScenarios) as NamedScenarioName[]) {
   const { scenario: file, policy, weff, summary, assumption } = namedScenarios[name];
-  test(`${summary}, if ${assumption}`, () => {
+  test(`the named scenario loses as published: ${summary}, if ${assumption}`, () => {
     const { scenario } = scenarioFrom(file);
     const contender = usualContenders(scenario, undefined, 1_000).find((one) => one.name === policy);
     assert.ok(contender);

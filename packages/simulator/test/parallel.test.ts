@@ -24,7 +24,7 @@ const contenders = () => [
   oracle(),
 ];
 
-test("played by several workers, a run is the same to the last digit", async () => {
+test("a run that several workers play is the same to the last digit", async () => {
   const alone = run(scenario, contenders(), { seed: 3 });
   for (const workersAfter of [0, 30]) {
     const options = { seed: 3, workersAfter, workers: 3 };
@@ -35,7 +35,7 @@ test("played by several workers, a run is the same to the last digit", async () 
   }
 });
 
-test("progress of several workers goes on to the end, and never back", async () => {
+test("the progress of several workers goes on to the end, and never back", async () => {
   const progress: number[] = [];
   const onProgress = (done: number): number => progress.push(done);
   await runInParallel(scenario, contenders(), { seed: 3, workersAfter: 10, workers: 2, onProgress });
@@ -46,7 +46,7 @@ test("progress of several workers goes on to the end, and never back", async () 
   assert.equal(progress.at(-1), 45);
 });
 
-test("given up while workers play, a run has what was played before, and no worker stays", async () => {
+test("a run that is given up while workers play has what was played before, and leaves no worker", async () => {
   const controller = new AbortController();
   const before = process.getActiveResourcesInfo().length;
   const together = await runInParallel(scenario, contenders(), {

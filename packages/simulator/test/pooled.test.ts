@@ -25,7 +25,7 @@ const pooledScenario: Scenario = {
   pod: { ...pools.pod, grace: 30_000, prestop: 5_000, reserve: 5_000, reaction: 100 },
 };
 
-test("clients are asked to leave a floor after SIGTERM, not after the deletion, and each at its turn", () => {
+test("pooled clients are asked to leave a floor after SIGTERM, not after the deletion, and each at its turn", () => {
   const pod = { grace: "30s", prestop: "5s", floor: "8s" } as const;
   for (const options of [
     { ...pod, policy: "adaptive" },
@@ -45,7 +45,7 @@ test("clients are asked to leave a floor after SIGTERM, not after the deletion, 
   assert.ok(!told(pooledScenario, slept).some(({ type }) => type === "asked"), "a sleep asks nobody");
 });
 
-test("policies see the same requests, on kept connections and in their durations too", () => {
+test("all policies see the same requests, also on kept connections and in their durations", () => {
   const requests = (contender: Contender): string[] =>
     told(pooledScenario, contender)
       .filter(({ type, at }) => (type === "arrival" || type === "in-flight") && at > 0 && at < 8_000)
@@ -62,7 +62,7 @@ test("policies see the same requests, on kept connections and in their durations
   assert.ok(closed.length > 20, "and less of it once clients have left");
 });
 
-test("idle connections closed without a hint lose what is on its way; hints empty them first", () => {
+test("idle connections closed without a hint lose what is on its way, and hints empty them first", () => {
   const plain = equalSenders(4, 0, { kind: "delay", delay: 100 }, { terminations: 400 });
   const scenario = {
     ...plain,

@@ -159,7 +159,7 @@ const mistakes: [title: string, text: string, code: string, place: string, said:
 ];
 
 for (const [title, text, code, place, said] of mistakes)
-  test(`${title} is refused with its place`, () => {
+  test(`a scenario with ${title} is refused with its place`, () => {
     assert.throws(
       () => parseScenario(text, "s.yaml"),
       (error) => {
@@ -173,7 +173,7 @@ for (const [title, text, code, place, said] of mistakes)
     );
   });
 
-test("a setting of the own policy that is wrong has the remedy of that setting", () => {
+test("a wrong setting of the own policy is refused with the remedy of that setting", () => {
   for (const [setting, remedy] of [
     ["lossBudget: 0", /give a finite number/],
     ["floor: 5m", /lower the floor/],
@@ -181,7 +181,7 @@ test("a setting of the own policy that is wrong has the remedy of that setting",
     assert.throws(() => parseScenario(`policy: { ${setting} }\n`, "s.yaml"), { remedy });
 });
 
-test("every field of the page can be given, those in its comments, too", () => {
+test("every field of the page can be given, also the fields in its comments", () => {
   const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "docs", "simulate.md"), "utf8");
   const [, fields = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
   const commented = [...fields.matchAll(/^ *# (\w+): (.*?)(?: {3}.*)?$/gm)].map(
@@ -200,7 +200,7 @@ test("every field of the page can be given, those in its comments, too", () => {
   assert.deepEqual(scenario.pod.stalls, { share: { uniform: [0, 0.4] }, length: 100 });
 });
 
-test("YAML and JSON say the same", () => {
+test("a scenario in YAML and the same one in JSON are equal", () => {
   const yaml =
     "replicas: 4\nsenders: [{ preset: traefik, count: 2 }]\ntraffic: { total: 100, arrivals: { bursty: 3 } }\n";
   const json =
@@ -222,7 +222,7 @@ test("an empty file is a scenario of defaults", () => {
   });
 });
 
-test("flags replace what the file says", () => {
+test("a flag replaces what the file says", () => {
   const flags = {
     senders: "alb:2,mesh",
     rate: 90,

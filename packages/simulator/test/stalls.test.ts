@@ -8,7 +8,7 @@ import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";
 import { equalSenders, exponential, meanOfAll, outcomesOf } from "./samples.ts";
 
-test("what happens during a stall is seen at its end, whatever was asked before", () => {
+test("an arrival during a stall is seen at its end, whatever was asked before", () => {
   fc.assert(
     fc.property(
       fc.integer(),
@@ -29,7 +29,7 @@ test("what happens during a stall is seen at its end, whatever was asked before"
   );
 });
 
-test("stalls take their share of the time", () => {
+test("the stalls take their share of the time", () => {
   const stalls = new Stalls({ share: 0.3, length: { exponential: 100 } }, 0, new Random("share"));
   const waiting = Array.from({ length: 200_000 }, (_, index) => Number(stalls.seen(index * 10) > index * 10));
   assert.ok(Math.abs(meanOfAll(waiting) - 0.3) < 0.02, String(meanOfAll(waiting)));
@@ -48,7 +48,7 @@ test("a pod without a processor holds longer, because silence that it could not 
   assert.ok(holdIn(starved) > holdIn(plain) * 1.2, `${holdIn(starved)} and ${holdIn(plain)}`);
 });
 
-test("who has not taken up a young pod when it is deleted never sends to it", () => {
+test("a sender that has not yet added a young pod when it is deleted never sends to it", () => {
   const { scenario } = scenarioFrom({
     replicas: 2,
     terminations: 300,

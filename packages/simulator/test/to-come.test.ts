@@ -23,14 +23,14 @@ test("the gamma distribution is the exponential, the sum of two and the square o
   assert.equal(gammaCumulative(3, 0), 0);
 });
 
-test("arrivals that forget come at their rate, whatever the silence before", () => {
+test("arrivals without memory come at their rate, whatever the silence before", () => {
   const poisson = new GammaRenewal(1);
   for (const age of [0, 0.2, 5, 40])
     for (const time of [1e-8, 0.01, 1, 7, 3_000])
       assert.ok(Math.abs(poisson.expected(age, time) / time - 1) < 0.001, `${age}, ${time}`);
 });
 
-test("in bursts as many follow a silence as by drawing them", () => {
+test("arrivals in bursts are as many after a silence as by drawing them", () => {
   for (const cv of [0.5, 3, 5]) {
     const renewal = new GammaRenewal(cv);
     const shape = 1 / cv ** 2;
@@ -55,7 +55,7 @@ test("in bursts as many follow a silence as by drawing them", () => {
   }
 });
 
-test("what is expected after the stop comes, on average, whatever the rule stopped for", () => {
+test("the arrivals that are expected after the stop come, on average, whatever the rule stopped for", () => {
   const shapes: TrafficShape["arrivals"][] = [
     { kind: "poisson" },
     { kind: "bursty", cv: 3 },

@@ -23,7 +23,7 @@ if (network) {
     });
 
     test(
-      "a crash is told with the last lines, and the container comes back at once",
+      "the crash of a container is told with its last lines, and the container comes back at once",
       limit,
       async (context) => {
         const { file } = scratch(context);
@@ -53,14 +53,14 @@ if (network) {
       });
     });
 
-    test("a program that is not there is said before anything starts", limit, (context) => {
+    test("a program that is not there is reported before anything starts", limit, (context) => {
       assert.throws(() => observe(context, network, workload(["no-such-program"])), {
         code: "LAMEDUCK_NO_SUCH_COMMAND",
         message: /no program "no-such-program"/,
       });
     });
 
-    test("phases told by the library become events at the time they name", limit, async (context) => {
+    test("the phases that the library tells become events at the time they name", limit, async (context) => {
       const app = `process.once("SIGTERM", () => {
       console.error(JSON.stringify({ lameduck: "phase", phase: "lame-duck", at: Date.now(), reason: "SIGTERM" }));
       setTimeout(() => { console.error(JSON.stringify({ lameduck: "phase", phase: "closing", at: Date.now(), reason: "quiet", hold: 300 }));
@@ -79,7 +79,7 @@ if (network) {
       );
     });
 
-    test("what a container has started dies with it", limit, async (context) => {
+    test("a process that a container has started dies with it", limit, async (context) => {
       const { file, text } = scratch(context);
       const app = `const child = require("node:child_process").spawn("sh", ["-c", "while :; do echo $HOSTNAME >> ${file}; sleep 0.05; done"], { stdio: "ignore" });`;
       const observed = await start(context, node(`${app} ${closesAtTerm}`));
@@ -158,7 +158,7 @@ if (network) {
       assert.equal((await observed.first("exited", "web-1")).code, 0);
     });
 
-    test("temporary files are the pod's own, and gone with it", limit, async (context) => {
+    test("the temporary files of a pod are its own, and gone with it", limit, async (context) => {
       const { file, text } = scratch(context);
       const made = (pod: string): string => (text().match(new RegExp(`^${pod} (.+)$`, "m")) ?? [])[1] ?? "";
       const observed = await start(context, [
@@ -173,7 +173,7 @@ if (network) {
       assert.equal(existsSync(made("web-1")), false);
     });
 
-    test("the downward fields are those of the pod", limit, async (context) => {
+    test("the downward fields in a container are those of its pod", limit, async (context) => {
       const { file, text } = scratch(context);
       const fields = ["metadata.name", "metadata.namespace", "status.podIP", "metadata.labels['app']"];
       const observed = await start(

@@ -9,27 +9,31 @@ if (network) {
 
   // They mostly wait: several at a time.
   suite("kubelet: probes", { concurrency: 5 }, () => {
-    test("readiness goes on being probed during termination; liveness does not", limit, async (context) => {
-      const app = `let ok = true; server.prependListener("request", (_, response) => { if (!ok) response.statusCode = 503; });
+    test(
+      "the readiness probe goes on during a termination, and the liveness probe does not",
+      limit,
+      async (context) => {
+        const app = `let ok = true; server.prependListener("request", (_, response) => { if (!ok) response.statusCode = 503; });
       process.once("SIGTERM", () => { ok = false; setTimeout(() => process.exit(0), 3500); });`;
-      const observed = await start(context, node(app), {
-        container: { readiness: probe(get("/")), liveness: probe(get("/")) },
-        pod: { graceSeconds: 8 },
-      });
-      await observed.stage.deletePod("web-1");
-      const unready = await observed.first("unready", "web-1");
-      assert.ok(unready.at >= (await observed.first("signalled", "web-1")).at);
-      assert.deepEqual(
-        observed.told.filter(({ pod }) => pod === "web-1").map(({ what }) => what),
-        ["ready", "terminating", "gone"],
-        "an endpoint that is terminating is not told to be unready",
-      );
-      assert.equal(observed.all("signalled", "web-1").length, 1, "liveness has killed nothing");
-      assert.equal((await observed.first("exited", "web-1")).code, 0);
-    });
+        const observed = await start(context, node(app), {
+          container: { readiness: probe(get("/")), liveness: probe(get("/")) },
+          pod: { graceSeconds: 8 },
+        });
+        await observed.stage.deletePod("web-1");
+        const unready = await observed.first("unready", "web-1");
+        assert.ok(unready.at >= (await observed.first("signalled", "web-1")).at);
+        assert.deepEqual(
+          observed.told.filter(({ pod }) => pod === "web-1").map(({ what }) => what),
+          ["ready", "terminating", "gone"],
+          "an endpoint that is terminating is not told to be unready",
+        );
+        assert.equal(observed.all("signalled", "web-1").length, 1, "liveness has killed nothing");
+        assert.equal((await observed.first("exited", "web-1")).code, 0);
+      },
+    );
 
     test(
-      "liveness restarts a container without a deletion, by way of its preStop",
+      "a liveness probe that fails restarts a container without a deletion, after its preStop hook",
       limit,
       async (context) => {
         const app = `let ok = true; server.prependListener("request", (request, response) => {
@@ -54,7 +58,7 @@ if (network) {
       },
     );
 
-    test("liveness kills with the probe's own grace period", limit, async (context) => {
+    test("a liveness probe that fails kills with its own grace period", limit, async (context) => {
       const app = `${ignoresTerm} setTimeout(() => server.prependListener("request", (_, response) => { response.statusCode = 500; }), 2500);`;
       const observed = await start(context, node(app), {
         container: { liveness: probe(get("/"), { graceSeconds: 2 }) },
@@ -65,7 +69,7 @@ if (network) {
       assert.ok(killed.at - signalled.at >= 2_000 - grain);
     });
 
-    test("nothing but startup is probed before the startup probe has succeeded", limit, async (context) => {
+    test("the startup probe is the only one until it has succeeded", limit, async (context) => {
       const { file, text } = scratch(context);
       const app = `let asked = 0; server.prependListener("request", (request, response) => {
       ${write(file, 'request.url + " "')} if (request.url === "/startup" && ++asked < 3) response.statusCode = 500; }); ${closesAtTerm}`;

@@ -55,7 +55,7 @@ async function terminated(
   return log.toSorted((a, b) => a.at - b.at).map(({ at, what }) => `${at} ${what}`);
 }
 
-test("hooks run in parallel and delay only their own container's SIGTERM", async () => {
+test("preStop hooks run in parallel and delay only their own container's SIGTERM", async () => {
   assert.deepEqual(
     await terminated(
       [
@@ -69,7 +69,7 @@ test("hooks run in parallel and delay only their own container's SIGTERM", async
   );
 });
 
-test("a hook's whole seconds are taken off the grace period; the fraction is not", async () => {
+test("the whole seconds of a hook are taken off the grace period, and the fraction is not", async () => {
   assert.deepEqual(await terminated([{ name: "a", hook: 2.9 }], [], 10), [
     "0 a hook",
     "2.9 a hook done",
@@ -79,7 +79,7 @@ test("a hook's whole seconds are taken off the grace period; the fraction is not
   ]);
 });
 
-test("two seconds are left after SIGTERM whatever the hook has used up", async () => {
+test("two seconds are left after SIGTERM, whatever time the hook has used up", async () => {
   assert.deepEqual((await terminated([{ name: "a", hook: 9.5 }], [], 10)).slice(2, 4), [
     "9.5 a SIGTERM",
     "11.5 a SIGKILL",
@@ -97,7 +97,7 @@ test("a hook longer than the grace period is left behind, not waited for", async
   ]);
 });
 
-test("a failed hook means SIGTERM at once", async () => {
+test("a failed hook lets SIGTERM follow at once", async () => {
   assert.deepEqual(await terminated([{ name: "a", hook: 0, hookFails: true, exitsAfter: 1 }], [], 10), [
     "0 a hook",
     "0 a hook failed",
@@ -106,7 +106,7 @@ test("a failed hook means SIGTERM at once", async () => {
   ]);
 });
 
-test("sidecars are told after all mains, from the last started to the first; their hooks start at once", async () => {
+test("sidecars are signalled after all main containers, from the last started to the first, and their hooks start at once", async () => {
   const log = await terminated(
     [
       { name: "a", exitsAfter: 1 },
@@ -132,7 +132,7 @@ test("sidecars are told after all mains, from the last started to the first; the
   ]);
 });
 
-test("when the grace period is over all sidecars have two seconds, together", async () => {
+test("all sidecars together have two seconds when the grace period is over", async () => {
   const log = await terminated([{ name: "a" }], [{ name: "first" }, { name: "second" }], 10);
   assert.deepEqual(
     log.filter((line) => !line.endsWith("exited")).toSorted(),
@@ -214,7 +214,7 @@ async function probed(
   return { results, asked };
 }
 
-test("a probe's ticks count from the pod's beginning, and thresholds are counted in a row", async () => {
+test("a probe's ticks count from the pod's beginning, and its thresholds count results in a row", async () => {
   const { results, asked } = await probed([false, false, true, false, false, false], {
     success: 1,
     failure: 3,
@@ -254,7 +254,7 @@ test("references to the environment are expanded as Kubernetes does", () => {
   assert.equal(expand("$(A) $$(A) $(B) $(NO) $A $$", values), "1 $(A) $(A) $(NO) $A $");
 });
 
-test("phase lines are found among a server's own lines", () => {
+test("phase lines of the library are found among a server's own lines", () => {
   const line =
     '2026 app: {"lameduck":"phase","phase":"closing","at":1700000000123,"reason":"quiet","hold":4012}';
   assert.deepEqual(parsePhaseLine(line), {

@@ -22,7 +22,7 @@ if (network) {
     });
 
     test(
-      "a server without a handler ignores SIGTERM as PID 1, and dies of it elsewhere",
+      "a server without a handler ignores SIGTERM as PID 1, and dies of it otherwise",
       limit,
       async (context) => {
         const observed = await start(context, node());
@@ -34,7 +34,7 @@ if (network) {
     );
 
     test(
-      "a server that closes at SIGTERM closes its listener, then exits; nobody is killed",
+      "a server that closes at SIGTERM closes its listener, then exits, and is not killed",
       limit,
       async (context) => {
         const slowly = `process.once("SIGTERM", () => { server.close(); setTimeout(() => process.exit(3), 300); });`;
@@ -48,7 +48,7 @@ if (network) {
       },
     );
 
-    test("a stop signal of its own comes in SIGTERM's place", limit, async (context) => {
+    test("a stop signal of the pod's own is sent instead of SIGTERM", limit, async (context) => {
       const onQuit = `process.once("SIGQUIT", () => process.exit(4)); process.on("SIGTERM", () => process.exit(5));`;
       const observed = await start(context, node(onQuit), { container: { stopSignal: "SIGQUIT" } });
       await observed.stage.deletePod("web-1");
@@ -124,7 +124,7 @@ if (network) {
       ["an exec hook without a program", { kind: "exec", command: ["no-such-program"] }],
       ["a tcpSocket hook", { kind: "tcp", port: 8080 }],
     ] as const satisfies readonly (readonly [string, ContainerTemplate["preStop"]])[])
-      test(`${what} fails open: SIGTERM at once`, limit, async (context) => {
+      test(`${what} fails open, and SIGTERM follows at once`, limit, async (context) => {
         const observed = await start(context, node(closesAtTerm), { container: { preStop } });
         await observed.stage.deletePod("web-1");
         const ended = await observed.first("pre-stop-ended", "web-1");
@@ -135,7 +135,7 @@ if (network) {
       });
 
     test(
-      "sidecars start before and stop after the main container, in reverse order",
+      "sidecars start before the main container and stop after it, in reverse order",
       limit,
       async (context) => {
         const { file, text } = scratch(context);

@@ -33,7 +33,7 @@ async function load(
 }
 
 describe("outcomes", { concurrency: 2 }, () => {
-  test("a closed port refuses", async (t) => {
+  test("a request to a closed port is refused", async (t) => {
     const { port, server } = await serve(t, answerOk);
     server.close();
     await once(server, "close");
@@ -43,7 +43,7 @@ describe("outcomes", { concurrency: 2 }, () => {
     assert.ok(records.every((record) => record.pod === "web-1" && record.received === 0));
   });
 
-  test("a connection that is reset before the answer's first byte", async (t) => {
+  test("a connection that is reset before the answer's first byte is a reset before the response", async (t) => {
     const { port } = await serve(t, (socket) => socket.on("data", () => socket.resetAndDestroy()));
     const records = await load(t, port);
     assert.deepEqual(outcomes(records), { "reset-before-response": 30 });
@@ -79,14 +79,14 @@ describe("outcomes", { concurrency: 2 }, () => {
       assert.ok(records.every((record) => record.received > 0));
     });
 
-  test("an answer that never comes is a time-out, and latency counts from the intended time", async (t) => {
+  test("a request whose answer never comes is a time-out, and its latency counts from the intended time", async (t) => {
     const { port } = await serve(t, () => undefined);
     const records = await load(t, port, { timeout: "300ms" });
     assert.deepEqual(outcomes(records), { timeout: 30 });
     assert.ok(records.every((record) => (record.finished ?? 0) - record.intended >= 300));
   });
 
-  test("a full accept queue swallows connections: unreachable", async (t) => {
+  test("a server with a full accept queue is unreachable", async (t) => {
     const listener = fork(fileURLToPath(new URL("./fixtures/tiny-backlog.ts", import.meta.url)));
     t.after(() => listener.kill("SIGKILL"));
     const [port] = (await once(listener, "message")) as [number];
@@ -100,7 +100,7 @@ describe("outcomes", { concurrency: 2 }, () => {
       assert.equal(record.connected === undefined, record.outcome === "unreachable");
   });
 
-  test("a 5xx is a bad status unless the app means it", async (t) => {
+  test("a 5xx is a bad status, unless the app means it", async (t) => {
     const { port } = await serve(t, (socket) =>
       socket.on("data", () =>
         socket.end("HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
@@ -113,7 +113,7 @@ describe("outcomes", { concurrency: 2 }, () => {
   });
 
   test(
-    "whoever has had enough does not wait for requests that nobody answers",
+    "a load that is aborted does not wait for requests that nobody answers",
     { timeout: 60_000 },
     async (t) => {
       const { port } = await serve(t, () => undefined);
@@ -127,7 +127,7 @@ describe("outcomes", { concurrency: 2 }, () => {
     },
   );
 
-  test("a complete answer with another body is a wrong one", async (t) => {
+  test("a complete answer with another body is a wrong body", async (t) => {
     const { port } = await serve(t, answerOk);
     assert.deepEqual(outcomes(await load(t, port, { expect: { quick: { text: "ko\n" } } })), {
       "wrong-body": 30,
@@ -140,7 +140,7 @@ describe("outcomes", { concurrency: 2 }, () => {
     });
   });
 
-  test("what speaks another protocol gives a wrong answer", async (t) => {
+  test("a server that speaks another protocol gives a wrong answer", async (t) => {
     const { port } = await serve(t, (socket) => socket.write("SSH-2.0-test\r\n"));
     const records = await load(t, port, { pooledShare: 0 });
     assert.ok(
@@ -150,7 +150,7 @@ describe("outcomes", { concurrency: 2 }, () => {
     );
   });
 
-  test("a source address that this machine has not: not sent, and no pod is to blame", async (t) => {
+  test("a request from a source address that this machine does not have is not sent, and no pod is to blame", async (t) => {
     const { port } = await serve(t, answerOk);
     const records = await load(t, port, {}, { address: "198.18.200.200" });
     assert.deepEqual(outcomes(records), { "not-sent": 30 });
@@ -168,7 +168,7 @@ function generatorPid(): number {
 }
 
 test(
-  "a generator that stands still loses nothing silently: late requests are sent late, the last ones counted",
+  "a generator that stands still sends late requests late, and counts the last ones",
   { skip: !linux && "needs /proc" },
   async (t) => {
     const { port } = await serve(t, answerOk);
@@ -204,7 +204,7 @@ test(
 );
 
 test(
-  "what a generator that stood still chose by old news is marked as late: it is no sender's fault",
+  "a request for which a stalled generator chose by old news is marked as late, as it is no sender's fault",
   { skip: !linux && "needs /proc" },
   async (t) => {
     const [gone, stays] = [await serve(t, answerOk), await serve(t, answerOk)];
@@ -237,7 +237,7 @@ test(
   },
 );
 
-test("without a free file descriptor: not sent", { skip: without("prlimit") }, async (t) => {
+test("a request is not sent where no file descriptor is free", { skip: without("prlimit") }, async (t) => {
   const { port } = await serve(t, () => undefined);
   const { fleet, clock, event } = await rig(t, { load: { rate: 200, timeout: "1s", pooledShare: 0 } });
   const generator = generatorPid();
@@ -256,7 +256,7 @@ test("without a free file descriptor: not sent", { skip: without("prlimit") }, a
 const namespaces = linux && spawnSync("unshare", ["-Urn", "ip", "link"]).status === 0;
 
 test(
-  "no route, and a wire that swallows everything: unreachable",
+  "a server without a route, or behind a wire that swallows everything, is unreachable",
   { skip: !namespaces && "needs user namespaces and ip" },
   () => {
     const script = fileURLToPath(new URL("./fixtures/unreachable.ts", import.meta.url));

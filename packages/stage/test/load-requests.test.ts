@@ -66,7 +66,7 @@ describe("requests", { concurrency: 2 }, () => {
     ["https", "https"],
     ["h2", "https"],
   ] as const)
-    test(`${protocol}: every request has the method, the headers and the body that were asked for, the first one too`, async (t) => {
+    test(`a request over ${protocol} has the method, the headers and the body that were asked for, also the first one`, async (t) => {
       const seen = new Set<string>();
       const listener = async (request: IncomingMessage, answer: () => void): Promise<void> => {
         seen.add(await spoken(request));
@@ -93,7 +93,7 @@ describe("requests", { concurrency: 2 }, () => {
       assert.deepEqual([...seen], [once]);
     });
 
-  test("HEAD: connections are used again although the answers tell a length", async (t) => {
+  test("connections with HEAD requests are used again, although the answers tell a length", async (t) => {
     const server = createServer((_, response) => response.writeHead(200, { "content-length": 5 }).end());
     const url = `http://127.0.0.1:${await listening(t, server)}/`;
     const { records } = await loaded(t, url, { request: { method: "HEAD" } }, some);
@@ -101,7 +101,7 @@ describe("requests", { concurrency: 2 }, () => {
     assert.ok(records.some(({ reused }) => reused));
   });
 
-  test("a certificate is verified, unless told not to or told by whom", async (t) => {
+  test("the certificate of a server is verified, unless the user says not to or names another authority", async (t) => {
     const url = `https://127.0.0.1:${await listening(
       t,
       createHttps(certificate(), (_, response) => response.end()),
@@ -122,7 +122,7 @@ describe("requests", { concurrency: 2 }, () => {
   });
 
   for (const protocol of ["h2", "grpc"] as const)
-    test(`${protocol}: a certificate is verified before anything is sent`, async (t) => {
+    test(`the certificate of a server is verified over ${protocol} before anything is sent`, async (t) => {
       const url = `https://127.0.0.1:${await listening(t, createSecureServer(certificate()))}/`;
       const [route] = parseRoutes([url], { protocol });
       assert.ok(route);
@@ -152,7 +152,7 @@ describe("requests", { concurrency: 2 }, () => {
     assert.deepEqual(kindsOf(records), { "wrong-body DEPTH_ZERO_SELF_SIGNED_CERT": records.length });
   });
 
-  test("wss: messages over TLS, with the headers of the upgrade", async (t) => {
+  test("the messages of wss go over TLS, with the headers of the upgrade", async (t) => {
     const server = createHttps(certificate());
     const seen = new Set<string | undefined>();
     new WebSocketServer({ server }).on("connection", (socket, request) => {
@@ -195,7 +195,7 @@ describe("requests", { concurrency: 2 }, () => {
     assert.ok(seen.records.every(({ outcome, status: of }) => (outcome === "ok") === (of !== 404)));
   });
 
-  test("the first answer teaches, too, where the load is too thin to be answered before something happens", async (t) => {
+  test("the first answer of a path tells what is right where the load is too thin for another one before a termination", async (t) => {
     let answered = 0;
     const server = createServer((_, response) => response.writeHead(answered++ === 0 ? 200 : 404).end());
     const url = `http://127.0.0.1:${await listening(t, server)}/`;
@@ -203,14 +203,14 @@ describe("requests", { concurrency: 2 }, () => {
     assert.deepEqual(kindsOf(records), { "other-status LEARNED_2XX": records.length });
   });
 
-  test("what a path answers when nothing happens is right, 404 included", async (t) => {
+  test("the status that a path answers when nothing happens is right, also a 404", async (t) => {
     const server = createServer((_, response) => response.writeHead(404).end());
     const url = `http://127.0.0.1:${await listening(t, server)}/`;
     const { records } = await loaded(t, url, {}, { enough: (finished) => finished >= 200, learn: 100 });
     assert.deepEqual(kindsOf(records), { ok: records.length });
   });
 
-  test("the requests of another tool are held to what each URL answered before the rollout", async (t) => {
+  test("the requests of another tool are compared with what each URL answered before the rollout", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "lameduck-learned-"));
     t.after(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "requests.jsonl");

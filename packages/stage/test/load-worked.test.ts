@@ -125,7 +125,7 @@ const cases: readonly Case[] = [
 
 describe("whether requests work at all is known before anything is rolled", { concurrency: 4 }, () => {
   for (const { name, server, load = {}, says } of cases)
-    test(name, async (t) => {
+    test(`whether any request works is known before the rollout with ${name}`, async (t) => {
       const { fleet } = await loading(t, [await server(t)], { rate: 100, ...load });
       await until(
         () => fleet.progress().finished > 0 && !fleet.judge().undecided,
@@ -138,7 +138,7 @@ describe("whether requests work at all is known before anything is rolled", { co
     });
 });
 
-test("a slow path that never works is found among requests that do; some failures and redirects are named", () => {
+test("a slow path that never works is found among requests that do, and some failures and redirects are named", () => {
   const sent = {
     protocol: "http",
     request: { method: "GET", headers: [], body: undefined, message: "", answer: undefined },

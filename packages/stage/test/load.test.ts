@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { outcomes, rig } from "./load-helpers.ts";
 import { answerOk, serve, until } from "../../load/test/servers.ts";
 
-test("every request through a healthy pod is answered, and each has a record", async (t) => {
+test("each request through a healthy pod is answered, and each has a record", async (t) => {
   const { port } = await serve(t, answerOk);
   const { fleet, clock, event } = await rig(t, {
     load: { rate: 400, pooledShare: 0.5, expect: { quick: { text: "ok\n" } } },

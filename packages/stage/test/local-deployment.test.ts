@@ -18,11 +18,11 @@ const rounding: readonly (readonly [CountOrShare, CountOrShare, number, number, 
   ["150%", "0%", 2, 3, 0],
 ];
 for (const [surge, unavailable, replicas, maxSurge, maxUnavailable] of rounding)
-  test(`surge ${surge}, unavailable ${unavailable} of ${replicas} are ${maxSurge} and ${maxUnavailable}`, () => {
+  test(`a rolling update with surge ${surge} and unavailable ${unavailable} of ${replicas} pods has the bounds ${maxSurge} and ${maxUnavailable}`, () => {
     assert.deepEqual(resolveBounds(surge, unavailable, replicas), { maxSurge, maxUnavailable });
   });
 
-test("bounds that allow no progress, or are none, are refused", () => {
+test("bounds of a rolling update that allow no progress, or are invalid, are refused", () => {
   const bad: [CountOrShare, CountOrShare][] = [
     [0, 0],
     ["0%", 0],
@@ -49,7 +49,7 @@ function pod(number: number, revision: number, available: boolean): Mutable {
   };
 }
 
-test("whatever the bounds and the order in which pods come up, a rollout keeps them and ends", () => {
+test("a rollout keeps its bounds and ends, whatever the bounds and the order in which pods become ready", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 12 }),
@@ -83,7 +83,7 @@ test("whatever the bounds and the order in which pods come up, a rollout keeps t
   );
 });
 
-test("an old pod that is not available goes first", () => {
+test("an old pod that is not available is the first to go", () => {
   const pods = [pod(1, 1, true), pod(2, 1, false), pod(3, 1, true), pod(4, 2, true)];
   const { remove } = rollingStep(pods, {
     replicas: 3,
@@ -93,7 +93,7 @@ test("an old pod that is not available goes first", () => {
   assert.deepEqual(remove, ["p2"]);
 });
 
-test("recreate waits for the last old pod", () => {
+test("the strategy Recreate waits for the last old pod", () => {
   const wish = { replicas: 2, revision: 2, bounds: { maxSurge: 0, maxUnavailable: 2 } };
   assert.deepEqual(recreateStep([pod(1, 1, true), pod(2, 1, true)], 0, wish), {
     create: 0,

@@ -128,7 +128,7 @@ if (!insideStage()) {
     assert.deepEqual(await ask("web-2"), [false, "changed", false, false], "its replacement starts afresh");
   });
 
-  test("a pod that cannot connect somewhere is told of --allow", limit, async (context) => {
+  test("a pod that cannot connect somewhere gets a hint at --allow", limit, async (context) => {
     const script = 'require("node:net").connect(5432, "127.0.0.1").on("error", (error) => { throw error; });';
     const observed = observe(context, network, workload([process.execPath, "-e", script]));
     await assert.rejects(observed.stage.ready(), (error: Error & { code: string; remedy: string }) => {
@@ -152,4 +152,5 @@ const words: [says: string, where: string | undefined][] = [
   ["listening on 0.0.0.0:8080", undefined],
 ];
 for (const [says, where] of insideStage() ? words : [])
-  test(`"${says}" names ${where ?? "nothing out of reach"}`, () => assert.equal(unreachable([says]), where));
+  test(`the line "${says}" names ${where ?? "no address that is out of reach"}`, () =>
+    assert.equal(unreachable([says]), where));

@@ -136,7 +136,7 @@ suite("leftovers", { concurrency: 4 }, () => {
     assert.deepEqual(living(word), []);
   });
 
-  test("asking for namespaces where there are none is a coded error", limit, async () => {
+  test("a stage that is to use namespaces where there are none fails with a code", limit, async () => {
     if (fabric.kind !== "none") return;
     await assert.rejects(enterStage(program, [], { network: "namespaces" }), {
       code: "LAMEDUCK_NO_NAMESPACES",

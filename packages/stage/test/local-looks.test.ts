@@ -27,20 +27,24 @@ if (network) {
         [8080, "::1", "port 8080 of [::1] only"],
         [3000, "localhost", "port 3000 of "],
       ] as const)
-        test(`${host}:${port}`, limit, async (context) => {
-          const { stage } = observe(context, network, workload(listens(port, host)), {
-            progressDeadlineSeconds: 600,
-          });
-          await assert.rejects(stage.ready(), (error: unknown) => {
-            assert.ok(error instanceof StageError);
-            assert.equal(error.code, "LAMEDUCK_LOOPBACK_ONLY");
-            assert.ok(error.message.includes(where), error.message);
-            return true;
-          });
-        });
+        test(
+          `a program that listens on ${host}:${port} only is named as reachable by nobody else`,
+          limit,
+          async (context) => {
+            const { stage } = observe(context, network, workload(listens(port, host)), {
+              progressDeadlineSeconds: 600,
+            });
+            await assert.rejects(stage.ready(), (error: unknown) => {
+              assert.ok(error instanceof StageError);
+              assert.equal(error.code, "LAMEDUCK_LOOPBACK_ONLY");
+              assert.ok(error.message.includes(where), error.message);
+              return true;
+            });
+          },
+        );
 
       test(
-        "beside another container, which may pass requests on to it, it may be meant",
+        "a program that listens on loopback beside another container may be meant to, and is not named",
         limit,
         async (context) => {
           const made = workload(node());
@@ -83,7 +87,7 @@ if (network) {
         /^PID 1 is the shell sh, which neither obeys SIGTERM nor passes it on to node/,
       ],
     ] as const)
-      test(name, limit, async (context) => {
+      test(`what SIGKILL ended is described: ${name}`, limit, async (context) => {
         const observed = observe(context, network, workload(command, { pod: { graceSeconds: 1 } }));
         await observed.stage.ready();
         const { address = "", port = 0 } = observed.endpoints.get("web-1") ?? {};

@@ -14,30 +14,34 @@ if (network) {
     pods.map(({ name }) => name).toSorted();
 
   suite("stage", { concurrency: 4 }, () => {
-    test("pods are ready, reachable each at an address of its own, and replaced", limit, async (context) => {
-      const observed = observe(context, network, workload(node(closesAtTerm), { replicas: 2 }));
-      await observed.stage.ready();
-      assert.deepEqual([...observed.endpoints.keys()].toSorted(), ["web-1", "web-2"]);
-      for (const { pod, address, port } of observed.endpoints.values())
-        assert.equal(await (await fetch(`http://${address}:${port}/`)).text(), pod);
-      const addresses = [...observed.endpoints.values()].map(({ address, port }) => `${address}:${port}`);
-      assert.equal(new Set(addresses).size, 2);
+    test(
+      "the pods of a stage are ready, reachable each at an address of its own, and replaced",
+      limit,
+      async (context) => {
+        const observed = observe(context, network, workload(node(closesAtTerm), { replicas: 2 }));
+        await observed.stage.ready();
+        assert.deepEqual([...observed.endpoints.keys()].toSorted(), ["web-1", "web-2"]);
+        for (const { pod, address, port } of observed.endpoints.values())
+          assert.equal(await (await fetch(`http://${address}:${port}/`)).text(), pod);
+        const addresses = [...observed.endpoints.values()].map(({ address, port }) => `${address}:${port}`);
+        assert.equal(new Set(addresses).size, 2);
 
-      await observed.stage.rollout();
-      assert.deepEqual(names(observed.stage.pods), ["web-3", "web-4"]);
-      assert.equal(observed.all("deleted").length, 2);
-      const gone = observed.told.filter(({ what }) => what === "gone");
-      assert.deepEqual(gone.map(({ pod }) => pod).toSorted(), ["web-1", "web-2"]);
-      const third = await observed.first("ready", "web-3");
-      const [deleted] = observed.all("deleted");
-      assert.ok(
-        third.at <= (deleted?.at ?? 0),
-        "25 % of 2 may be unavailable, which is none: no pod goes before",
-      );
-      assert.equal(deleted?.why, "rollout");
-      assert.equal(deleted?.grace, 3_000);
-      assert.deepEqual(observed.all("crashed"), []);
-    });
+        await observed.stage.rollout();
+        assert.deepEqual(names(observed.stage.pods), ["web-3", "web-4"]);
+        assert.equal(observed.all("deleted").length, 2);
+        const gone = observed.told.filter(({ what }) => what === "gone");
+        assert.deepEqual(gone.map(({ pod }) => pod).toSorted(), ["web-1", "web-2"]);
+        const third = await observed.first("ready", "web-3");
+        const [deleted] = observed.all("deleted");
+        assert.ok(
+          third.at <= (deleted?.at ?? 0),
+          "25 % of 2 may be unavailable, which is none: no pod goes before",
+        );
+        assert.equal(deleted?.why, "rollout");
+        assert.equal(deleted?.grace, 3_000);
+        assert.deepEqual(observed.all("crashed"), []);
+      },
+    );
 
     test(
       "a rollout may end when new pods are available, while old ones are still ending",
@@ -60,7 +64,7 @@ if (network) {
       assert.ok(deleted.at - ready.at >= 990, `${deleted.at - ready.at} ms`);
     });
 
-    test("a deleted pod is replaced; scaling down ends the surplus", limit, async (context) => {
+    test("a deleted pod is replaced, and scaling down ends the surplus", limit, async (context) => {
       const observed = observe(context, network, workload(node(closesAtTerm), { replicas: 2 }));
       await observed.stage.ready();
       await observed.stage.deletePod("web-1");
@@ -74,7 +78,7 @@ if (network) {
       );
     });
 
-    test("a shorter grace period may be given with the deletion", limit, async (context) => {
+    test("a deletion may come with a shorter grace period", limit, async (context) => {
       const observed = observe(
         context,
         network,
@@ -87,20 +91,24 @@ if (network) {
       assert.ok(killed - signalled >= 1_980, "the kubelet's least is two seconds");
     });
 
-    test("Recreate takes every old pod away before the first new one", limit, async (context) => {
-      const made = {
-        ...workload(node(closesAtTerm), { replicas: 2 }),
-        strategy: { kind: "recreate" } as const,
-      };
-      const observed = observe(context, network, made);
-      await observed.stage.ready();
-      await observed.stage.rollout();
-      const gone = Math.max(...observed.all("gone").map(({ at }) => at));
-      assert.ok((await observed.first("created", "web-3")).at >= gone);
-    });
+    test(
+      "the strategy Recreate ends every old pod before the first new one starts",
+      limit,
+      async (context) => {
+        const made = {
+          ...workload(node(closesAtTerm), { replicas: 2 }),
+          strategy: { kind: "recreate" } as const,
+        };
+        const observed = observe(context, network, made);
+        await observed.stage.ready();
+        await observed.stage.rollout();
+        const gone = Math.max(...observed.all("gone").map(({ at }) => at));
+        assert.ok((await observed.first("created", "web-3")).at >= gone);
+      },
+    );
 
     test(
-      "a StatefulSet goes one by one, from the highest ordinal, under the same names",
+      "a StatefulSet is updated pod by pod, from the highest ordinal, under the same names",
       limit,
       async (context) => {
         const { template, ...rest } = workload(node(closesAtTerm), { replicas: 2, pod: { name: "db" } });
@@ -135,7 +143,7 @@ if (network) {
     );
 
     test(
-      "a remedy changes the pods: preStop sleep, environment, command, grace period",
+      "a remedy changes the pods: preStop sleep, environment, command and grace period",
       limit,
       async (context) => {
         const observed = observe(context, network, workload(node(ignoresTerm)), {
@@ -160,7 +168,7 @@ if (network) {
     );
 
     test(
-      "a pod knows that it is one: services, its own name and fields; where the API server should be nobody listens",
+      "a pod finds services, its own name and fields in its environment, and nobody listens where the API server should be",
       limit,
       async (context) => {
         const tells = `
@@ -194,7 +202,7 @@ if (network) {
       },
     );
 
-    test("senders have addresses of their own, the same for the same name", limit, async () => {
+    test("the senders have addresses of their own, the same for the same name", limit, async () => {
       const [one, again, two] = await Promise.all(
         ["one", "one", "two"].map((name) => network.senderAddress(name)),
       );
@@ -215,7 +223,7 @@ if (network) {
     });
 
     test(
-      "software that is not Node: python3 -m http.server, from a manifest",
+      "a program that is not Node runs from a manifest: python3 -m http.server",
       withPython,
       async (context) => {
         const made = readManifest(

@@ -17,7 +17,7 @@ import { until } from "../../load/test/servers.ts";
 import { kindsOf, listening, loading, recordsOf, sentOf } from "./protocols-server.ts";
 import { certificate } from "../../node/test/certificate.ts";
 
-test("https: verified by nobody, pooled and new, answered", async (t) => {
+test("requests over https are answered on pooled and new connections without verification", async (t) => {
   const server = createHttps(certificate(), (_request, response) => response.end("ok\n"));
   const port = await listening(t, server);
   const records = await recordsOf(t, [port], { protocol: "https", expect: { quick: { text: "ok\n" } } });
@@ -26,7 +26,7 @@ test("https: verified by nobody, pooled and new, answered", async (t) => {
   assert.ok(records.every(({ connected, sent }) => connected !== undefined && sent! >= connected));
 });
 
-test("https: a handshake that is cut is a request without an answer, not a connection that never was", async (t) => {
+test("a cut handshake of https is a request without an answer, not a connection that never was", async (t) => {
   const port = await listening(
     t,
     createTcp((socket) => socket.once("data", () => socket.resetAndDestroy())),
@@ -39,7 +39,7 @@ test("https: a handshake that is cut is a request without an answer, not a conne
 const h2 = { h2c: () => createH2c(), h2: () => createSecureServer(certificate()) } as const;
 
 for (const [protocol, create] of Object.entries(h2)) {
-  test(`${protocol}: many streams on a few sessions, and sessions for one stream`, async (t) => {
+  test(`many streams over ${protocol} share a few sessions, and a session can be for one stream`, async (t) => {
     let sessions = 0;
     const server = create()
       .on("session", () => sessions++)
@@ -60,7 +60,7 @@ for (const [protocol, create] of Object.entries(h2)) {
     assert.equal(new Set(records.map(({ connection }) => connection)).size, sessions);
   });
 
-  test(`${protocol}: GOAWAY is respected; a session that is cut loses its streams`, async (t) => {
+  test(`a GOAWAY over ${protocol} is respected, and a session that is cut loses its streams`, async (t) => {
     const sessions = new Set<ServerHttp2Session>();
     const server = create()
       .on("session", (session: ServerHttp2Session) => {
@@ -95,7 +95,7 @@ for (const [protocol, create] of Object.entries(h2)) {
   });
 }
 
-test("h2c: a refused stream goes elsewhere, a reset one does not", async (t) => {
+test("a stream over h2c that is refused goes elsewhere, and one that is reset does not", async (t) => {
   const answers = createH2c().on("stream", (stream: ServerHttp2Stream) => {
     stream.respond({ ":status": 200 });
     stream.end("ok\n");
@@ -121,7 +121,7 @@ test("h2c: a refused stream goes elsewhere, a reset one does not", async (t) => 
   assert.deepEqual(kindsOf(reset), { "reset-before-response H2_INTERNAL_ERROR": reset.length });
 });
 
-test("h2c: an answer that is cut is truncated, a 503 a bad status", async (t) => {
+test("an answer over h2c that is cut is truncated, and a 503 is a bad status", async (t) => {
   const port = await listening(
     t,
     createH2c().on("stream", (stream: ServerHttp2Stream) => {
@@ -143,7 +143,7 @@ test("h2c: an answer that is cut is truncated, a 503 a bad status", async (t) =>
   assert.ok(records.every(({ status }) => status === 503));
 });
 
-test("h2: a server that does not speak it gives a wrong answer; a closed port refuses", async (t) => {
+test("a server that does not speak h2 gives a wrong answer, and a closed port refuses", async (t) => {
   const port = await listening(t, createTls(certificate()));
   const records = await recordsOf(t, [port], { protocol: "h2" }, 20);
   assert.deepEqual(kindsOf(records), { "wrong-body NO_H2": records.length });
@@ -154,7 +154,7 @@ test("h2: a server that does not speak it gives a wrong answer; a closed port re
   assert.deepEqual(kindsOf(refused), { "refused ECONNREFUSED": refused.length });
 });
 
-test("h2c: a stream that is never answered is a time-out, and its session goes on", async (t) => {
+test("a stream over h2c that is never answered is a time-out, and its session goes on", async (t) => {
   let silent = 0;
   const server = createH2c().on("stream", (stream: ServerHttp2Stream) => {
     stream.on("error", () => undefined);

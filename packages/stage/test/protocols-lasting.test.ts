@@ -24,7 +24,7 @@ async function echo(t: TestContext, after = 0): Promise<{ port: number; sockets:
 }
 
 describe("lasting connections and calls", { concurrency: 2 }, () => {
-  test("ws: messages are answered, on shared sockets and on sockets of their own; ours end without a word", async (t) => {
+  test("messages over ws are answered on shared sockets and on sockets of their own, which end without a loss", async (t) => {
     const { port } = await echo(t);
     const records = await recordsOf(t, [port], { protocol: "ws" }, 200);
     const { requests, sessions } = apart(records);
@@ -39,7 +39,7 @@ describe("lasting connections and calls", { concurrency: 2 }, () => {
     ["1000", (socket: WebSocket) => socket.close(1000), "truncated WS_1000", 1],
     ["no close frame", (socket: WebSocket) => socket.terminate(), "truncated WS_1006", 1],
   ] as const)
-    test(`ws: ${how}: ${lost ? "what was not answered is lost, and the session too" : "sent again elsewhere"}`, async (t) => {
+    test(`a message over ws that was not answered before the close (${how}) is ${lost ? "lost, and the session too" : "sent again elsewhere"}`, async (t) => {
       const { port, sockets } = await echo(t, 30);
       const { fleet } = await loading(t, [port], { protocol: "ws", pooledShare: 1, rate: 400 });
       await until(() => fleet.progress().finished > 100, "the first messages");
@@ -63,7 +63,7 @@ describe("lasting connections and calls", { concurrency: 2 }, () => {
       }
     });
 
-  test("ws: an upgrade that is refused", async (t) => {
+  test("an upgrade to ws that is refused is a bad status or a wrong answer", async (t) => {
     const answering = (status: number) =>
       listening(
         t,
@@ -102,7 +102,7 @@ describe("lasting connections and calls", { concurrency: 2 }, () => {
     ["is cut", (response: ServerResponse) => response.socket?.resetAndDestroy(), "truncated ECONNRESET", 1],
     ["ends before its answer does", (response: ServerResponse) => response.socket?.end(), "truncated EOF", 1],
   ] as const)
-    test(`sse: a stream that ${how}: ${lost ? "lost" : "subscribed to anew"}`, async (t) => {
+    test(`a stream over sse that ${how} is ${lost ? "lost" : "subscribed to anew"}`, async (t) => {
       const { port, open } = await eventSource(t);
       const { fleet } = await loading(t, [port], { protocol: "sse", pooledShare: 1, rate: 400 });
       await until(() => open.size === 48, "subscribers");
@@ -123,7 +123,7 @@ describe("lasting connections and calls", { concurrency: 2 }, () => {
       );
     });
 
-  test("sse: subscribers of their own stay a while, and leave; what is no event stream is a wrong answer", async (t) => {
+  test("subscribers over sse with a stream of their own stay a while, and an answer that is no event stream is a wrong one", async (t) => {
     const { port } = await eventSource(t);
     const records = await recordsOf(t, [port], { protocol: "sse", pooledShare: 0 }, 50);
     assert.deepEqual(outcomes(records), { ok: records.length });
@@ -160,7 +160,7 @@ describe("lasting connections and calls", { concurrency: 2 }, () => {
     stream.end();
   }
 
-  test("grpc: unary and streaming calls; the health check where no method is named", async (t) => {
+  test("calls over grpc are unary or streaming, and ask the health check where no method is named", async (t) => {
     const paths = new Set<string>();
     const port = await calls(t, (stream, path) => {
       paths.add(path);
@@ -214,7 +214,7 @@ describe("lasting connections and calls", { concurrency: 2 }, () => {
       "truncated H2_INTERNAL_ERROR",
     ],
   ] as const)
-    test(`grpc: ${how} is ${kind}`, async (t) => {
+    test(`a call over grpc that ends with ${how} is ${kind}`, async (t) => {
       const records = await recordsOf(t, [await calls(t, end)], { protocol: "grpc" }, 20);
       assert.deepEqual(kindsOf(records), { [kind]: records.length });
     });

@@ -24,7 +24,7 @@ function drawn(delay: Distribution, count = 20_000): Float64Array {
 const share = (sorted: Float64Array, below: number): number =>
   sorted.filter((value) => value < below).length / sorted.length;
 
-test("busy-iptables has the published distribution", () => {
+test("the preset busy-iptables has the published distribution", () => {
   const sorted = drawn(propagationOf("busy-iptables").own);
   for (const [expected, below] of [
     [0.746, 2_270],
@@ -36,7 +36,7 @@ test("busy-iptables has the published distribution", () => {
     assert.ok(Math.abs(share(sorted, below) - expected) < 0.01, `${below} ms: ${share(sorted, below)}`);
 });
 
-test("ebpf and mesh have the medians and tails they are named for", () => {
+test("the presets ebpf and mesh have the medians and tails they are named for", () => {
   const ebpf = drawn(propagationOf("ebpf").own);
   assert.ok(Math.abs(share(ebpf, 60) - 0.5) < 0.015);
   assert.ok(Math.abs(share(ebpf, 120) - 0.9) < 0.01);
@@ -44,7 +44,7 @@ test("ebpf and mesh have the medians and tails they are named for", () => {
   assert.ok(Math.abs(share(mesh, 100 + 1_500) - 0.9) < 0.01);
 });
 
-test("the part that all share is small, but in 5-10 % of the cases 1, 3 or 7 s", () => {
+test("the part of a delay that all senders share is small, but 1, 3 or 7 s in 5-10 % of the cases", () => {
   const sorted = drawn(propagationOf("ebpf").shared);
   assert.ok(share(sorted, 1_000) > 0.9 && share(sorted, 1_000) < 0.95);
   assert.ok(
@@ -61,7 +61,7 @@ test("every preset names its source and draws finite delays", () => {
   }
 });
 
-test("delays and ranges can be written out", () => {
+test("the delays and ranges of senders can be written out", () => {
   assert.deepEqual(parsePropagation(" busy-iptables "), propagationOf("busy-iptables"));
   assert.deepEqual(parsePropagation("1s..10s").own, { uniform: [1_000, 10_000] });
   assert.deepEqual(parsePropagation("300ms").own, { uniform: [300, 300] });
@@ -102,7 +102,7 @@ test("the n-th pod that goes meets the same delays whatever it is called and wha
   );
 });
 
-test("a name that lives again meets other delays", () => {
+test("a pod name that returns meets other delays", () => {
   const propagator = new Propagator(1, propagationOf("busy-iptables"), ["node-1"]);
   const life = (): number | undefined => {
     propagator.changes(state("db-0"), 0);
@@ -114,7 +114,7 @@ test("a name that lives again meets other delays", () => {
   assert.notEqual(life(), life());
 });
 
-test("a pod that dies early does not converge early, and its news never overtakes itself", () => {
+test("a pod that ends early does not converge early, and news of a pod keeps its order", () => {
   fc.assert(
     fc.property(fc.integer(), fc.double({ min: 0, max: 30_000, noNaN: true }), (seed, life) => {
       const propagator = new Propagator(seed, propagationOf("busy-iptables"), ["node-1"]);
@@ -188,14 +188,14 @@ async function learn(
   return applied;
 }
 
-test("a learner applies news when it is due, never two applications closer than its spacing", async () => {
+test("a sender applies news when it is due, and never two changes closer than its spacing", async () => {
   const applied = await learn(80, [10, 30, 70]);
   assert.equal(applied.map(({ pods }) => pods).join(""), "abc");
   assert.ok((applied[0]?.at ?? 0) >= 10);
   for (const [index, { at }] of applied.slice(1).entries()) assert.ok(at - (applied[index]?.at ?? 0) >= 80);
 });
 
-test("news comes in the order of the facts: what a later change overtakes comes with it", async () => {
+test("the news of several changes keeps their order: an overtaken change comes with the later one", async () => {
   const applied = await learn(0, [10, 3_600_000, 40]);
   assert.equal(applied.map(({ pods }) => pods).join(""), "abc");
   assert.equal(applied.at(-1)?.pods, applied.length === 1 ? "abc" : "bc");

@@ -54,7 +54,7 @@ async function through(
 
 describe("proxies", { concurrency: 2 }, () => {
   for (const [kind, skip] of kinds) {
-    test(`${kind} brings requests to pods and tells which`, { skip }, async (t) => {
+    test(`the proxy ${kind} brings requests to pods and tells which`, { skip }, async (t) => {
       const records = await through(t, { kind, address: "127.0.0.1" }, answerOk, {
         expect: { quick: { text: "ok\n" } },
       });
@@ -63,7 +63,7 @@ describe("proxies", { concurrency: 2 }, () => {
     });
 
     test(
-      `${kind} without an endpoint answers 503, before the first and after the last`,
+      `the proxy ${kind} without an endpoint answers 503, before the first and after the last`,
       { skip },
       async (t) => {
         const { port } = await serve(t, answerOk);
@@ -82,7 +82,7 @@ describe("proxies", { concurrency: 2 }, () => {
       },
     );
 
-    test(`${kind} answers for a pod that refuses, and names the pod`, { skip }, async (t) => {
+    test(`the proxy ${kind} answers for a pod that refuses, and names the pod`, { skip }, async (t) => {
       const { port, server } = await serve(t, answerOk);
       server.close();
       await once(server, "close");
@@ -98,7 +98,7 @@ describe("proxies", { concurrency: 2 }, () => {
         assert.deepEqual([record.status, record.pod, record.error], [status, "web-1", "ECONNREFUSED"]);
     });
 
-    test(`${kind} answers 502 for a pod that resets`, { skip }, async (t) => {
+    test(`the proxy ${kind} answers 502 for a pod that resets`, { skip }, async (t) => {
       const records = await through(t, { kind, retries: 0 }, (socket) =>
         socket.on("data", () => socket.resetAndDestroy()),
       );
@@ -111,14 +111,14 @@ describe("proxies", { concurrency: 2 }, () => {
       }
     });
 
-    test(`${kind} answers 504 for a pod that does not answer in time`, { skip }, async (t) => {
+    test(`the proxy ${kind} answers 504 for a pod that does not answer in time`, { skip }, async (t) => {
       const records = await through(t, { kind, retries: 0, timeout: "200ms" }, () => undefined);
       assert.deepEqual(outcomes(records), { "bad-status": 40 });
       for (const record of records)
         assert.deepEqual([record.status, record.pod, record.error], [504, "web-1", "ETIMEDOUT"]);
     });
 
-    test(`${kind} passes on that an answer broke off`, { skip }, async (t) => {
+    test(`the proxy ${kind} passes on that an answer broke off`, { skip }, async (t) => {
       const records = await through(t, { kind, retries: 0 }, (socket) =>
         socket.on("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nhalf")),
       );
@@ -126,7 +126,7 @@ describe("proxies", { concurrency: 2 }, () => {
       assert.ok(records.every((record) => record.pod === "web-1" && !record.endedBySender));
     });
 
-    test(`${kind} tries another pod when one refuses, and says so`, { skip }, async (t) => {
+    test(`the proxy ${kind} tries another pod when one refuses, and says so`, { skip }, async (t) => {
       const dead = await serve(t, answerOk);
       dead.server.close();
       await once(dead.server, "close");
@@ -149,7 +149,7 @@ describe("proxies", { concurrency: 2 }, () => {
 // One at a time: it looks at all processes and temporary files of this one.
 for (const [kind, skip] of kinds) {
   test(
-    `${kind} leaves nothing behind when the run is aborted`,
+    `the proxy ${kind} leaves nothing behind when the run is aborted`,
     { skip: skip || (process.platform !== "linux" && "needs /proc") },
     async (t) => {
       const abort = new AbortController();
@@ -182,7 +182,7 @@ for (const [kind, skip] of kinds) {
   );
 }
 
-test("a proxy that is not installed is a coded error, and nothing stays", async (t) => {
+test("a proxy that is not installed is an error with a code, and leaves nothing behind", async (t) => {
   await assert.rejects(
     rig(t, { senders: [{ name: "ingress-1", kind: "haproxy", binary: "no-such-haproxy" }] }),
     (error) => error instanceof LoadError && error.code === "LAMEDUCK_SENDER_BINARY_MISSING",
@@ -204,7 +204,7 @@ test("a proxy that dies is a failure of the run, with its own words", { skip: ki
   await assert.rejects(fleet.stop(), failure);
 });
 
-test("what nginx' reloads cost is charged to nginx", { skip: kinds[2]?.[1] }, async (t) => {
+test("the losses of nginx' reloads are charged to nginx", { skip: kinds[2]?.[1] }, async (t) => {
   const { port } = await serve(t, answerOk);
   const started = await behind(t, { kind: "nginx" }, { rate: 500, maxRequests: 8_000, pooledShare: 0.5 });
   const { fleet, clock, events, event } = started;

@@ -33,7 +33,7 @@ async function twoPods(
 }
 
 describe("kinds of senders", { concurrency: 2 }, () => {
-  test("l4: new connections leave a withdrawn pod, established ones stay with it", async (t) => {
+  test("the sender l4 leads new connections away from a withdrawn pod, and leaves established ones there", async (t) => {
     // With some 14 requests under way at a time, the pool has connections to both.
     const { fleet, clock, event } = await twoPods(t, { kind: "l4" }, 0.7, 50);
     fleet.terminating("web-1", clock.now());
@@ -52,7 +52,7 @@ describe("kinds of senders", { concurrency: 2 }, () => {
     assert.deepEqual(chosen, new Set(["web-1", "web-2"]));
   });
 
-  test("l4: serving terminating pods are used while none is ready, and not a moment longer", async (t) => {
+  test("the sender l4 uses serving terminating pods while none is ready, and not a moment longer", async (t) => {
     const { fleet, clock, event, events } = await twoPods(t, { kind: "l4" }, 0);
     fleet.terminating("web-1", clock.now());
     await event((seen) => seen.type === "converged" && seen.pod === "web-1");
@@ -81,7 +81,7 @@ describe("kinds of senders", { concurrency: 2 }, () => {
     );
   });
 
-  test("l4-cut: severs established connections when it converges, and answers for it", async (t) => {
+  test("the sender l4-cut severs established connections when it converges, and is charged with it", async (t) => {
     const pods = [await serve(t, () => undefined), await serve(t, answerOk)];
     const { fleet, clock, event } = await rig(t, {
       senders: [{ name: "s", kind: "l4-cut" }],
@@ -105,7 +105,7 @@ describe("kinds of senders", { concurrency: 2 }, () => {
       );
   });
 
-  test("client: drops its connections to a withdrawn pod once they are idle", async (t) => {
+  test("the sender client drops its connections to a withdrawn pod once they are idle", async (t) => {
     const { fleet, clock, event, pods } = await twoPods(t, { kind: "client" }, 1);
     assert.ok((pods[0]?.sockets.size ?? 0) > 0);
     fleet.terminating("web-1", clock.now());
@@ -116,7 +116,7 @@ describe("kinds of senders", { concurrency: 2 }, () => {
     assert.ok(records.every((record) => record.pod !== "web-1" || record.intended <= at));
   });
 
-  test("health-checked: ignores a deletion and leaves after threshold failed checks", async (t) => {
+  test("the sender health-checked ignores a deletion and leaves after threshold failed checks", async (t) => {
     let healthy = true;
     const checks: { readonly at: number; readonly passed: boolean }[] = [];
     const agents = new Set<string | undefined>();
@@ -174,7 +174,7 @@ describe("kinds of senders", { concurrency: 2 }, () => {
     assert.deepEqual(outcomes(records), { ok: records.length });
   });
 
-  test("health-checked: a TCP check sees a closed port; alone, an unhealthy target is used all the same", async (t) => {
+  test("the sender health-checked sees a closed port by a TCP check, and uses an unhealthy target that is the only one", async (t) => {
     const first = await serve(t, answerOk);
     const second = await serve(t, answerOk);
     const check = { path: null, interval: "50ms", timeout: "50ms", unhealthyThreshold: 2 };
@@ -228,11 +228,11 @@ const refusals: readonly (readonly [string, Parameters<typeof rig>[1], LoadError
   ],
 ];
 for (const [name, options, code] of refusals)
-  test(`${name} is refused with ${code}`, async (t) => {
+  test(`a run with ${name} is refused with ${code}`, async (t) => {
     await assert.rejects(rig(t, options), (error) => error instanceof LoadError && error.code === code);
   });
 
-test("no load ever goes to an address that is not ours", async (t) => {
+test("a load never goes to an address outside of this machine", async (t) => {
   const { fleet, clock } = await rig(t, {});
   for (const address of [
     "10.0.0.1",

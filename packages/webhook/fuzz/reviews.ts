@@ -1,5 +1,5 @@
 import { injectingHandler, type ClusterLookup } from "../src/admission/mutate.ts";
-import { answerReview } from "../src/admission/handler.ts";
+import { answerReview } from "../src/admission/review.ts";
 import { validate } from "../src/admission/validate.ts";
 
 type Random = () => number;
@@ -43,8 +43,8 @@ const names = [
   "spec containers initContainers volumes name image command args env value volumeMounts mountPath lifecycle preStop exec",
   "sleep seconds httpGet terminationGracePeriodSeconds restartPolicy nodeSelector kubernetes.io/arch hostNetwork securityContext",
   "metadata annotations labels ownerReferences kind ports containerPort protocol readinessProbe configMap stopSignal",
-  "lameduck.dev/inject lameduck.dev/cap lameduck.dev/floor lameduck.dev/carrier lameduck.dev/grace-period lameduck.dev/injected",
-  "lameduck.dev/serves lameduck.dev/instrument-node lameduck.dev/unknown __proto__ constructor capSeconds carrierImage carrierName",
+  "lameduck.dev/inject lameduck.dev/cap lameduck.dev/floor lameduck.dev/init-volume lameduck.dev/grace-period lameduck.dev/injected",
+  "lameduck.dev/serves lameduck.dev/instrument-node lameduck.dev/unknown __proto__ constructor capSeconds initImage initConfigMap",
 ]
   .join(" ")
   .split(" ");
@@ -74,7 +74,7 @@ const policy = (): Tree => ({
   apiVersion: "lameduck.dev/v1alpha1",
   kind: "DrainPolicy",
   metadata: { name: "default", namespace: "shop" },
-  spec: { capSeconds: 20, carrier: "image-volume", carrierImage: "a/b:1", carrierName: "lameduck-init" },
+  spec: { capSeconds: 20, initVolume: "image-volume", initImage: "a/b:1", initConfigMap: "lameduck-init" },
 });
 
 const deployment = (): Tree => ({
@@ -150,17 +150,19 @@ function clusterOf(random: Random): ClusterLookup {
     return object;
   };
   return {
-    exposure: () => (random() < 0.1 ? undefined : { exposedBy: [`Service ${mark}`], convergence: undefined }),
+    pathsTo: () => (random() < 0.1 ? undefined : { exposedBy: [`Service ${mark}`], convergence: undefined }),
     labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
     policyOf,
     architectures: random() < 0.5 ? undefined : ["amd64"],
   };
 }
 
+const never = new AbortController().signal;
+
 const path = /^\/(?:metadata|spec)(?:\/(?:[A-Za-z]+|\d+|-|[a-z.]+~1[a-z-]+))*$/;
 
 /** @returns what is wrong with the answers to a body; nothing where they are as they must be. */
-export function wrongWith(body: string, random: Random): string[] {
+export async function wrongWith(body: string, random: Random): Promise<string[]> {
   const wrong: string[] = [];
   const judges = {
     mutate: injectingHandler({
@@ -172,9 +174,9 @@ export function wrongWith(body: string, random: Random): string[] {
     validate,
   };
   for (const [name, judge] of Object.entries(judges)) {
-    const answer = answerReview(body, judge, {
-      onFault: (error) => wrong.push(`${name} threw ${String(error)}`),
-    });
+    const answer = await answerReview(body, judge, never, (error) =>
+      wrong.push(`${name} threw ${String(error)}`),
+    );
     const { apiVersion, kind, response } = JSON.parse(answer.body) as {
       apiVersion: string;
       kind: string;

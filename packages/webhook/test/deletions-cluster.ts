@@ -4,7 +4,6 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { ServerClock } from "@lameduck/kube";
 import { FakeApi, type Answer, type Item } from "../../kube/test/fake-api.ts";
-import { admissionHandler } from "../src/admission/handler.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
 import { DeletionHolder, type HandledCall } from "../src/deletions/deletion-holder.ts";
 import { HeldPods } from "../src/deletions/pods.ts";
@@ -48,7 +47,7 @@ export class PodApi extends FakeApi {
     );
     const endpoints = pods.map(({ metadata }) => ({
       conditions: { ready: metadata["deletionTimestamp"] === undefined },
-      targetRef: { uid: metadata.uid },
+      targetRef: { kind: "Pod", uid: metadata.uid },
     }));
     this.put("discovery.k8s.io/endpointslices", "web-1", {
       metadata: { uid: "slice", namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },
@@ -99,7 +98,7 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
   const endpoints = new EndpointView(client, onProblem);
   const { coordinator, ...limits } = settings;
   const holder = new DeletionHolder({
-    leads: () => true,
+    isLeader: () => true,
     dependencies: {
       client,
       pods: new HeldPods(client, view, "lameduck-system"),
@@ -121,12 +120,10 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
     onCall: (one) => judged.push(one),
   });
   const server = new AdmissionServer({
-    handler: admissionHandler({
-      mutate: () => ({ allowed: true }),
-      validate: () => ({ allowed: true }),
-      hold: { reviewDeletion: holder.review, isTrustedPath: (path) => path === "/hold/secret" },
-      notReady: () => undefined,
-    }),
+    mutate: () => ({ allowed: true }),
+    validate: () => ({ allowed: true }),
+    hold: { reviewDeletion: holder.review, isTrustedPath: (path) => path === "/hold/secret" },
+    notReady: () => undefined,
   });
   const { port, ca } = await listenLocally(server);
   view.start();

@@ -1,4 +1,5 @@
-import { element, escape, htmlPage, paragraph, table } from "@lameduck/accounting/markup";
+import { htmlPage } from "@lameduck/accounting";
+import { element, escape, paragraph, table } from "@lameduck/accounting/markup";
 import { printable } from "@lameduck/drain/common";
 import type { Audit } from "../audit.ts";
 import { severities, type Finding, type Severity } from "../finding.ts";

@@ -14,7 +14,7 @@ import { statusText } from "./text.ts";
 
 interface Options extends ConnectionFlags {
   readonly json?: boolean;
-  readonly flags?: boolean;
+  readonly audit?: boolean;
   readonly pods?: boolean;
 }
 
@@ -29,7 +29,7 @@ export function statusCommand(exit: (code: number) => void): Command {
       "--pods",
       "also list the pods that terminate now: since when, whom they wait for, and for how long at most",
     )
-    .option("--flags", "also audit labelled namespaces, and show the workloads that will lose requests")
+    .option("--audit", "also audit labelled namespaces, and show the workloads that will lose requests")
     .addHelpText("after", examples)
     .action(async (options: Options) => exit(await status(options)));
 }
@@ -46,15 +46,15 @@ async function status(options: Options): Promise<number> {
     });
     const names = read.namespaces.map(({ name }) => name);
     // The audit alone is a hundred files.
-    const flags = options.flags ? await import("./flags.ts") : undefined;
-    const flagged = await flags?.flagsOf(client, names, signal);
+    const audit = options.audit ? await import("./losing-workloads.ts") : undefined;
+    const audited = await audit?.auditNamespaces(client, names, signal);
     process.stdout.write(
       options.json
-        ? `${JSON.stringify({ ...read, ...(flagged ? { flagged } : {}) }, undefined, 2)}\n`
+        ? `${JSON.stringify({ ...read, ...(audited ? { audited } : {}) }, undefined, 2)}\n`
         : statusText(read),
     );
-    if (flags && flagged && !options.json)
-      for (const line of flags.flagLines(flagged, names.length)) process.stdout.write(`${line}\n`);
+    if (audit && audited && !options.json)
+      for (const line of audit.findingLines(audited, names.length)) process.stdout.write(`${line}\n`);
     return isAsItShould(read) ? exitCodes.clean : exitCodes.losses;
   });
 }
@@ -63,7 +63,9 @@ function isAsItShould({ operator, policy, webhook, trials, namespaces, ...status
   const { isOfTenant, acknowledgements } = status;
   const isOn = isOfTenant || policy || (operator !== undefined && operator.ready > 0 && webhook === "called");
   const isInForce = trials.every((trial) => verdictOf(trial) !== "not in force");
-  const hooksWork = namespaces.every(({ carrier, needsCarrier }) => carrier === "usable" || !needsCarrier);
+  const hooksWork = namespaces.every(
+    ({ initVolume, needsInitVolume }) => initVolume === "usable" || !needsInitVolume,
+  );
   return (
     isOn &&
     isInForce &&

@@ -1,6 +1,6 @@
 import { declining, injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
 import { injectLabelValue } from "@lameduck/inject";
-import { mountsCarrier, type MountingPod } from "@lameduck/webhook";
+import { mountsInitVolume, type MountingPod } from "@lameduck/webhook";
 import {
   type Condition,
   type Event,
@@ -14,7 +14,7 @@ import {
 } from "@lameduck/kube";
 import { version } from "../about.ts";
 import { badOption } from "../errors.ts";
-import { carrierState, type CarrierConfigMap, type CarrierState } from "../install/carrier.ts";
+import { initVolumeState, type InitVolumeConfigMap, type InitVolumeState } from "../install/init-volume.ts";
 import { factsOf, ifReadable, policyOf } from "../install/facts.ts";
 import { helmRelease } from "../install/place.ts";
 import { componentOf, podsOf, type ComponentStatus } from "../install/component.ts";
@@ -30,11 +30,11 @@ export interface NamespaceStatus {
   /** Its label asks for injection. */
   readonly isEnabled: boolean;
   /** The ConfigMap from which pods mount lameduck-init. */
-  readonly carrier: CarrierState;
+  readonly initVolume: InitVolumeState;
   /** What the operator has told of it lately: that it is refused, or that somebody had changed it. */
-  readonly carrierNews: string | undefined;
+  readonly initVolumeNews: string | undefined;
   /** An injected pod mounts it. */
-  readonly needsCarrier: boolean;
+  readonly needsInitVolume: boolean;
   readonly pods: readonly JudgedPod[];
   /** What the operator has found of workloads that will lose requests; undefined where it has found none, or does not look. */
   readonly losing: string | undefined;
@@ -190,14 +190,14 @@ async function readEach(
   ]);
   return inBatches(namespaces, async ({ metadata: { name, labels = {} } }) => {
     const within = `/api/v1/namespaces/${name}`;
-    const [pods, services, carrier, namespacePolicy, events] = await Promise.all([
+    const [pods, services, initVolume, namespacePolicy, events] = await Promise.all([
       client.list<Pod & MountingPod>(`${within}/pods`, signal),
       client.list<Service>(`${within}/services`, signal),
       ifReadable(
-        client.get<CarrierConfigMap>(`${within}/configmaps/${operatorNames.carrierConfigMap}`, signal),
+        client.get<InitVolumeConfigMap>(`${within}/configmaps/${operatorNames.initConfigMap}`, signal),
       ),
       policyOf(client, name, signal),
-      ifReadable(client.list<Event>(`${within}/events?${aboutCarrier}`, signal)),
+      ifReadable(client.list<Event>(`${within}/events?${aboutInitVolume}`, signal)),
     ]);
     const around: Surroundings = {
       namespace: name,
@@ -215,10 +215,10 @@ async function readEach(
     const status = {
       name,
       isEnabled: labels[injectLabel] === injectLabelValue,
-      carrier: carrierState(carrier),
-      carrierNews: newsIn(events ?? [], carrierState(carrier)),
-      needsCarrier: running.some(
-        (pod) => pod.metadata.annotations?.[injectedAnnotation] !== undefined && mountsCarrier(pod),
+      initVolume: initVolumeState(initVolume),
+      initVolumeNews: newsIn(events ?? [], initVolumeState(initVolume)),
+      needsInitVolume: running.some(
+        (pod) => pod.metadata.annotations?.[injectedAnnotation] !== undefined && mountsInitVolume(pod),
       ),
       pods: running.map((pod) => judge(pod, around)),
       losing: conditionOf(namespacePolicy, "LosesRequests", "True"),
@@ -228,12 +228,12 @@ async function readEach(
   });
 }
 
-const aboutCarrier = `fieldSelector=${encodeURIComponent(`involvedObject.kind=ConfigMap,involvedObject.name=${operatorNames.carrierConfigMap}`)}`;
+const aboutInitVolume = `fieldSelector=${encodeURIComponent(`involvedObject.kind=ConfigMap,involvedObject.name=${operatorNames.initConfigMap}`)}`;
 
 /** The last Event of the operator about the ConfigMap. The API server forgets Events after an hour. */
-function newsIn(events: readonly Event[], state: CarrierState): string | undefined {
+function newsIn(events: readonly Event[], state: InitVolumeState): string | undefined {
   const own = events.filter(
-    ({ reason }) => reason === "CarrierChanged" || (reason === "CarrierRefused" && state !== "usable"),
+    ({ reason }) => reason === "InitVolumeChanged" || (reason === "InitVolumeRefused" && state !== "usable"),
   );
   const at = ({ lastTimestamp }: Event): string => lastTimestamp ?? "";
   return own.toSorted((a, b) => at(b).localeCompare(at(a)))[0]?.message;

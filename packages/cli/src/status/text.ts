@@ -52,7 +52,7 @@ function* lines(status: Status): Generator<string> {
     );
 }
 
-const carrierTexts = {
+const initVolumeTexts = {
   missing: "is not there yet: wait for the operator, or lameduck install --policy-only",
   foreign: "is somebody else's and holds no lameduck-init of this processor: give it another name",
   changed: "was changed since Lameduck wrote it; the operator puts it right within a minute",
@@ -62,8 +62,8 @@ function* namespaceLines({
   name,
   isEnabled,
   pods,
-  carrier,
-  carrierNews,
+  initVolume,
+  initVolumeNews,
   losing,
   policy,
 }: NamespaceStatus): Generator<string> {
@@ -73,9 +73,9 @@ function* namespaceLines({
   yield `namespace ${name}: ${injected.length} of ${pods.length} pods run with Lameduck${versionsOf(injected)}`;
   for (const problem of policy) yield `  DrainPolicy: ${printable(problem)}`;
   if (losing !== undefined) yield `  will lose requests: ${printable(losing)}`;
-  if (carrier !== "usable" && isEnabled)
-    yield `  hooks of injected pods may do nothing: ConfigMap ${operatorNames.carrierConfigMap} ${carrierTexts[carrier]}`;
-  if (carrierNews !== undefined) yield `  ${printable(carrierNews)}`;
+  if (initVolume !== "usable" && isEnabled)
+    yield `  hooks of injected pods may do nothing: ConfigMap ${operatorNames.initConfigMap} ${initVolumeTexts[initVolume]}`;
+  if (initVolumeNews !== undefined) yield `  ${printable(initVolumeNews)}`;
   const others = pods.filter(({ version }) => version === undefined);
   for (const [workload, own] of Map.groupBy(others, (pod) => pod.workload)) {
     for (const [why, alike] of Map.groupBy(own, (pod) => pod.why))

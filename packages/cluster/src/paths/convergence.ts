@@ -1,6 +1,6 @@
 import { objectOf, sendersOf } from "@lameduck/audit";
 import { ManifestError, readDocuments } from "@lameduck/manifests";
-import type { ServiceObject } from "./objects.ts";
+import type { ServiceObject } from "./services.ts";
 
 /** How long a sender goes on choosing a pod that is deleted, and where the number comes from. */
 export interface Convergence {

@@ -1,27 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { PolicySettings } from "../settings.ts";
-import type { TerminationRecord } from "../state/record.ts";
-import type { EarlyReporters } from "../early-reporters.ts";
+import type { Termination } from "../state/termination.ts";
 import type { Terminations } from "../state/terminations.ts";
-import { longestAtEnd } from "./consumer-requests.ts";
-import { readLines, writeLines } from "@lameduck/protocol";
+import { longestAtEndMs } from "./consumer-requests.ts";
+import { parsePodReport, writePodAnswer } from "@lameduck/protocol";
 import { LongPolls, type LongPoll } from "./long-polls.ts";
-
-/** What a pod may report of its termination. */
-export const reportedKeys: ReadonlySet<string> = new Set([
-  "phase",
-  "program",
-  "policy",
-  "reason",
-  "held-ms",
-  "floor-ms",
-  "last-arrival-ms",
-  "connections",
-  "requests",
-  "senders",
-  "overruled",
-  "oldest-wait",
-]);
 
 export interface PodRequestsOptions {
   readonly terminations: Terminations;
@@ -30,9 +13,8 @@ export interface PodRequestsOptions {
   /** Seconds without a sign that the EndpointSlices are up to date. */
   readonly unheard: () => number;
   /** Passes a pod's report on to the other replicas. */
-  readonly onPodReport: (record: TerminationRecord, text: string) => void;
-  readonly onOverruled: (record: TerminationRecord, address: string) => void;
-  readonly earlyReporters: EarlyReporters;
+  readonly onPodReport: (record: Termination, text: string) => void;
+  readonly onOverruled: (record: Termination) => void;
 }
 
 export interface Ask {
@@ -45,7 +27,7 @@ export interface Ask {
 
 interface ParkedPod extends LongPoll {
   readonly response: ServerResponse;
-  readonly record: TerminationRecord;
+  readonly record: Termination;
 }
 
 /** Consumers that an answer names; it counts the others. */
@@ -59,7 +41,7 @@ const mostWaiting = 4;
 export class PodRequests {
   readonly #options: PodRequestsOptions;
   readonly #parked = new LongPolls<ParkedPod>();
-  readonly #toldToEnd = new WeakSet<TerminationRecord>();
+  readonly #toldToEnd = new WeakSet<Termination>();
   #isClosing = false;
 
   constructor(options: PodRequestsOptions) {
@@ -77,7 +59,7 @@ export class PodRequests {
     // A pod that asks is terminating, even if the watch has not reported its deletion yet.
     const record = terminations.follow(uid, at);
     if (!record) {
-      sendText(response, 200, writeLines({ state: "unknown" }), this.#isClosing);
+      sendText(response, 200, writePodAnswer({ state: "unknown" }), this.#isClosing);
       return;
     }
     const isNews = record.state !== seen || (record.isToEnd && !this.#toldToEnd.has(record));
@@ -85,7 +67,7 @@ export class PodRequests {
       sendText(response, 200, this.#text(record), this.#isClosing);
     else {
       const longest = Math.min(
-        this.#isClosing ? longestAtEnd : Infinity,
+        this.#isClosing ? longestAtEndMs : Infinity,
         record.isToEnd ? repeatMs : Infinity,
       );
       const until = at + Math.min(wait, longest);
@@ -96,22 +78,17 @@ export class PodRequests {
   }
 
   report(uid: string, text: string, isPassedOn: boolean): void {
-    const { terminations, now, onPodReport, onOverruled, earlyReporters } = this.#options;
+    const { terminations, now, onPodReport, onOverruled } = this.#options;
     const record = terminations.follow(uid, now());
     if (!record) return;
-    const fields = readLines(text, reportedKeys);
-    const { overruled } = fields;
-    // Only a pod that is being deleted has been released for good. It says so once, whatever it goes on to say.
-    const isNew = overruled !== undefined && record.overruledBy === undefined && !record.isHeldOnly;
-    if (isNew) Object.assign(record, earlyReporters.of(record, overruled));
-    terminations.report(record, fields, now());
+    const happened = terminations.report(record, parsePodReport(text), now());
     if (isPassedOn) return;
     onPodReport(record, text);
-    if (isNew && record.releasedAt !== undefined && !record.mayBeProbe) onOverruled(record, overruled);
+    if (happened.includes("overruled")) onOverruled(record);
   }
 
   /** Answers the pod's long polls, because there is news for it. */
-  answer(record: TerminationRecord): void {
+  answer(record: Termination): void {
     for (const one of this.#parked.of(record.uid)) this.#release(one);
   }
 
@@ -130,39 +107,38 @@ export class PodRequests {
     sendText(one.response, 200, this.#text(one.record), this.#isClosing);
   }
 
-  #text(record: TerminationRecord): string {
+  #text(record: Termination): string {
     const { terminations, settings, now, unheard } = this.#options;
     const { releases, progress } = terminations;
     const at = now();
     const rules = settings.of(record.namespace);
     const { state, withdrawnAt, releasedAt, isToEnd } = record;
     if (isToEnd) this.#toldToEnd.add(record);
-    const end = isToEnd ? "now" : undefined;
     if (state === "unknown")
-      return writeLines({
+      return writePodAnswer({
         state,
         behind: `endpointslices (not heard of for ${Math.round(unheard())} s)`,
-        end,
+        endsHold: isToEnd,
       });
-    const { relevant, applied } = releases.count(record, rules, at);
-    const behind = state === "released" ? [] : progress.behind(record, rules, at);
+    const { relevant, applied } = releases.count(record, at);
+    const behind = state === "released" ? [] : progress.behind(record, at);
     const named = behind
       .slice(0, mostBehind)
       .map(({ name, how, reason }) => `${name} (${how}${reason === undefined ? "" : `; ${reason}`})`);
     const more = behind.length > mostBehind ? [`and ${behind.length - mostBehind} more`] : [];
     const since = (then: number | undefined): number | undefined =>
       then === undefined ? undefined : Math.max(0, Math.round(at - then));
-    return writeLines({
+    return writePodAnswer({
       state,
-      "withdrawn-ms": since(withdrawnAt),
-      "released-ms": state === "released" ? since(releasedAt) : undefined,
+      withdrawnMs: since(withdrawnAt),
+      releasedMs: state === "released" ? since(releasedAt) : undefined,
       consumers: `${applied}/${relevant}`,
       behind: named.length === 0 ? undefined : [...named, ...more].join(", "),
-      last: state === "released" ? progress.last(record, rules) : undefined,
-      basis: progress.basis(record, rules),
+      last: state === "released" ? progress.last(record) : undefined,
+      basis: progress.basis(record),
       // Nobody will ever release it.
       mode: terminations.isUnlisted(record, at) ? "availability" : rules.mode,
-      end,
+      endsHold: isToEnd,
     });
   }
 }

@@ -1,51 +1,62 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubernetesClient } from "@lameduck/kube";
+import { type KubernetesClient, Lease } from "@lameduck/kube";
+import { WorkloadEvents } from "@lameduck/cluster";
+import { operatorNames } from "@lameduck/protocol";
 import type { Registry } from "@prometheus-io/client";
-import type { Termination, TerminationListener } from "../termination.ts";
+import type { TerminationListener } from "../termination-view.ts";
 import { RecordMetrics } from "./metrics.ts";
 import { eventOf } from "./event-of.ts";
-import { WorkloadEvents } from "@lameduck/cluster";
 import type { Ended } from "./writing/queue.ts";
 import { Recorder } from "./writing/recorder.ts";
 import type { RetentionLimits } from "./writing/retention.ts";
 
 export interface RecordsOptions {
-  /** Whether this replica is the one that writes. */
-  readonly isLeader: () => boolean;
+  /** The operator's own. */
+  readonly namespace: string;
   /** This replica. */
   readonly name: string;
   readonly registry: Registry;
   readonly retention?: RetentionLimits;
-  /** `part`: "reports" or "events". */
+  /** `part`: "lease", "reports" or "events". */
   readonly onProblem: (part: string, error: unknown) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   /** By which terminations have their times; default `now`. */
   readonly clock?: () => number;
-  /** Milliseconds between two looks; default a second. */
-  readonly every?: number;
+  /** Between two looks; default a second. */
+  readonly everyMs?: number;
 }
 
-/** Turns ended terminations into reports, Events and metrics. */
-export class Records implements TerminationListener {
+/** Turns ended terminations into reports, Events and metrics. Only the replica that holds the Lease writes. */
+export class Records {
   readonly #options: RecordsOptions;
+  readonly #lease: Lease;
   readonly #recorder: Recorder;
   readonly #metrics: RecordMetrics;
   readonly #events: WorkloadEvents;
   readonly #stopping = new AbortController();
+  readonly #stoppingLease = new AbortController();
   #running: Promise<void> = Promise.resolve();
+  #leading: Promise<void> = Promise.resolve();
 
   constructor(client: KubernetesClient, options: RecordsOptions) {
-    const { now = Date.now, clock = now, isLeader, retention, registry, onProblem, every, name } = options;
+    const { namespace, name, registry, retention, onProblem, everyMs } = options;
+    const { now = Date.now, clock = now } = options;
     this.#options = options;
+    this.#lease = new Lease(client, {
+      namespace,
+      name: operatorNames.coordinator.lease,
+      holder: name,
+      onProblem: (error) => onProblem("lease", error),
+    });
     this.#events = new WorkloadEvents(client, name, now);
     this.#metrics = new RecordMetrics(registry, () => this.#recorder.counts);
     this.#recorder = new Recorder(client, {
-      isLeader,
+      isLeader: () => this.isLeader,
       now,
       clock,
       ...(retention === undefined ? {} : { retention }),
-      ...(every === undefined ? {} : { every }),
+      ...(everyMs === undefined ? {} : { everyMs }),
       onRecord: (ended) => this.#publish(ended),
       onOutcome: (outcome) => this.#metrics.outcome(outcome),
       onRemove: () => this.#metrics.removed(),
@@ -53,28 +64,25 @@ export class Records implements TerminationListener {
     });
   }
 
-  began(termination: Termination): void {
-    this.#recorder.began(termination);
-  }
+  readonly hear: TerminationListener = (termination, what) => this.#recorder.hear(termination, what);
 
-  changed(termination: Termination): void {
-    this.#recorder.changed(termination);
-  }
-
-  ended(termination: Termination): void {
-    this.#recorder.ended(termination);
+  get isLeader(): boolean {
+    return this.#lease.isHeld;
   }
 
   start(): void {
+    this.#leading = this.#lease.keep(this.#stoppingLease.signal);
     this.#recorder.start();
     this.#running = this.#writeEvents();
   }
 
-  /** Writes what has ended. Called while this replica still holds the Lease. */
+  /** Writes what has ended, and then releases the Lease. */
   async stop(): Promise<void> {
     await this.#recorder.stop();
     this.#stopping.abort();
     await this.#running;
+    this.#stoppingLease.abort();
+    await this.#leading;
   }
 
   #publish({ report, workload, isMeasured }: Ended): void {
@@ -90,13 +98,13 @@ export class Records implements TerminationListener {
 
   async #writeEvents(): Promise<void> {
     const { signal } = this.#stopping;
-    const { every = 1_000, onProblem, isLeader } = this.#options;
+    const { everyMs = 1_000, onProblem } = this.#options;
     while (!signal.aborted) {
-      if (isLeader())
+      if (this.isLeader)
         await this.#events.pass(signal).catch((error: unknown) => {
           if (!signal.aborted) onProblem("events", error);
         });
-      await delay(every, undefined, { signal }).catch(() => undefined);
+      await delay(everyMs, undefined, { signal }).catch(() => undefined);
     }
   }
 }

@@ -4,8 +4,8 @@ import type { Consumers } from "./consumers.ts";
 import type { SendingNode } from "./nodes.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
-/** Milliseconds without a heartbeat, where one is due each second. */
-export const silentAfter = 3_000;
+/** Without a heartbeat for so long, where one is due each second, a consumer is silent. */
+export const silentAfterMs = 3_000;
 
 /**
  * - `applied`: all of its consumers report the withdrawal as applied.
@@ -18,7 +18,7 @@ export type GroupState = "applied" | "behind" | "missing" | "silent" | "absent";
 
 /** The withdrawal that is asked about. */
 export interface WithdrawalQuery {
-  readonly number: number;
+  readonly sequence: number;
   readonly withdrawnAt: number;
   readonly settings: AcknowledgementSettings;
   readonly now: number;
@@ -30,14 +30,14 @@ export interface ConsumerGroup {
   readonly name: string;
   readonly consumers: readonly Consumer[];
   readonly node: SendingNode | undefined;
-  /** For a group without consumers: the time that has to pass, milliseconds. */
-  readonly passes?: number;
+  /** For a group without consumers: the time that has to pass. */
+  readonly passesMs?: number;
 }
 
 /** How long a heartbeat of the consumer has been due, milliseconds. None is due while it has applied everything. */
 export function silence(consumer: Consumer, withdrawals: Withdrawals, now: number): number {
   const { applied, heardAt } = consumer;
-  if (applied >= withdrawals.head) return 0;
+  if (applied >= withdrawals.lastSequence) return 0;
   return Math.max(0, now - Math.max(heardAt, withdrawals.timeOf(applied + 1)));
 }
 
@@ -70,8 +70,8 @@ export class GroupStates {
     return this.#consumers.version;
   }
 
-  stateOfGroup({ node, consumers, passes }: ConsumerGroup, query: WithdrawalQuery): GroupState {
-    if (passes !== undefined) return query.now >= query.withdrawnAt + passes ? "applied" : "behind";
+  stateOfGroup({ node, consumers, passesMs }: ConsumerGroup, query: WithdrawalQuery): GroupState {
+    if (passesMs !== undefined) return query.now >= query.withdrawnAt + passesMs ? "applied" : "behind";
     return node ? this.stateOfNode(node, query) : this.#stateOf(consumers, query);
   }
 
@@ -101,11 +101,11 @@ export class GroupStates {
     this.#listeningFrom = now;
   }
 
-  #stateOf(consumers: readonly Consumer[], { number, settings, now }: WithdrawalQuery): GroupState {
+  #stateOf(consumers: readonly Consumer[], { sequence, settings, now }: WithdrawalQuery): GroupState {
     if (consumers.length === 0) return "missing";
     let state: GroupState = "applied";
     for (const consumer of consumers) {
-      if (consumer.hasApplied(number)) continue;
+      if (consumer.hasApplied(sequence)) continue;
       if (settings.mode === "consistency") return "behind";
       if (this.silence(consumer, now) < settings.silentAfterSeconds * 1_000) return "behind";
       state = "silent";

@@ -1,11 +1,11 @@
 import { isNodeProxy } from "@lameduck/senders";
-import { Consumer, type Report } from "./consumer.ts";
+import { Consumer, type NamedState } from "./consumer.ts";
 
-/** Needs of it name the Service, since each has a target group of its own: "load-balancer/aws/shop/web". */
+/** A need of this kind names a Service, since each Service has a target group of its own: "load-balancer/aws/shop/web". */
 const balancers = "load-balancer";
 
-/** Milliseconds after its last report until a consumer is dropped from memory. */
-const forgottenAfter = 3_600_000;
+/** From its last report until a consumer is dropped from memory. */
+const forgottenAfterMs = 3_600_000;
 /** More consumers than any cluster has: a mistake, or an attack. */
 const mostConsumers = 20_000;
 
@@ -40,7 +40,7 @@ export class Consumers {
   }
 
   /** @returns none where there are too many. */
-  report(report: Report, now: number): Consumer | undefined {
+  report(report: NamedState, now: number): Consumer | undefined {
     const known = this.#all.get(`${report.kind}/${report.name}`);
     if (!known && this.#all.size >= mostConsumers) return undefined;
     const consumer = known ?? new Consumer(report, now);
@@ -76,7 +76,7 @@ export class Consumers {
 
   /** Drops consumers without a recent report. */
   forget(now: number): void {
-    for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfter) this.remove(one);
+    for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfterMs) this.remove(one);
   }
 
   #add(consumer: Consumer, now: number): void {

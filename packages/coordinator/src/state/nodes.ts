@@ -1,9 +1,9 @@
 import { BlockList, isIP } from "node:net";
 import type { Change } from "@lameduck/kube";
-import type { KeptNode } from "@lameduck/cluster";
+import type { SlimNode } from "@lameduck/cluster";
 
-/** Milliseconds for which a node counts that only its own proxy has reported. By then a late watch has shown it, or it was deleted. */
-const untilListed = 60_000;
+/** So long a node counts that only its own proxy has reported. By then a late watch has shown it, or it was deleted. */
+const untilListedMs = 60_000;
 
 /** A node, as one that sends to pods. */
 export interface SendingNode {
@@ -32,7 +32,7 @@ export class Nodes {
     return this.#all;
   }
 
-  /** Changes when indices do. */
+  /** Changes when a node gets another index in `all`. */
   get version(): number {
     return this.#version;
   }
@@ -42,7 +42,7 @@ export class Nodes {
     return this.#readiness;
   }
 
-  take({ type, object, live }: Change<KeptNode>, now: number): void {
+  take({ type, object, live }: Change<SlimNode>, now: number): void {
     const { uid, name } = object.metadata;
     for (const address of this.#addresses.get(uid) ?? [])
       if (this.#byAddress.get(address)?.uid === uid) this.#byAddress.delete(address);
@@ -59,7 +59,7 @@ export class Nodes {
     if (object.ranges !== undefined) this.#ranges.set(uid, blockOf(object.ranges));
     for (const address of object.addresses) this.#byAddress.set(address, { uid, name });
     const former = known ?? this.#claimReported(name);
-    // Only its object may be new: it was deleted, and the node has registered again.
+    // Where only the object is new, the node was deleted and has registered again: it may have sent something.
     const mayHaveSent = former !== undefined || !live || this.#all.some((one) => one.name === name);
     const node = former ?? this.#add(name, Infinity);
     if (!known || node.isReady !== object.isReady) this.#readiness++;
@@ -71,11 +71,11 @@ export class Nodes {
     this.#byName.set(name, node);
   }
 
-  /** A proxy reports for this node. It may have joined while the watch of nodes is late: what sends must be waited for. */
+  /** A proxy reports for this node. It may have joined while the watch of nodes is late, and it may send already. */
   reported(name: string, now: number): void {
     if (this.#byName.has(name)) return;
     this.#readiness++;
-    const node = this.#add(name, now + untilListed);
+    const node = this.#add(name, now + untilListedMs);
     this.#byName.set(name, node);
     this.#reported.add(node);
   }

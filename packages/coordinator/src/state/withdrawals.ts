@@ -1,6 +1,6 @@
 /** A pod that has left the ready endpoints and still exists. */
 export interface Withdrawn {
-  readonly number: number;
+  readonly sequence: number;
   readonly addresses: readonly string[];
 }
 
@@ -9,7 +9,7 @@ const remembered = 50_000;
 
 /** The withdrawals of one run, numbered in the order in which they were seen. */
 export class Withdrawals {
-  #head = 0;
+  #lastSequence = 0;
   #version = 0;
   /** By number: insertion is the order of numbers. */
   readonly #there = new Map<number, Withdrawn>();
@@ -17,8 +17,8 @@ export class Withdrawals {
   #firstTime = 1;
 
   /** The greatest number so far. */
-  get head(): number {
-    return this.#head;
+  get lastSequence(): number {
+    return this.#lastSequence;
   }
 
   /** Changes when the result of `after` may. */
@@ -31,29 +31,29 @@ export class Withdrawals {
   }
 
   add(addresses: readonly string[], now: number): number {
-    const number = ++this.#head;
+    const sequence = ++this.#lastSequence;
     this.#version++;
-    this.#there.set(number, { number, addresses });
+    this.#there.set(sequence, { sequence, addresses });
     this.#times.push(now);
     if (this.#times.length > 2 * remembered) {
       this.#times = this.#times.slice(-remembered);
-      this.#firstTime = number - remembered + 1;
+      this.#firstTime = sequence - remembered + 1;
     }
-    return number;
+    return sequence;
   }
 
   /** The pod is gone, or ready again: consumers need not look for it. */
-  drop(number: number): void {
-    if (this.#there.delete(number)) this.#version++;
+  drop(sequence: number): void {
+    if (this.#there.delete(sequence)) this.#version++;
   }
 
   /** When it was withdrawn, milliseconds by the coordinator's clock; -Infinity where that is no longer kept. */
-  timeOf(number: number): number {
-    return number < this.#firstTime ? -Infinity : (this.#times[number - this.#firstTime] ?? Infinity);
+  timeOf(sequence: number): number {
+    return sequence < this.#firstTime ? -Infinity : (this.#times[sequence - this.#firstTime] ?? Infinity);
   }
 
   /** The withdrawals that a consumer with this watermark may not have applied. */
   *after(applied: number): Generator<Withdrawn> {
-    for (const one of this.#there.values()) if (one.number > applied) yield one;
+    for (const one of this.#there.values()) if (one.sequence > applied) yield one;
   }
 }

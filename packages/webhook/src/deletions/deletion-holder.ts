@@ -1,5 +1,4 @@
-import type { AsyncReviewHandler } from "../admission/handler.ts";
-import type { AdmissionResponse } from "../admission/review.ts";
+import type { AdmissionResponse, ReviewHandler } from "../admission/review.ts";
 import { deletionCallOf, type DeletionCall } from "./deletion-call.ts";
 import { Deletions, type HoldEnd, type Dependencies } from "./deletions.ts";
 import { Evictions, type EvictionEnd } from "./evictions.ts";
@@ -18,7 +17,7 @@ export interface HandledCall {
 export interface DeletionHolderOptions {
   readonly dependencies: Dependencies;
   /** Whether this replica looks after what others have left. */
-  readonly leads: () => boolean;
+  readonly isLeader: () => boolean;
   readonly onCall: (judged: HandledCall) => void;
 }
 
@@ -30,11 +29,11 @@ export class DeletionHolder {
   readonly #restorer: Restorer;
 
   constructor(options: DeletionHolderOptions) {
-    const { dependencies, leads } = options;
+    const { dependencies, isLeader } = options;
     this.#options = options;
     this.#deletions = new Deletions(dependencies);
     this.#evictions = new Evictions(dependencies);
-    this.#restorer = new Restorer(dependencies, leads);
+    this.#restorer = new Restorer(dependencies, isLeader);
   }
 
   get size(): number {
@@ -51,7 +50,7 @@ export class DeletionHolder {
     await Promise.all([this.#restorer.stop(), this.#options.dependencies.endpoints.stop()]);
   }
 
-  readonly review: AsyncReviewHandler = async (request, gone) => {
+  readonly review: ReviewHandler = async (request, gone) => {
     const call = deletionCallOf(request);
     if (!call) return { allowed: true };
     const began = performance.now();

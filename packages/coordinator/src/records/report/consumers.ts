@@ -1,8 +1,8 @@
-import type { Termination, TerminationConsumer } from "../../termination.ts";
+import type { TerminationView, TerminationConsumer } from "../../termination-view.ts";
 import type { ConsumerRecord, DrainReport } from "./drain-report.ts";
 
 /** The consumers that let go last come first. Of a large cluster the coordinator names only these. */
-export function consumersOf(consumers: Termination["consumers"], origin: number): ConsumerRecord[] {
+export function consumersOf(consumers: TerminationView["consumers"], origin: number): ConsumerRecord[] {
   return [...consumers]
     .map(([name, consumer]) => recordOf(name, consumer, origin))
     .sort((a, b) => lateness(b) - lateness(a) || (a.name < b.name ? -1 : 1));
@@ -41,14 +41,14 @@ export function overrulerText({
 }
 
 /** The consumers that reported too early, if the pod is right, as the end of a sentence; empty without any. */
-export function earlyReportersText({
-  tooEarly = [],
+export function falseAcknowledgersText({
+  falseAcknowledgers = [],
   overruler = "",
-}: Pick<DrainReport, "tooEarly" | "overruler">): string {
-  if (tooEarly.length === 0) return "";
+}: Pick<DrainReport, "falseAcknowledgers" | "overruler">): string {
+  if (falseAcknowledgers.length === 0) return "";
   // A pod's address shows on either way: through the proxy of its node, or straight to the pod.
   const unless = overruler.startsWith("pod ")
     ? `, unless ${overruler.split(" ", 2).join(" ")} dials pods by their addresses`
     : "";
-  return `: ${tooEarly.join(", ")} would have reported too early${unless}`;
+  return `: ${falseAcknowledgers.join(", ")} would have reported too early${unless}`;
 }

@@ -62,7 +62,7 @@ const schema = {
       killed: yesOrNo,
       overruledBy: text(100),
       overruler: text(600),
-      tooEarly: list(text(300), 20),
+      falseAcknowledgers: list(text(300), 20),
       consumers: list(
         fields(
           {

@@ -1,10 +1,10 @@
+import type { ContainerExit } from "@lameduck/cluster";
 import { withoutUndefined } from "@lameduck/drain/common";
 import { apiVersion } from "@lameduck/protocol";
-import { mostNamed, type Termination, workloadText } from "../../termination.ts";
+import { mostNamed, type TerminationView, workloadText } from "../../termination-view.ts";
 import { consumersOf, namesOf } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, Moments, Program } from "./drain-report.ts";
 import type { Followed } from "./followed.ts";
-import { wasKilled } from "./killed.ts";
 import { readMessages, type PodMessages } from "./pod-messages.ts";
 import { summaryOf } from "./summary.ts";
 
@@ -20,12 +20,12 @@ export type NewReport = Omit<DrainReport, "metadata"> & {
 const notAsked = "no consumer was asked";
 
 /** The record of a termination that has ended. Unknown facts are listed as unknown, never guessed. */
-export function describeTermination(termination: Termination, followed: Followed): NewReport {
+export function describeTermination(termination: TerminationView, followed: Followed): NewReport {
   const messages = readMessages(termination.reported);
   const { origin, began } = followed;
-  const { injected, mayBeProbe = false } = termination;
+  const { injected, mayBeProbe = false, falseAcknowledgers } = termination;
   // Nobody is asked about a young pod, one that had finished, or one in its node's network.
-  const isAsked = termination.number !== undefined || termination.withdrawnAt === undefined;
+  const isAsked = termination.sequence !== undefined || termination.withdrawnAt === undefined;
   const consumers = isAsked ? consumersOf(followed.consumers ?? termination.consumers, began) : [];
   const program = programOf(messages, termination, followed);
   const moments = momentsOf(termination, followed);
@@ -62,7 +62,7 @@ export function describeTermination(termination: Termination, followed: Followed
             overruler: termination.overruler,
           }),
     }),
-    ...(termination.tooEarly.length === 0 ? {} : { tooEarly: termination.tooEarly.slice(0, 20) }),
+    ...(falseAcknowledgers.length === 0 ? {} : { falseAcknowledgers: falseAcknowledgers.slice(0, 20) }),
     consumers,
     containers: containersOf(termination, origin),
     unknown: [
@@ -84,7 +84,7 @@ export function describeTermination(termination: Termination, followed: Followed
 }
 
 /** The record's name: the same in every replica, so that two of them make one record. With the UID, because a StatefulSet reuses names. */
-function nameOf({ name, uid }: Termination): string {
+function nameOf({ name, uid }: TerminationView): string {
   const suffix = uid
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, "")
@@ -94,7 +94,7 @@ function nameOf({ name, uid }: Termination): string {
 
 function programOf(
   { program }: PodMessages,
-  { reported, injected }: Termination,
+  { reported, injected }: TerminationView,
   { isWhole }: Followed,
 ): Program {
   if (program !== undefined) return program;
@@ -103,7 +103,7 @@ function programOf(
   return isMute && isWhole && injected === undefined ? "none" : "unknown";
 }
 
-function momentsOf(termination: Termination, followed: Followed): Moments {
+function momentsOf(termination: TerminationView, followed: Followed): Moments {
   const { withdrawnAt, releasedAt, exits, goneAt } = termination;
   const ends = exits.flatMap(({ finishedAt }) => finishedAt ?? []);
   const exitedAt = ends.length === exits.length && ends.length > 0 ? Math.max(...ends) : undefined;
@@ -120,7 +120,7 @@ function momentsOf(termination: Termination, followed: Followed): Moments {
   });
 }
 
-function containersOf({ exits }: Termination, origin: number): DrainReport["containers"] {
+function containersOf({ exits }: TerminationView, origin: number): DrainReport["containers"] {
   return exits.map(({ container, exitCode, signal, reason, finishedAt }) =>
     withoutUndefined({
       name: container,
@@ -133,7 +133,7 @@ function containersOf({ exits }: Termination, origin: number): DrainReport["cont
 }
 
 /** The address in the pod's own report: another replica may have taken that report. */
-function overruledIn({ reported }: Termination): string | undefined {
+function overruledIn({ reported }: TerminationView): string | undefined {
   return reported["overruled"]?.replaceAll(/[^\w.:,%/ -]/g, "").slice(0, 100) || undefined;
 }
 
@@ -141,7 +141,7 @@ function overruledIn({ reported }: Termination): string | undefined {
 export const holdUnknown = "hold: ";
 
 function unknownOf(
-  { withdrawnAt, exits, goneAt, finalizers, mayBeProbe = false, overruledBy = "an address" }: Termination,
+  { withdrawnAt, exits, goneAt, finalizers, mayBeProbe = false, overruledBy = "an address" }: TerminationView,
   { isWhole, closingAt }: Followed,
   { heldMs, connections, requests }: PodMessages,
   consumers: readonly ConsumerRecord[],
@@ -170,7 +170,7 @@ function unknownOf(
 }
 
 /** Why a pod that was injected has said nothing; undefined where it has, or was not injected. */
-function muteText({ injected, reported }: Termination, { isWhole }: Followed): string | undefined {
+function muteText({ injected, reported }: TerminationView, { isWhole }: Followed): string | undefined {
   if (injected === undefined || Object.keys(reported).length > 0) return undefined;
   const { what, isTold } = injected;
   const couldNot = "could not report: let the pod reach port 8070 of the coordinator, and DNS";
@@ -183,4 +183,26 @@ function muteText({ injected, reported }: Termination, { isWhole }: Followed): s
     ? couldNot
     : "knew no coordinator: it was made before acknowledgements were on, restart its workload";
   return `${what} was injected, and ${why}`;
+}
+
+const sigkill = 9;
+/** Exit code after SIGKILL, as the kubelet reports it. */
+const exitOfSigkill = 128 + sigkill;
+/** The exit has whole seconds of the node's clock, the deletion whole seconds of the API server's. */
+const toleranceMs = 2_000;
+
+/** Whether the kubelet sent SIGKILL at the end of the grace period. Unknown where no exit was seen. */
+function wasKilled({ exits, deletedAt, graceSeconds }: TerminationView): "yes" | "no" | "unknown" {
+  if (exits.length === 0) return "unknown";
+  const killed = exits.filter(wasSigkilled);
+  if (killed.length === 0) return "no";
+  const end = deletedAt + graceSeconds * 1_000 - toleranceMs;
+  const isLate = killed.some(({ finishedAt }) => finishedAt !== undefined && finishedAt >= end);
+  if (isLate) return "yes";
+  return killed.some(({ finishedAt }) => finishedAt === undefined) ? "unknown" : "no";
+}
+
+/** Whether SIGKILL ended it, other than the kernel's for lack of memory, which has nothing to do with the grace period. */
+function wasSigkilled({ exitCode, signal, reason }: ContainerExit): boolean {
+  return (exitCode === exitOfSigkill || signal === sigkill) && reason !== "OOMKilled";
 }

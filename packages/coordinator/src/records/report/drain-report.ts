@@ -88,7 +88,7 @@ export interface DrainReport extends KubernetesObject {
   /** Whose address that is. */
   readonly overruler?: string;
   /** Consumers of that address that had reported the withdrawal as applied. */
-  readonly tooEarly?: readonly string[];
+  readonly falseAcknowledgers?: readonly string[];
   readonly consumers: readonly ConsumerRecord[];
   readonly containers: readonly ContainerRecord[];
   /** Facts that are not known, and why. */

@@ -1,4 +1,4 @@
-import type { Termination } from "../../termination.ts";
+import type { TerminationNews, TerminationView } from "../../termination-view.ts";
 
 /** When a pod first reported each phase, and whether its termination was seen from the beginning. Milliseconds by the coordinator's clock. */
 export interface Followed {
@@ -11,25 +11,20 @@ export interface Followed {
   lameDuckAt?: number;
   closingAt?: number;
   closedAt?: number;
-  /** The consumers at the last stage that mattered: once a pod is gone from all slices, its senders are no longer known. */
-  consumers?: Termination["consumers"];
-  /** The stage at which they were read last. */
-  stage?: string;
+  /** The consumers when they mattered last: once a pod is gone from all slices, its senders are no longer known. */
+  consumers?: TerminationView["consumers"];
 }
 
-/** Terminations under way. Beyond this number the oldest are dropped, and recorded as seen in part. */
-const most = 20_000;
-
-/** Milliseconds within which a running coordinator sees a deletion. */
-const justBegun = 5_000;
+/** A running coordinator sees a deletion within this time. */
+const justBegunMs = 5_000;
 /** Kubernetes writes deletions in whole seconds, rounded down. */
-const resolution = 1_000;
+const resolutionMs = 1_000;
 
 const moments = { "lame-duck": "lameDuckAt", closing: "closingAt", closed: "closedAt" } as const;
 
 /** Keeps facts of each termination that its last state no longer shows. */
 export class FollowedTerminations {
-  readonly #known = new Map<string, Followed>();
+  readonly #known = new WeakMap<TerminationView, Followed>();
   readonly #now: () => number;
   readonly #clock: () => number;
 
@@ -39,50 +34,39 @@ export class FollowedTerminations {
     this.#clock = clock;
   }
 
-  observe(termination: Termination): Followed {
-    const { uid, reported } = termination;
-    const known = this.#known.get(uid);
-    const followed = known ?? this.#begin(termination);
-    if (!known) this.#remember(uid, followed);
-    const moment = moments[reported["phase"] as keyof typeof moments] as
+  hear(termination: TerminationView, what: TerminationNews): Followed {
+    const followed = this.#known.get(termination) ?? this.#begin(termination);
+    this.#known.set(termination, followed);
+    const moment = moments[termination.reported["phase"] as keyof typeof moments] as
       (typeof moments)[keyof typeof moments] | undefined;
-    if (moment !== undefined) followed[moment] ??= this.#clock();
-    readConsumers(followed, termination);
+    const isNewPhase = moment !== undefined && followed[moment] === undefined;
+    if (isNewPhase) followed[moment] = this.#clock();
+    const isStopping = isNewPhase && moment !== "lameDuckAt";
+    if (followed.consumers === undefined || mattersAt(termination, what, isStopping))
+      readConsumers(followed, termination);
     return followed;
   }
 
-  forget(uid: string): void {
-    this.#known.delete(uid);
-  }
-
   /** The watch sees a deletion within milliseconds, which is more exact than the timestamp's second. It is clamped to that second. */
-  #begin({ deletedAt }: Termination): Followed {
+  #begin({ deletedAt }: TerminationView): Followed {
     const now = this.#now();
-    const isWhole = now - deletedAt < justBegun;
-    const origin = isWhole ? Math.min(Math.max(now, deletedAt), deletedAt + resolution) : deletedAt;
+    const isWhole = now - deletedAt < justBegunMs;
+    const origin = isWhole ? Math.min(Math.max(now, deletedAt), deletedAt + resolutionMs) : deletedAt;
     return { isWhole, origin, began: this.#clock() - (now - origin) };
   }
-
-  #remember(uid: string, followed: Followed): void {
-    const [oldest] = this.#known.keys();
-    if (this.#known.size >= most && oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(uid, followed);
-  }
 }
 
-/** Reads the consumers once for each stage, because each read walks along all nodes. */
-function readConsumers(followed: Followed, termination: Termination): void {
-  const stage = stageOf(termination);
-  if (followed.stage === stage) return;
-  const { consumers } = termination;
-  if (consumers.size === 0) return;
-  followed.consumers = consumers;
-  followed.stage = stage;
+/** Whether its consumers are read anew: each read walks along all nodes. After the release they have no more to say. */
+function mattersAt(
+  { releasedAt, exits }: TerminationView,
+  what: TerminationNews,
+  isStopping: boolean,
+): boolean {
+  if (what === "numbered" || what === "published" || what === "released") return true;
+  if (releasedAt !== undefined) return false;
+  return what === "exited" || (isStopping && exits.length === 0);
 }
 
-function stageOf({ releasedAt, reported, exits, number }: Termination): string {
-  if (releasedAt !== undefined) return "released";
-  if (exits.length > 0) return "ended";
-  if (reported["phase"] === "closing" || reported["phase"] === "closed") return "closing";
-  return number === undefined ? "begun" : "withdrawn";
+function readConsumers(followed: Followed, { consumers }: TerminationView): void {
+  if (consumers.size > 0) followed.consumers = consumers;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { hasStatus, isTransient, startupRefusals, type KubernetesClient } from "@lameduck/kube";
-import type { Termination, TerminationListener } from "../../termination.ts";
+import { hasStatus, isTransient, startupRefusalsMs, type KubernetesClient } from "@lameduck/kube";
+import type { TerminationListener, TerminationView } from "../../termination-view.ts";
 import { describeTermination, type NewReport } from "../report/describe.ts";
 import { reportsOf } from "../report/drain-report.ts";
 import { FollowedTerminations, type Followed } from "../report/followed.ts";
@@ -25,8 +25,8 @@ export interface RecorderOptions {
   readonly now?: () => number;
   /** By which terminations have their times; default `now`. */
   readonly clock?: () => number;
-  /** Milliseconds between two looks; default a second. */
-  readonly every?: number;
+  /** Between two looks; default a second. */
+  readonly everyMs?: number;
 }
 
 /** Writes a second, and removals a second: 1,000 terminations a minute are 17. */
@@ -34,12 +34,12 @@ const perSecond = 20;
 const burst = 100;
 /** Concurrent writes, in case the API server is slow. */
 const atOnce = 8;
-/** Milliseconds between two lists of what is there, and between two looks at what is too much. */
-const relist = 600_000;
-const betweenTidying = 1_000;
+/** Between two lists of what is there, and between two looks at what is too much. */
+const relistMs = 600_000;
+const tidyMs = 1_000;
 
 /** Writes a DrainReport for each termination that ends, and keeps their number within bounds. */
-export class Recorder implements TerminationListener {
+export class Recorder {
   readonly #client: KubernetesClient;
   readonly #options: RecorderOptions;
   readonly #followed: FollowedTerminations;
@@ -71,17 +71,12 @@ export class Recorder implements TerminationListener {
     return { kept: this.#stored.size, waiting: this.#ended.size };
   }
 
-  began(termination: Termination): void {
-    this.#followed.observe(termination);
-  }
+  readonly hear: TerminationListener = (termination, what) => {
+    const followed = this.#followed.hear(termination, what);
+    if (what === "ended") this.#end(termination, followed);
+  };
 
-  changed(termination: Termination): void {
-    this.#followed.observe(termination);
-  }
-
-  ended(termination: Termination): void {
-    const followed = this.#followed.observe(termination);
-    this.#followed.forget(termination.uid);
+  #end(termination: TerminationView, followed: Followed): void {
     if (isUnserved(termination, followed)) {
       if (this.#options.isLeader()) this.#options.onOutcome?.("unserved");
       return;
@@ -108,7 +103,7 @@ export class Recorder implements TerminationListener {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    const { isLeader, onProblem, every = 1_000 } = this.#options;
+    const { isLeader, onProblem, everyMs = 1_000 } = this.#options;
     while (!signal.aborted) {
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
       const leads = isLeader();
@@ -121,10 +116,10 @@ export class Recorder implements TerminationListener {
         if (signal.aborted) return;
         onProblem(error);
         // The API server is away, or refuses. The queue is bounded.
-        await delay(every, undefined, { signal }).catch(() => undefined);
+        await delay(everyMs, undefined, { signal }).catch(() => undefined);
       }
       const isIdle = !leads || this.#ended.size === 0;
-      if (isIdle) await Promise.race([woken, delay(every, undefined, { signal }).catch(() => undefined)]);
+      if (isIdle) await Promise.race([woken, delay(everyMs, undefined, { signal }).catch(() => undefined)]);
     }
   }
 
@@ -135,12 +130,12 @@ export class Recorder implements TerminationListener {
       if (allowed.length === 0) await delay(1_000 / perSecond, undefined, { signal });
       await allSettled(allowed.map((one) => this.#record(one)));
     }
-    await this.#stored.read(relist, signal);
+    await this.#stored.read(relistMs, signal);
     await this.#tidy();
   }
 
   async #tidy(): Promise<void> {
-    if (this.#now() - this.#tidiedAt < betweenTidying) return;
+    if (this.#now() - this.#tidiedAt < tidyMs) return;
     this.#tidiedAt = this.#now();
     for (const one of this.#stored.superfluous()) {
       if (this.#removals.take() > 0) return;
@@ -166,7 +161,7 @@ export class Recorder implements TerminationListener {
     } catch (error) {
       if (hasStatus(error, 409)) return "known";
       // No answer, or a refusal by a server that has not read its roles yet: a retry may help.
-      const isStarting = hasStatus(error, 401, 403) && waited < startupRefusals;
+      const isStarting = hasStatus(error, 401, 403) && waited < startupRefusalsMs;
       if (isTransient(error) || isStarting || this.#stopping.signal.aborted) throw error;
       // A final refusal: the namespace is being deleted, or the kind is not installed.
       this.#options.onProblem(error);
@@ -178,7 +173,7 @@ export class Recorder implements TerminationListener {
 }
 
 /** Whether nothing sends to the pod, and nothing in it asked or reported. */
-function isUnserved({ reported }: Termination, { consumers }: Followed): boolean {
+function isUnserved({ reported }: TerminationView, { consumers }: Followed): boolean {
   return consumers === undefined && Object.keys(reported).length === 0;
 }
 
