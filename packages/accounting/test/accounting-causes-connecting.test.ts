@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { account } from "../src/account.ts";
+import { account, type LostRequest, type RequestRecord } from "../src/index.ts";
 import { causeOf, meta, only, pooled } from "./accounting-causes.ts";
-import type { LostRequest } from "../src/model/results.ts";
-import type { RequestRecord } from "../src/model/request.ts";
 import {
   ordinary,
   podEvents,

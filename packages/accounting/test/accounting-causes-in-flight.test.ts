@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { account } from "../src/account.ts";
+import { account } from "../src/index.ts";
 import { causeOf, meta, only, pooled } from "./accounting-causes.ts";
 import {
   ordinary,

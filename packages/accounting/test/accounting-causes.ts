@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { account } from "../src/account.ts";
-import type { Cause, LostRequest, RunRecording } from "../src/model/results.ts";
-import type { RequestRecord } from "../src/model/request.ts";
+import {
+  account,
+  type Cause,
+  type LostRequest,
+  type RunRecording,
+  type RequestRecord,
+} from "../src/index.ts";
 import { recording, traffic } from "./accounting-recording.ts";
 
 export const meta = { description: "", seed: 1 };

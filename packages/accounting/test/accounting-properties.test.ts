@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { account } from "../src/account.ts";
-import { mergeRuns } from "../src/merge.ts";
-import type { PodEvent, SenderEvent } from "../src/model/timeline.ts";
-import { type RequestRecord, outcomes } from "../src/model/request.ts";
-import type { RunRecording } from "../src/model/results.ts";
+import {
+  account,
+  mergeRuns,
+  type PodEvent,
+  type SenderEvent,
+  type RequestRecord,
+  outcomes,
+  type RunRecording,
+} from "../src/index.ts";
 
 const meta = { description: "anything", seed: 7 };
 const pods = ["web-1", "web-2", "web-3"];

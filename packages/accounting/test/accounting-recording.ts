@@ -1,6 +1,4 @@
-import type { PodEvent, SenderEvent } from "../src/model/timeline.ts";
-import type { RequestRecord } from "../src/model/request.ts";
-import type { RunRecording } from "../src/model/results.ts";
+import type { PodEvent, SenderEvent, RequestRecord, RunRecording } from "../src/index.ts";
 
 type EventOf<E, T> = Extract<E, { type: T }>;
 /** A pod event without its pod and time. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { percent } from "../src/report/figures.ts";
-import { average, boundAfterNone, perTermination, quantile, quantiles } from "../src/statistics.ts";
+import { percent, average, boundAfterNone, quantile, quantiles } from "../src/index.ts";
+import { perTermination } from "../src/statistics.ts";
 
 const losses = fc.array(fc.nat({ max: 500 }), { minLength: 1, maxLength: 60 });
 

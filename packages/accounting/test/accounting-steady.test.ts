@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { account } from "../src/account.ts";
-import { random } from "../src/model/random.ts";
-import type { RemedyResult } from "../src/model/results.ts";
-import type { RequestRecord } from "../src/model/request.ts";
-import { verdictOf } from "../src/report/verdict.ts";
+import { account, random, type RemedyResult, type RequestRecord, verdictOf } from "../src/index.ts";
 import { binomialTail } from "../src/statistics.ts";
 import { meta } from "./accounting-causes.ts";
 import { ordinary, podLife, recording, request, senderEvents } from "./accounting-recording.ts";

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { account } from "../src/account.ts";
+import { account, verdictOf, type RequestRecord, type RunRecording } from "../src/index.ts";
 import { reservations } from "../src/report/reservations.ts";
-import { verdictOf } from "../src/report/verdict.ts";
-import type { RequestRecord } from "../src/model/request.ts";
-import type { RunRecording } from "../src/model/results.ts";
 import {
   ordinary,
   podLife,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { resultsJsonSchema, serialiseResults, causes, type Results } from "../src/model/results.ts";
+import { serialiseResults, causes, type Results } from "../src/index.ts";
+import { resultsJsonSchema } from "../src/model/results.ts";
 import { madeUpComparison } from "./report-fixture.ts";
 import { resultsOf } from "./results-of.ts";
 

@@ -1,9 +1,14 @@
-import { account } from "../src/account.ts";
-import { skippedRemedy } from "../src/summary.ts";
-import { random } from "../src/model/random.ts";
-import type { PodEvent, SenderEvent } from "../src/model/timeline.ts";
-import type { RemedyResult, Results, RunRecording } from "../src/model/results.ts";
-import type { RequestRecord } from "../src/model/request.ts";
+import {
+  account,
+  skippedRemedy,
+  random,
+  type PodEvent,
+  type SenderEvent,
+  type RemedyResult,
+  type Results,
+  type RunRecording,
+  type RequestRecord,
+} from "../src/index.ts";
 import { podEvents, refused, request, reset } from "./accounting-recording.ts";
 
 interface Shape {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { account } from "../src/account.ts";
-import { htmlReport } from "../src/report/html/page.ts";
+import { account, htmlReport } from "../src/index.ts";
 import { madeUp, madeUpComparison, shapes } from "./report-fixture.ts";
 
 const results = madeUpComparison();

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RemedyResult, Results } from "../src/model/results.ts";
-import { junitReport } from "../src/report/junit.ts";
-import { markdownReport } from "../src/report/markdown.ts";
+import { type RemedyResult, type Results, junitReport, markdownReport } from "../src/index.ts";
 import { madeUpComparison } from "./report-fixture.ts";
 
 const results = madeUpComparison();

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { comparisonText } from "../src/report/table.ts";
-import { lossless, verdictOf } from "../src/report/verdict.ts";
-import type { RemedyResult, Results } from "../src/model/results.ts";
+import { comparisonText, verdictOf, type RemedyResult, type Results } from "../src/index.ts";
+import { lossless } from "../src/report/verdict.ts";
 import { madeUpComparison } from "./report-fixture.ts";
 
 const results = madeUpComparison();

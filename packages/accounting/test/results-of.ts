@@ -1,4 +1,5 @@
-import { resultsSchema, type Results } from "../src/model/results.ts";
+import type { Results } from "../src/index.ts";
+import { resultsSchema } from "../src/model/results.ts";
 
 /** A results document, held against its schema. */
 export function resultsOf(text: string): Results {

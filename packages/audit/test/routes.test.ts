@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sendersOf } from "../src/facts/senders.ts";
-import { audit, imagesOf, nothingSuppressed } from "../src/index.ts";
+import { sendersOf, audit, imagesOf, nothingSuppressed } from "../src/index.ts";
 
 const gateway = "gateway.networking.k8s.io";
 const web = `

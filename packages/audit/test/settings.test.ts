@@ -3,11 +3,16 @@ import { describe, test } from "node:test";
 import { readStream } from "@lameduck/manifests";
 import { holdOf } from "../src/facts/hold.ts";
 import { serverKeepAliveOf } from "../src/facts/keep-alive.ts";
-import { delaySetting, drainSetting } from "../src/facts/settings.ts";
-import { stopSignalOf } from "../src/facts/stop-signal.ts";
+import {
+  delaySetting,
+  drainSetting,
+  stopSignalOf,
+  imagesOf,
+  type Container,
+  type Workload,
+} from "../src/index.ts";
 import { inventoryOf } from "../src/model/inventory.ts";
 import { isAuditedKind } from "../src/model/object.ts";
-import { imagesOf, type Container, type Workload } from "../src/index.ts";
 
 /** A Deployment whose container has these fields beside its name, with other documents beside it. */
 function workloadWith(container: string, { pod = "", more = "", dockerfile = "" } = {}): Workload {

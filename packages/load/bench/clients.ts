@@ -6,7 +6,7 @@ import { Client } from "undici";
 import { Dialer } from "../src/protocols/dialer.ts";
 import { LoadEngine } from "../src/generator/engine.ts";
 import type { Exchange } from "../src/protocols/exchange.ts";
-import { parseLoad } from "../src/plan.ts";
+import { parseLoad } from "../src/index.ts";
 import { lateness, RecordTable } from "../src/generator/records.ts";
 import type { LoadSender, SenderContext } from "../src/senders/sender.ts";
 import { random } from "@lameduck/accounting";

@@ -10,7 +10,7 @@ import { LoadPods } from "../src/in-cluster/load-pods.ts";
 import { PodLog } from "../src/in-cluster/pod-log.ts";
 import type { Kube } from "../src/in-cluster/options.ts";
 import { writeLine, type PodMessage } from "../src/in-cluster/transport/line.ts";
-import { parseRoutes } from "../src/routes/route.ts";
+import { parseRoutes } from "../src/index.ts";
 
 describe("a pod of the load that has ended before it is first seen", () => {
   it("the error of a load's pod that ended before it was seen names the URL that its log says did not answer", async () => {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { InClusterLoad } from "../src/in-cluster/in-cluster-load.ts";
+import { InClusterLoad, checkInClusterOptions } from "../src/index.ts";
 import { jobManifest, programManifest } from "../src/in-cluster/manifests.ts";
-import { checkInClusterOptions } from "../src/in-cluster/options.ts";
 import type { PodPlan } from "../src/in-cluster/plan.ts";
 
 import { isRefusal, loadContainer, whyNotBegun } from "../src/in-cluster/start.ts";

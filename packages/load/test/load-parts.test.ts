@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import { classify } from "../src/protocols/failures.ts";
-import { parseLoad } from "../src/plan.ts";
+import { parseLoad } from "../src/index.ts";
 import { readRecords, RecordTable } from "../src/generator/records.ts";
 import type { Finished } from "../src/protocols/exchange.ts";
 import { ResponseReader } from "../src/protocols/response.ts";

@@ -4,13 +4,16 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import { EventReader } from "../src/protocols/event-reader.ts";
-import { loadProtocols, protocolTraits } from "../src/protocols.ts";
-import { parseLoad } from "../src/plan.ts";
+import {
+  loadProtocols,
+  protocolTraits,
+  parseLoad,
+  checkSenders,
+  LoadError,
+  type SenderSpec,
+} from "../src/index.ts";
 import { clientFrame, closeCode, FrameReader } from "../src/protocols/websocket-frames.ts";
 import { account, type RequestRecord } from "@lameduck/accounting";
-import { checkSenders } from "../src/senders/check.ts";
-import { LoadError } from "../src/errors.ts";
-import type { SenderSpec } from "../src/senders/spec.ts";
 import { recording, request } from "../../accounting/test/accounting-recording.ts";
 
 /** The bytes in pieces cut at random places. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { Schedule } from "../src/generator/schedule.ts";
-import type { LoadPlan } from "../src/plan.ts";
+import type { LoadPlan } from "../src/index.ts";
 
 const recorded = { poisson: "1b1657788c3e6c0c", fixed: "a470f82ad5e1a481" } as const;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasCredentials, shownUrl, withoutSecrets } from "../src/routes/url.ts";
-import { parseRoutes } from "../src/routes/route.ts";
+import { shownUrl, parseRoutes } from "../src/index.ts";
+import { hasCredentials, withoutSecrets } from "../src/routes/url.ts";
 
 for (const [text, shown] of [
   ["http://shop/?access_token=abc&page=2", "http://shop/?access_token=REDACTED&page=2"],

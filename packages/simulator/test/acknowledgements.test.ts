@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { Random } from "../src/kernel/random.ts";
 import { defaultAcknowledgements, releasedAt } from "../src/model/acknowledgements.ts";
 import type { Scenario } from "../src/model/scenario.ts";
-import { simulateCommand, adviseCommand } from "../src/commands.ts";
+import { simulateCommand, adviseCommand } from "../src/index.ts";
 import { drained, withCoordinator } from "../src/policies/drained.ts";
 import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
-import { adviseCommand } from "../src/commands.ts";
+import { adviseCommand } from "../src/index.ts";
 import { meanOf } from "@lameduck/load/propagation";
 import { file } from "./samples.ts";
 

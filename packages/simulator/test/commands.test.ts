@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { simulateCommand } from "../src/commands.ts";
+import { simulateCommand } from "../src/index.ts";
 import { file } from "./samples.ts";
 
 const small = { senders: "idle-kube-proxy:3", replicas: 6, rate: 120, terminations: 12 };

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failuresSeen } from "./closed-loop.ts";
-import { namedScenarios, type NamedScenarioName } from "../src/scenario/named.ts";
+import { namedScenarios } from "../src/index.ts";
+import type { NamedScenarioName } from "../src/scenario/named.ts";
 import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";
 import { usualContenders } from "../src/simulate/contenders.ts";

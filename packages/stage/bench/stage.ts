@@ -3,7 +3,7 @@ import { once } from "node:events";
 
 import { runClock } from "@lameduck/accounting";
 import { propagationOf, type SenderSpec } from "@lameduck/load";
-import { startFleet } from "../src/senders/fleet.ts";
+import { startFleet } from "../src/index.ts";
 import { summary } from "../../load/bench/summary.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
 

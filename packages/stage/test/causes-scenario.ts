@@ -4,10 +4,9 @@ import type { TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { account, runClock, type PodEvent, type RemedyResult, type SenderEvent } from "@lameduck/accounting";
 import { manifestFromCommand, type PodTemplate, type Strategy } from "@lameduck/manifests";
-import { startStage, type Stage } from "../src/stage.ts";
-import type { Network } from "../src/network/network.ts";
+import { startStage, type Stage, type Network, startFleet } from "../src/index.ts";
 import { parsePropagation, type LoadOptions, type SenderSpec } from "@lameduck/load";
-import { startFleet, type SenderFleet } from "../src/senders/fleet.ts";
+import type { SenderFleet } from "../src/senders/fleet.ts";
 
 export interface Scenario {
   /** The server: what it answers, and what it does at SIGTERM. */

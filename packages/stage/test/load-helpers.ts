@@ -10,7 +10,8 @@ import {
   type SenderEvent,
 } from "@lameduck/accounting";
 import { propagationOf } from "@lameduck/load";
-import { startFleet, type FleetOptions, type SenderFleet } from "../src/senders/fleet.ts";
+import { startFleet } from "../src/index.ts";
+import type { FleetOptions, SenderFleet } from "../src/senders/fleet.ts";
 
 /** A fleet under test, its events, and a way to wait for them. */
 export interface Rig {

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { enterStage, insideStage, openNetwork } from "../src/enter.ts";
+import { enterStage, insideStage, openNetwork } from "../src/index.ts";
 import { unreachable } from "../src/runtime/unreachable.ts";
 import { observe, workload } from "./local-stage.ts";
 

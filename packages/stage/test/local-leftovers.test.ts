@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { once } from "node:events";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { enterStage } from "../src/enter.ts";
+import { enterStage } from "../src/index.ts";
 import { findFabric } from "../src/namespaces/privileges.ts";
 
 const program = join(import.meta.dirname, "fixtures", "local-rolling.ts");

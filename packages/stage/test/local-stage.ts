@@ -1,9 +1,8 @@
 import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { after, type TestContext } from "node:test";
-import { enterStage, insideStage, openNetwork } from "../src/enter.ts";
-import { startStage, type Stage, type StageOptions } from "../src/stage.ts";
-import type { Network } from "../src/network/network.ts";
+import { enterStage, insideStage, openNetwork, startStage, type Stage, type Network } from "../src/index.ts";
+import type { StageOptions } from "../src/stage.ts";
 import { runClock, type Endpoint, type PodEvent } from "@lameduck/accounting";
 import {
   manifestFromCommand,

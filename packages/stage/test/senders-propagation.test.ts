@@ -84,12 +84,8 @@ const state = (pod: string, change: Partial<EndpointState> = {}): EndpointState 
 });
 
 test("the n-th pod that goes meets the same delays whatever it is called and whatever comes in between", () => {
-  const senders = ["node-1", "ingress-1"].map((name) => ({
-    name,
-    propagation: propagationOf("busy-iptables"),
-  }));
   const withdrawals = (seed: number, prefix: string, arrivals: readonly number[]): readonly number[] => {
-    const propagator = new Propagator(seed, senders);
+    const propagator = new Propagator(seed, propagationOf("busy-iptables"), ["node-1", "ingress-1"]);
     return arrivals.flatMap((newer, index) => {
       for (let pod = 0; pod < newer; pod++) propagator.changes(state(`${prefix}-new-${index}-${pod}`), 0);
       return propagator
@@ -107,7 +103,7 @@ test("the n-th pod that goes meets the same delays whatever it is called and wha
 });
 
 test("a pod name that returns meets other delays", () => {
-  const propagator = new Propagator(1, [{ name: "node-1", propagation: propagationOf("busy-iptables") }]);
+  const propagator = new Propagator(1, propagationOf("busy-iptables"), ["node-1"]);
   const life = (): number | undefined => {
     propagator.changes(state("db-0"), 0);
     const [deletion] = propagator.changes(state("db-0", { terminating: true }), 0);
@@ -121,9 +117,7 @@ test("a pod name that returns meets other delays", () => {
 test("a pod that ends early does not converge early, and news of a pod keeps its order", () => {
   fc.assert(
     fc.property(fc.integer(), fc.double({ min: 0, max: 30_000, noNaN: true }), (seed, life) => {
-      const propagator = new Propagator(seed, [
-        { name: "node-1", propagation: propagationOf("busy-iptables") },
-      ]);
+      const propagator = new Propagator(seed, propagationOf("busy-iptables"), ["node-1"]);
       const [arrival] = propagator.changes(state("web-1"), 0);
       const [deletion] = propagator.changes(state("web-1", { terminating: true }), life);
       const [end] = propagator.changes(

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { describe, test, type TestContext } from "node:test";
 
 import { LoadError, type SenderSpec, propagationOf } from "@lameduck/load";
-import { startFleet } from "../src/senders/fleet.ts";
+import { startFleet } from "../src/index.ts";
 import { runClock } from "@lameduck/accounting";
 import { outcomes, rig, type Rig } from "./load-helpers.ts";
 import { answerOk, serve, until } from "../../load/test/servers.ts";
@@ -196,25 +196,6 @@ describe("kinds of senders", { concurrency: 2 }, () => {
       events.some((seen) => seen.type === "empty"),
       false,
     );
-  });
-
-  test("the sender health-checked with a controller leaves at the deregistration", async (t) => {
-    const { port } = await serve(t, answerOk);
-    const { fleet, clock, event } = await rig(t, {
-      senders: [
-        {
-          name: "lb",
-          kind: "health-checked",
-          deregisters: true,
-          check: { interval: "50ms", timeout: "50ms" },
-        },
-      ],
-    });
-    fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, clock.now());
-    await event((seen) => seen.type === "added");
-    fleet.terminating("web-1", clock.now());
-    await event((seen) => seen.type === "converged");
-    await event((seen) => seen.type === "empty");
   });
 });
 

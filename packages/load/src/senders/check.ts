@@ -1,12 +1,10 @@
-import { parseDuration } from "@lameduck/drain";
-
 import { LoadError } from "../errors.ts";
 import { protocolTraits, type LoadProtocol } from "../protocols.ts";
 import { requireOwnTarget } from "../targets.ts";
-import { isProxy, senderKinds, type HealthCheck, type SenderSpec } from "./spec.ts";
+import { isProxy, senderKinds, type SenderSpec } from "./spec.ts";
 
 /**
- * @throws {LoadError} LAMEDUCK_BAD_SENDER, LAMEDUCK_SENDER_PROTOCOL, LAMEDUCK_TARGET_NOT_LOCAL, {DrainError} LAMEDUCK_BAD_DURATION.
+ * @throws {LoadError} LAMEDUCK_BAD_SENDER, LAMEDUCK_SENDER_PROTOCOL, LAMEDUCK_TARGET_NOT_LOCAL.
  */
 export function checkSenders(senders: readonly SenderSpec[], protocol: LoadProtocol = "http"): void {
   if (senders.length === 0) throw badSender("senders", "there is none");
@@ -20,11 +18,7 @@ export function checkSenders(senders: readonly SenderSpec[], protocol: LoadProto
     if (!senderKinds.includes(spec.kind))
       throw badSender(place, `"${spec.kind as string}" is none of ${senderKinds.join(", ")}`);
     checkProtocol(spec, protocol, place);
-    if (spec.weight !== undefined && !(spec.weight > 0 && Number.isFinite(spec.weight)))
-      throw badSender(`${place}: weight`, `${spec.weight} is not above zero`);
     if (spec.address !== undefined) requireOwnTarget(spec.address, `${place}: address`);
-    if (spec.kind === "health-checked") checkHealthCheck(spec.check ?? {}, `${place}: check`);
-    if ("retries" in spec) whole(spec.retries, 0, `${place}: retries`);
   }
 }
 
@@ -44,22 +38,6 @@ function checkProtocol(spec: SenderSpec, protocol: LoadProtocol, place: string):
       `${place}: check.path`,
       `its check does not speak ${name}`,
     );
-}
-
-function checkHealthCheck(check: HealthCheck, place: string): void {
-  const interval = parseDuration(check.interval ?? "5s", `${place}.interval`);
-  const timeout = parseDuration(check.timeout ?? "2s", `${place}.timeout`);
-  if (interval < 10) throw badSender(`${place}.interval`, "is shorter than 10 ms");
-  if (timeout <= 0) throw badSender(`${place}.timeout`, "is not above zero");
-  whole(check.unhealthyThreshold, 1, `${place}.unhealthyThreshold`);
-  whole(check.healthyThreshold, 1, `${place}.healthyThreshold`);
-  if (check.path !== undefined && check.path !== null && !/^\/[!-~]*$/.test(check.path))
-    throw badSender(`${place}.path`, `"${check.path}" is not a path`);
-}
-
-function whole(value: number | undefined, least: number, place: string): void {
-  if (value !== undefined && !(Number.isInteger(value) && value >= least && value <= 1_000))
-    throw badSender(place, `${value} is not a whole number between ${least} and 1000`);
 }
 
 function badSender(place: string, problem: string): LoadError {

@@ -11,12 +11,11 @@ import { PodPools } from "./pool.ts";
 import { reportChoice } from "./chooser.ts";
 
 /**
- * A cloud load balancer: registers new pods when it learns of them and lets them in after its own checks; a deletion means nothing to it
- * unless its controller deregisters the target. When every target is unhealthy it uses all of them, as AWS' target groups do ("fail open").
+ * A cloud load balancer: registers new pods when it learns of them and lets them in after its own checks; a deletion means nothing to it.
+ * When every target is unhealthy it uses all of them, as AWS' target groups do ("fail open").
  */
 export class HealthCheckedSender implements LoadSender {
   readonly #context: SenderContext;
-  readonly #deregisters: boolean;
   readonly #checks: HealthChecks;
   readonly #pools: PodPools;
   readonly #learner: Learner;
@@ -26,7 +25,6 @@ export class HealthCheckedSender implements LoadSender {
   constructor(context: SenderContext, spec: HealthCheckedSpec) {
     const { check = {} } = spec;
     this.#context = context;
-    this.#deregisters = spec.deregisters ?? false;
     this.#pools = new PodPools(context, () => this.#chosen);
     this.#checks = new HealthChecks({
       // Without TLS and HTTP/2 of their own, checks of other protocols ask for a connection only.
@@ -35,7 +33,6 @@ export class HealthCheckedSender implements LoadSender {
       timeout: parseDuration(check.timeout ?? "2s", "check.timeout"),
       unhealthyThreshold: check.unhealthyThreshold ?? 2,
       healthyThreshold: check.healthyThreshold ?? 2,
-      userAgent: check.userAgent ?? "ELB-HealthChecker/2.0",
       localAddress: spec.address,
       changed: () => this.#choose(),
     });
@@ -62,15 +59,10 @@ export class HealthCheckedSender implements LoadSender {
 
   #register(states: readonly EndpointState[]): void {
     for (const { endpoint, listed, serving, terminating } of states) {
-      const known = this.#targets.some((target) => target.pod === endpoint.pod);
-      const wanted = listed && serving && !terminating;
-      if (wanted && !known) {
-        this.#targets = [...this.#targets, endpoint];
-        this.#checks.watch(endpoint);
-      } else if (!wanted && known && this.#deregisters) {
-        this.#targets = this.#targets.filter((target) => target.pod !== endpoint.pod);
-        this.#checks.forget(endpoint.pod);
-      }
+      const isKnown = this.#targets.some((target) => target.pod === endpoint.pod);
+      if (isKnown || !listed || !serving || terminating) continue;
+      this.#targets = [...this.#targets, endpoint];
+      this.#checks.watch(endpoint);
     }
     this.#choose();
   }

@@ -11,7 +11,6 @@ interface HealthCheckSettings {
   readonly timeout: number;
   readonly unhealthyThreshold: number;
   readonly healthyThreshold: number;
-  readonly userAgent: string;
   readonly localAddress: string | undefined;
   /** A target's health has changed. */
   readonly changed: (pod: string) => void;
@@ -46,7 +45,6 @@ export class HealthChecks {
   }
 
   watch(endpoint: Endpoint): void {
-    this.forget(endpoint.pod);
     const check = (): void => {
       void this.#check(target);
     };
@@ -63,16 +61,11 @@ export class HealthChecks {
     check();
   }
 
-  forget(pod: string): void {
-    const target = this.#targets.get(pod);
-    if (!target) return;
-    clearInterval(target.timer);
-    target.abort.abort();
-    this.#targets.delete(pod);
-  }
-
   stop(): void {
-    for (const pod of this.#targets.keys()) this.forget(pod);
+    for (const { timer, abort } of this.#targets.values()) {
+      clearInterval(timer);
+      abort.abort();
+    }
   }
 
   async #check(target: Target): Promise<void> {
@@ -99,7 +92,7 @@ export class HealthChecks {
   }
 
   #askHttp({ address, port }: Endpoint, path: string, signal: AbortSignal): Promise<boolean> {
-    const { localAddress, userAgent } = this.#settings;
+    const { localAddress } = this.#settings;
     return new Promise((resolve) => {
       request(
         {
@@ -108,7 +101,7 @@ export class HealthChecks {
           path,
           agent: false,
           signal,
-          headers: { "user-agent": userAgent },
+          headers: { "user-agent": "ELB-HealthChecker/2.0" },
           ...(localAddress === undefined ? {} : { localAddress }),
         },
         (response) => {

@@ -20,7 +20,8 @@ type Way = "arrival" | "withdrawal";
  */
 export class Propagator {
   readonly #seed: number;
-  readonly #senders: readonly { readonly name: string; readonly propagation: Propagation }[];
+  readonly #propagation: Propagation;
+  readonly #senders: readonly string[];
   /** Pods of the present, each with its numbers and with when each sender knows all so far. */
   readonly #pods = new Map<
     string,
@@ -28,11 +29,9 @@ export class Propagator {
   >();
   readonly #counts: Record<Way, number> = { arrival: 0, withdrawal: 0 };
 
-  constructor(
-    seed: number,
-    senders: readonly { readonly name: string; readonly propagation: Propagation }[],
-  ) {
+  constructor(seed: number, propagation: Propagation, senders: readonly string[]) {
     this.#seed = seed;
+    this.#propagation = propagation;
     this.#senders = senders;
   }
 
@@ -45,7 +44,8 @@ export class Propagator {
     const way = state.listed && state.serving && !state.terminating ? "arrival" : "withdrawal";
     const number = life.numbers.get(way) ?? ++this.#counts[way];
     life.numbers.set(way, number);
-    return this.#senders.map(({ name, propagation: { shared, own } }) => {
+    const { shared, own } = this.#propagation;
+    return this.#senders.map((name) => {
       const delay = this.#draw(shared, way, number, "all") + this.#draw(own, way, number, name);
       const learnt = Math.max(at + delay, life.known.get(name) ?? -Infinity);
       life.known.set(name, learnt);

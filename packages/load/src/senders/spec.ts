@@ -1,17 +1,11 @@
 import type { Duration } from "@lameduck/drain";
 
-import type { Propagation } from "../propagation/propagation.ts";
-
 /** What all senders have. */
 interface Common {
   /** Unique in the run, e.g. "node-1", "ingress-2". */
   readonly name: string;
-  /** Share of the load relative to the others, default 1. */
-  readonly weight?: number;
   /** Source address of its connections to pods; a proxy listens on it, too. Loopback or 198.18.0.0/15. */
   readonly address?: string;
-  /** How it learns; default the run's. */
-  readonly propagation?: Propagation;
 }
 
 interface SimpleSpec extends Common {
@@ -35,25 +29,20 @@ export interface HealthCheck {
   readonly unhealthyThreshold?: number;
   /** Successes in a row that let it in, default 2. */
   readonly healthyThreshold?: number;
-  /** User-Agent of the check, default "ELB-HealthChecker/2.0". */
-  readonly userAgent?: string;
 }
 
-/** Like a cloud load balancer: leaves after failed health checks, or after its own deregistration delay. */
+/** Like a cloud load balancer without a controller that reports deletions to it: it leaves after failed health checks. */
 export interface HealthCheckedSpec extends Common {
   readonly kind: "health-checked";
   readonly check?: HealthCheck;
-  /** Whether a controller reports deletions to it (after its propagation delay). Otherwise only health checks remove a target. Default false. */
-  readonly deregisters?: boolean;
 }
 
 /** What all reverse proxies have. */
 interface ProxyCommon extends Common {
   /** Other pods tried after a failure to connect. Default: none by our own proxy, 3 by HAProxy (the last to another server), all by nginx. */
   readonly retries?: number;
-  /** Time the pod has for an answer, and for a connection, default 60 s and 5 s. */
+  /** Time the pod has for an answer, default 60 s. */
   readonly timeout?: Duration;
-  readonly connectTimeout?: Duration;
 }
 
 /** Like an ingress: a reverse proxy of our own, in a process of its own. */

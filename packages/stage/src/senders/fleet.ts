@@ -23,7 +23,7 @@ import { ProxyHosts } from "./hosts.ts";
 export interface FleetOptions {
   readonly clock: RunClock;
   readonly senders: readonly SenderSpec[];
-  /** How senders learn that have no way of their own. */
+  /** How senders learn. */
   readonly propagation: Propagation;
   readonly load: LoadOptions;
   readonly seed: number;
@@ -76,10 +76,8 @@ export class SenderFleet implements EndpointListener {
     this.#plan = plan;
     this.#propagator = new Propagator(
       options.seed,
-      options.senders.map(({ name, propagation }) => ({
-        name,
-        propagation: propagation ?? options.propagation,
-      })),
+      options.propagation,
+      options.senders.map(({ name }) => name),
     );
     this.#hosts = new ProxyHosts({
       clock: options.clock,
@@ -94,24 +92,14 @@ export class SenderFleet implements EndpointListener {
   /** Use `startFleet`. */
   async start(): Promise<void> {
     const { senders, clock, seed, propagation } = this.#options;
-    const ports = await this.#orFailed(
-      this.#hosts.start(
-        senders.filter(isProxy).map((spec) => ({ spec, spacing: (spec.propagation ?? propagation).spacing })),
-      ),
-    );
+    const places = await this.#orFailed(this.#hosts.start(senders.filter(isProxy), propagation.spacing));
     const prepare = {
       origin: clock.origin,
       seed,
       plan: this.#plan,
       senders: senders.map((spec): GeneratorSender => {
-        const common = {
-          name: spec.name,
-          weight: spec.weight ?? 1,
-          spacing: (spec.propagation ?? propagation).spacing,
-        };
-        const proxy = ports.get(spec.name);
-        if (isProxy(spec) && proxy) return { ...common, proxy };
-        return { ...common, spec: { ...spec, propagation: undefined } as never };
+        const common = { name: spec.name, weight: 1, spacing: propagation.spacing };
+        return isProxy(spec) ? { ...common, proxy: places.get(spec.name)! } : { ...common, spec };
       }),
     };
     this.#generator = new RunningGenerator(prepare, "load", this.#options.onEvent);

@@ -7,7 +7,14 @@ import { LoadError, type HaproxySpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
 import { startProgram } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
-import { preparation, started, type Proxy, type ProxyContext, type ProxySettings } from "./proxy.ts";
+import {
+  connectTimeoutMs,
+  preparation,
+  started,
+  type Proxy,
+  type ProxyContext,
+  type ProxySettings,
+} from "./proxy.ts";
 
 /** Starts HAProxy in the foreground. @throws {LoadError} LAMEDUCK_SENDER_BINARY_MISSING, LAMEDUCK_SENDER_FAILED. */
 export async function startHaproxy(spec: HaproxySpec, context: ProxyContext): Promise<Proxy> {
@@ -60,11 +67,11 @@ function configuration(settings: ProxySettings, socket: string, retries: number)
 defaults
   mode http
   log global
-  timeout connect ${Math.round(settings.connectTimeout)}ms
+  timeout connect ${connectTimeoutMs}ms
   timeout server ${Math.round(settings.timeout)}ms
   timeout client 1h
   timeout http-keep-alive 1h
-  timeout queue ${Math.round(settings.connectTimeout)}ms
+  timeout queue ${connectTimeoutMs}ms
   retries ${retries}
 ${retries > 0 ? "  option redispatch\n" : ""}frontend callers
   bind ${address}:${port}

@@ -23,12 +23,8 @@ export class ProxyHosts {
     this.#options = options;
   }
 
-  async start(
-    proxies: readonly { readonly spec: ProxySpec; readonly spacing: number }[],
-  ): Promise<ReadonlyMap<string, ProxyPlace>> {
-    const places = proxies.map(
-      async ({ spec, spacing }) => [spec.name, await this.#start(spec, spacing)] as const,
-    );
+  async start(proxies: readonly ProxySpec[], spacing: number): Promise<ReadonlyMap<string, ProxyPlace>> {
+    const places = proxies.map(async (spec) => [spec.name, await this.#start(spec, spacing)] as const);
     return new Map(await Promise.all(places));
   }
 
@@ -80,7 +76,7 @@ export class ProxyHosts {
     child.send({
       type: "prepare",
       origin: this.#options.clock.origin,
-      spec: { ...spec, propagation: undefined } as never,
+      spec,
       spacing,
     });
     return place.promise;

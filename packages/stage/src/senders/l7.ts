@@ -6,7 +6,7 @@ import { parseDuration } from "@lameduck/drain";
 
 import type { Endpoint } from "@lameduck/accounting";
 import { perConnectionHeaders, type L7Spec } from "@lameduck/load";
-import type { Proxy, ProxyContext } from "./proxy.ts";
+import { connectTimeoutMs, type Proxy, type ProxyContext } from "./proxy.ts";
 
 const perConnection = new Set<string>(perConnectionHeaders);
 
@@ -46,7 +46,6 @@ class Forwarder {
   readonly #spec: L7Spec;
   readonly #context: ProxyContext;
   readonly #timeout: number;
-  readonly #connectTimeout: number;
   readonly #connectedAt = new WeakMap<object, number>();
   #turn = 0;
 
@@ -54,7 +53,6 @@ class Forwarder {
     this.#spec = spec;
     this.#context = context;
     this.#timeout = parseDuration(spec.timeout ?? "60s", "timeout");
-    this.#connectTimeout = parseDuration(spec.connectTimeout ?? "5s", "connectTimeout");
   }
 
   serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
@@ -89,7 +87,7 @@ class Forwarder {
       timedOut = true;
       upstream.destroy();
     };
-    let timer = setTimeout(expire, this.#connectTimeout);
+    let timer = setTimeout(expire, connectTimeoutMs);
     upstream.on("socket", (socket) => {
       const isConnected = (): void => {
         connected = true;

@@ -6,7 +6,14 @@ import { LoadError, type NginxSpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
 import { startProgram } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
-import { preparation, started, type Proxy, type ProxyContext, type ProxySettings } from "./proxy.ts";
+import {
+  connectTimeoutMs,
+  preparation,
+  started,
+  type Proxy,
+  type ProxyContext,
+  type ProxySettings,
+} from "./proxy.ts";
 
 /** Longest time a reload may take. */
 const reloadTimeMs = 10_000;
@@ -107,7 +114,7 @@ function location(settings: NginxSettings): string {
       proxy_http_version 1.1;
       proxy_set_header Connection "";
       proxy_set_header Host $host;
-      proxy_connect_timeout ${Math.ceil(settings.connectTimeout)}ms;
+      proxy_connect_timeout ${connectTimeoutMs}ms;
       proxy_read_timeout ${Math.ceil(settings.timeout)}ms;
 ${retries === undefined ? "" : tries(retries)}${source === undefined ? "" : `      proxy_bind ${source};\n`}      add_header x-lameduck-upstream $upstream_addr always;
 `;

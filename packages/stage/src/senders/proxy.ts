@@ -5,6 +5,9 @@ import { freePort } from "../network/ports.ts";
 import { findBinary, ownDirectory } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 
+/** Time that a pod has for a connection. */
+export const connectTimeoutMs = 5_000;
+
 /** A running reverse proxy. */
 export interface Proxy {
   readonly address: string;
@@ -38,7 +41,6 @@ export async function preparation(spec: HaproxySpec | NginxSpec) {
     /** Source address of connections to pods. */
     source: spec.address,
     timeout: parseDuration(spec.timeout ?? "60s", "timeout"),
-    connectTimeout: parseDuration(spec.connectTimeout ?? "5s", "connectTimeout"),
   };
 }
 
