@@ -1,5 +1,5 @@
 import type { KubernetesObject, ObjectMeta, QuotaOptions } from "@lameduck/kube";
-import { type Convergence, ConvergenceCache } from "./convergence.ts";
+import { type Convergence, convergenceOfRoute, convergenceOfService } from "./convergence.ts";
 import {
   type GrantObject,
   keepMetadata,
@@ -43,7 +43,6 @@ export type OnLeftOut = (part: string, metadata: ObjectMeta, why: string) => voi
 /** Keeps little of each object, whatever it holds: whoever may write into one namespace must not fill the memory of all. */
 export class BoundedCache {
   readonly #onLeftOut: OnLeftOut;
-  readonly #convergences = new ConvergenceCache();
 
   constructor(onLeftOut: OnLeftOut) {
     this.#onLeftOut = onLeftOut;
@@ -65,7 +64,7 @@ export class BoundedCache {
     return {
       metadata: identityOf(metadata),
       selector,
-      convergence: this.#convergences.ofService(service),
+      convergence: convergenceOfService(service),
     };
   }
 
@@ -84,7 +83,7 @@ export class BoundedCache {
         metadata: identityOf(metadata),
         kind,
         services: known,
-        convergence: this.#convergences.ofRoute(kind, ingressClassName, metadata.annotations),
+        convergence: convergenceOfRoute(kind, ingressClassName, metadata.annotations),
       };
     };
   }

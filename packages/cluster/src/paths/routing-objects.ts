@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "@lameduck/kube";
+import { annotationsOf, balancersOf } from "@lameduck/senders";
 import { boundedBackends } from "./bounded-cache.ts";
 import { keepMetadata, keepRoute, type RouteObject, type ServiceObject } from "./objects.ts";
 
@@ -29,17 +30,13 @@ export interface KeptIngressClass extends KubernetesObject {
 }
 
 export function keepRoutingService({ metadata, spec }: ServiceObject): KeptService {
-  const annotations = metadata.annotations ?? {};
-  const aws = "service.beta.kubernetes.io/aws-load-balancer";
-  const balancers: string[] = [];
-  if (annotations[`${aws}-nlb-target-type`] === "ip" || annotations[`${aws}-type`] === "nlb-ip")
-    balancers.push("aws");
-  if (annotations["cloud.google.com/neg"] !== undefined) balancers.push("gcp");
   return {
     metadata: keepMetadata(metadata, nothing),
     isHeadless: spec?.clusterIP === "None",
     isLocal: spec?.internalTrafficPolicy === "Local" || spec?.externalTrafficPolicy === "Local",
-    balancers: balancers.map((kind) => `load-balancer/${kind}/${metadata.namespace}/${metadata.name}`),
+    balancers: balancersOf(annotationsOf(metadata.annotations)).map(
+      (one) => `${one}/${metadata.namespace}/${metadata.name}`,
+    ),
   };
 }
 

@@ -1,8 +1,5 @@
-import { isNodeProxy } from "@lameduck/senders";
+import { balancers, isNodeProxy } from "@lameduck/senders";
 import { Consumer, type Report } from "./consumer.ts";
-
-/** Needs of it name the Service, since each has a target group of its own: "load-balancer/aws/shop/web". */
-const balancers = "load-balancer";
 
 /** Milliseconds after its last report until a consumer is dropped from memory. */
 const forgottenAfter = 3_600_000;
