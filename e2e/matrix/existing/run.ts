@@ -192,9 +192,9 @@ async function runOnce(
           say,
           signal,
         }),
-      warmUp: 3_000,
-      settle: 10_000,
-      timeout: 300_000,
+      warmUpMs: 3_000,
+      settleMs: 10_000,
+      timeoutMs: 300_000,
     },
     { onProgress: () => undefined, say, signal },
   );

@@ -13,7 +13,7 @@ export interface SourcesOptions {
 }
 
 /** How one of them is read. */
-export type Reading<T> = Pick<SourceOptions<T>, "quota" | "renewal" | "onHeard">;
+export type Reading<T> = Pick<SourceOptions<T>, "quota" | "renewalSeconds" | "onHeard">;
 
 /** Makes the lists and watches of one reader. Each keeps of an object what `keep` returns. */
 export function sourcesOf(
@@ -34,6 +34,6 @@ export function sourcesOf(
       onChange: take,
       onProblem,
       ...reading,
-      ...(retryMs === undefined ? {} : { again: retryMs }),
+      ...(retryMs === undefined ? {} : { againMs: retryMs }),
     });
 }

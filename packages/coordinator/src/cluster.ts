@@ -90,7 +90,7 @@ export class Cluster {
         (change) => terminations.slice(change, now()),
         {
           quota: { ...quotaOf("endpointslices"), sizeOf: sizeOfSlice, most: slicesQuota },
-          renewal: slicesRenewal,
+          renewalSeconds: slicesRenewal,
           onHeard: () => (this.#slicesHeardAt = now()),
         },
       ),

@@ -35,10 +35,10 @@ export interface CoordinatorOptions {
   readonly listeners?: readonly TerminationListener[];
   /** Milliseconds, by a clock that never jumps. */
   readonly now?: () => number;
-  /** Milliseconds until a failed request is repeated. */
+  /** Until a failed request is repeated. */
   readonly retryMs?: number;
-  /** Milliseconds for which it is not ready because the proxies of nodes have not reported yet; default 15,000. */
-  readonly firstReportsTimeout?: number;
+  /** So long it is not ready because the proxies of nodes have not reported yet; default 15 s. */
+  readonly firstReportsTimeoutMs?: number;
 }
 
 /** One replica of the coordinator: its knowledge of the cluster and of consumers, and its servers. */
@@ -157,7 +157,7 @@ export class Coordinator {
       notReady: () => this.notReady(),
       pages: {
         [paths.status]: () => this.status(),
-        [paths.terminating]: () => terminatingPods(terminations, this.#settings, now()),
+        [paths.terminating]: () => terminatingPods(terminations, now()),
       },
     });
     this.metrics.registerGauges({
@@ -184,7 +184,7 @@ export class Coordinator {
     if (syncedAt === undefined) return "not begun yet";
     // A replica that has just started has no reports yet: it would answer pods that consumers are missing.
     if (this.#awaitsFirstReports)
-      this.#awaitsFirstReports = this.#now() < syncedAt + (this.#options.firstReportsTimeout ?? 15_000);
+      this.#awaitsFirstReports = this.#now() < syncedAt + (this.#options.firstReportsTimeoutMs ?? 15_000);
     const missing = this.#awaitsFirstReports ? this.status().missing.length : 0;
     if (missing === 0) this.#awaitsFirstReports = false;
     return missing === 0 ? undefined : `the proxies of ${missing} nodes have not reported yet`;

@@ -7,9 +7,9 @@ export interface DecisionLoopOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Milliseconds from an event to the decision on it, so that many reports share one decision. */
+/** From an event to the decision on it, so that many reports share one decision. */
 const batchingMs = 20;
-/** Milliseconds between two decisions while nothing happens and a timeout may be due. */
+/** Between two decisions while nothing happens and a timeout may be due. */
 const pendingMs = 250;
 const sweepMs = 100;
 const forgetMs = 60_000;

@@ -1,8 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Health, metricsHandler, answerOneAtATime } from "@lameduck/program";
+import { type Health, metricsHandler, answerOneAtATime, capPerAddress } from "@lameduck/program";
 import type { CoordinatorMetrics } from "./metrics.ts";
-import { limitConnections } from "./limits.ts";
 
 /** Connections of one address. */
 const mostReaders = 50;
@@ -11,7 +10,7 @@ const mostReaders = 50;
 export function metricsServer(metrics: CoordinatorMetrics, health: Health): Server {
   const server = createServer();
   answerOneAtATime(server, metricsHandler(metrics, health));
-  limitConnections(server, mostReaders);
+  capPerAddress(server, mostReaders);
   return server;
 }
 

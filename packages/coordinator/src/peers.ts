@@ -17,8 +17,7 @@ export interface PeersOptions {
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-/** Milliseconds. */
-const requestTimeout = 2_000;
+const requestTimeoutMs = 2_000;
 const mostUnderWay = 200;
 
 /** Sends a pod's report on to the other replicas. Best effort: a record may lack it, and no pod waits for it. */
@@ -55,7 +54,7 @@ export class Peers {
   #post(host: string, path: string, token: string, text: string): Promise<void> {
     const { port } = this.#options;
     const headers = { authorization: `Bearer ${token}`, "content-length": Buffer.byteLength(text) };
-    const signal = AbortSignal.timeout(requestTimeout);
+    const signal = AbortSignal.timeout(requestTimeoutMs);
     return new Promise((resolve, reject) => {
       request({ host, port, path, method: "POST", headers, agent: this.#agent, signal }, (response) => {
         response.resume().on("end", resolve).on("error", reject);

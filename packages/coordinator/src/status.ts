@@ -3,7 +3,7 @@ import type { OtherVersion } from "./protocol/other-versions.ts";
 import type { Consumers } from "./state/consumers.ts";
 import type { Nodes } from "./state/nodes.ts";
 import type { Termination } from "./state/termination.ts";
-import { silence, silentAfter } from "./state/consumer-groups.ts";
+import { silence, silentAfterMs } from "./state/consumer-groups.ts";
 import type { Withdrawals } from "./state/withdrawals.ts";
 
 export interface ConsumerStatus {
@@ -42,10 +42,10 @@ export interface CoordinatorStatus {
 }
 
 /**
- * Milliseconds without any report, also where none is due: an idle consumer renews its waiting request every 30 s. A process that was stopped
+ * Without any report for so long, also where none is due, a consumer is silent: an idle one renews its waiting request every 30 s. A process that was stopped
  * keeps its connection, and shows in no other way until the next pod terminates.
  */
-const idleSilentAfter = 45_000;
+const idleSilentAfterMs = 45_000;
 
 /** Entries of each list, so that the answer for thousands of nodes stays below some hundred kilobytes. */
 const most = 5_000;
@@ -60,7 +60,7 @@ export function consumersStatus(
     node: one.node,
     basis: one.basis,
     behind: withdrawals.lastSequence - one.applied,
-    isSilent: silence(one, withdrawals, now) > silentAfter || now - one.heardAt > idleSilentAfter,
+    isSilent: silence(one, withdrawals, now) > silentAfterMs || now - one.heardAt > idleSilentAfterMs,
     problem: one.problem,
     reason: one.reason,
   }));

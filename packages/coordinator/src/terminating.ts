@@ -1,6 +1,5 @@
 import { workloadText } from "./termination-view.ts";
 import type { BehindConsumer } from "./state/consumer-progress.ts";
-import type { PolicySettings } from "./settings.ts";
 import type { Terminations } from "./state/terminations.ts";
 import type { ReleaseState, Termination } from "./state/termination.ts";
 
@@ -41,11 +40,9 @@ const mostNamed = 5;
 
 export function terminatingPods(
   { all, progress }: Pick<Terminations, "all" | "progress">,
-  settings: PolicySettings,
   now: number,
 ): TerminatingPods {
-  const behind = (termination: Termination): readonly BehindConsumer[] =>
-    progress.behind(termination, settings.of(termination.namespace), now);
+  const behind = (termination: Termination): readonly BehindConsumer[] => progress.behind(termination, now);
   const begun = [...all.values()]
     .filter(({ isHeldOnly }) => !isHeldOnly)
     .sort((a, b) => a.deletedAt - b.deletedAt);

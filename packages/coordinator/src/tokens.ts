@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
-import { isLoopback, RefusedAddresses } from "./limits.ts";
+import { isLoopback } from "@lameduck/program";
+import { RefusedAddresses } from "./refused-addresses.ts";
 
 /** The identity behind a token, as the API server reviewed it. */
 export interface Identity {
@@ -33,12 +34,12 @@ interface Review {
 
 /** Longer than any token that the API server issues for a pod. */
 const longestToken = 8_192;
-/** Milliseconds for which a refused token is not reviewed again. */
-const refusalLifetime = 10_000;
-/** Milliseconds after which a token without an expiry is reviewed again. */
-const defaultLifetime = 300_000;
-/** Milliseconds after which any token is reviewed again: its ServiceAccount may be gone. */
-const longestLifetime = 3_600_000;
+/** A refused token is not reviewed again for so long. */
+const refusalLifetimeMs = 10_000;
+/** A token without an expiry is reviewed again after this time. */
+const defaultLifetimeMs = 300_000;
+/** Any token is reviewed again after this time: its ServiceAccount may be gone. */
+const longestLifetimeMs = 3_600_000;
 const most = 30_000;
 /** Concurrent reviews. When this process starts, all nodes send their tokens at once. */
 const concurrentReviews = 32;
@@ -107,7 +108,7 @@ export class Tokens {
       });
       const identity = this.#identityIn(review, token);
       this.#onReview(identity ? "accepted" : "refused");
-      this.#remember(key, identity ?? { refused: true, until: this.#now() + refusalLifetime });
+      this.#remember(key, identity ?? { refused: true, until: this.#now() + refusalLifetimeMs });
       return identity;
     } catch (error) {
       this.#onReview("failed");
@@ -127,7 +128,7 @@ export class Tokens {
       account: `${account[1]}/${account[2]}`,
       podUid: bound("pod-uid"),
       node: bound("node-name"),
-      until: Math.min(endOf(token) ?? this.#now() + defaultLifetime, this.#now() + longestLifetime),
+      until: Math.min(endOf(token) ?? this.#now() + defaultLifetimeMs, this.#now() + longestLifetimeMs),
     };
   }
 

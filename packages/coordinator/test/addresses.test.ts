@@ -64,8 +64,8 @@ test("a pod that got its address after its deletion is behind the Services whose
   listed("api", false);
   model.synced();
   model.pod("a", true, { address: "" });
-  const { settings, terminations } = model;
-  const groups = () => terminations.releases.groups(model.record("a"), settings.of("shop"));
+  const { terminations } = model;
+  const groups = () => terminations.releases.groups(model.record("a"));
   assert.deepEqual(groups(), []);
   model.pod("a", true, { address: "10.0.0.5" });
   assert.deepEqual(

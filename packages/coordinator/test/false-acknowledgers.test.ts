@@ -44,8 +44,8 @@ async function accusedOf(address: string): Promise<{ record: string; event: stri
   };
 }
 
-describe("a consumer that reported too early is named", () => {
-  it("in the record, the Event and the metric: the proxy of the sender's node", async () => {
+describe("consumers that acknowledged a withdrawal falsely", () => {
+  it("record, Event and metric name the proxy of the sender's node as a false acknowledger", async () => {
     const { record, event, metric } = await accusedOf("10.244.2.9");
     assert.equal(record, "kube-proxy/node2");
     assert.match(
@@ -55,11 +55,11 @@ describe("a consumer that reported too early is named", () => {
     assert.match(metric, /^lameduck_releases_overruled_total\{consumer="kube-proxy\/node2"\} 1$/m);
   });
 
-  it("the node's, where the address is the node's own, also as IPv6 writes it", async () => {
+  it("the proxy of a node is the false acknowledger where the address is the node's own, also as IPv6 writes it", async () => {
     assert.equal((await accusedOf("::ffff:192.168.0.2")).record, "kube-proxy/node2");
   });
 
-  it("and neither by the node's own addresses, from which the kubelet probes", async () => {
+  it("no false acknowledger is named for an address of the pod's own node, from which the kubelet probes", async () => {
     for (const address of ["192.168.0.1", "10.244.1.1"]) {
       const { record, event, metric } = await accusedOf(address);
       assert.deepEqual([record, event], ["", ""], address);
@@ -68,11 +68,11 @@ describe("a consumer that reported too early is named", () => {
     assert.match((await accusedOf("10.244.2.1")).event, /\(node node2\) .*: kube-proxy\/node2 would have/);
   });
 
-  it("an ingress proxy, where the connection came from its pod", async () => {
+  it("an ingress proxy is the false acknowledger where the connection came from its pod", async () => {
     assert.equal((await accusedOf("10.244.1.7")).record, "haproxy/edge-1");
   });
 
-  it("but not before the release, nor by a pod that is not being deleted, and once by each", async () => {
+  it("a false acknowledger is named neither before the release nor by a pod that is not being deleted, and once by each pod", async () => {
     const uids: string[] = [];
     await using all = await coordinating((scene) => {
       for (const name of ["node1", "node2"]) scene.node(name);
@@ -110,7 +110,7 @@ describe("a consumer that reported too early is named", () => {
     assert.deepEqual(await counted(), ["kube-proxy/node2 1"]);
   });
 
-  it("and nobody, where the address belongs to nobody in the cluster", async () => {
+  it("no false acknowledger is named where the address belongs to nobody in the cluster", async () => {
     const { record, event, metric } = await accusedOf("203.0.113.9");
     assert.equal(record, "");
     assert.match(event, /had reported that it let go$/);

@@ -189,7 +189,7 @@ export async function coordinating(
     listeners,
     now: () => now() + aged,
     retryMs: 50,
-    firstReportsTimeout: 0,
+    firstReportsTimeoutMs: 0,
   });
   const ports = await coordinator.start();
   await until(() => coordinator.notReady() === undefined, "everything read");

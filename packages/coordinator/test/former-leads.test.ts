@@ -23,7 +23,7 @@ function terminate(model: Model): void {
 }
 
 describe("what has led to a pod a moment ago is waited for", () => {
-  it("an Ingress that is deleted together with its pods", () => {
+  it("a pod waits for the proxies of an Ingress that is deleted together with it", () => {
     const model = behindIngress();
     model.pod("a", true);
     model.ingressGone();
@@ -34,7 +34,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("an Ingress that leads to other pods since, as of a blue-green switch", () => {
+  it("a pod waits for the proxies of an Ingress that leads to other pods since, as of a blue-green switch", () => {
     const model = behindIngress();
     model.ingress(["shop/green"]);
     model.pass(1_000);
@@ -44,7 +44,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("the class of a Gateway, and the default class of Ingresses, that is another one since", () => {
+  it("a pod waits for the former class of its Gateway, and for the former default class of Ingresses", () => {
     const ofClass = (gatewayClass: string): void =>
       model.routing.gateway(
         there({ metadata: { name: "g", uid: "g", namespace: "shop" }, gatewayClass }),
@@ -72,7 +72,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
     assert.deepEqual(led(), ["gateway-class/new", "ingress-class/haproxy"]);
   });
 
-  it("for a minute", () => {
+  it("a pod waits for a minute for what has led to it", () => {
     const model = behindIngress();
     model.ingressGone();
     model.pass(60_000);
@@ -80,7 +80,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("clients by name of a headless Service that is deleted", () => {
+  it("a pod waits for clients that know it by the name of a headless Service that is deleted", () => {
     const model = new Model({ dnsTtlSeconds: 5 });
     model.service(true);
     model.node("node1");
@@ -95,7 +95,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("the load balancer of a Service that has lost its annotation", () => {
+  it("a pod waits for the load balancer of a Service that has lost its annotation", () => {
     const model = new Model();
     model.service(false, ["load-balancer/gcp"]);
     model.node("node1");

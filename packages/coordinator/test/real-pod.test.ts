@@ -29,7 +29,7 @@ const reportsOf = (cluster: Running): Record<string, string>[] =>
 describe("lameduck-init and the coordinator", { skip: withoutCompiler || withoutNamespaces }, () => {
   before(() => void initProgram());
 
-  test("the hold ends when the last node has let go, and the record has what the pod said", async () => {
+  test("lameduck-init ends its hold when the last node has let go, and the record has what the pod said", async () => {
     await using network = await Network.create();
     const { cluster, flags } = await clusterOf(network);
     // With the usual budget the pod's own evidence may be first where the sender's end is heard of late.
@@ -55,7 +55,7 @@ describe("lameduck-init and the coordinator", { skip: withoutCompiler || without
     assert.match(said["oldest-wait"] ?? "", /released by 3 of 3/);
   });
 
-  test("watchers that report too early are overruled, and the record names the sender", async () => {
+  test("lameduck-init overrules watchers that report too early, and the record names the sender", async () => {
     await using network = await Network.create();
     const { cluster, flags } = await clusterOf(network);
     const server = await pod(network, [...flags, "--loss-budget", "0.01"]);

@@ -10,7 +10,7 @@ import { consumer, deletedAt, released, termination } from "./terminations.ts";
 const whole: Followed = { isWhole: true, origin: deletedAt, began: deletedAt };
 
 describe("a record of a termination", () => {
-  it("says hold, release, reason, what was at risk and how it ended", () => {
+  it("a record of a termination says hold, release, reason, what was at risk and how it ended", () => {
     const { summary, moments, hold, program, consumers, unknown, metadata } = describeTermination(
       released(),
       {
@@ -47,7 +47,7 @@ describe("a record of a termination", () => {
     assert.deepEqual(unknown, []);
   });
 
-  it("says what nobody told, and counts none of it as passed", () => {
+  it("a record of a termination says what nobody told, and counts none of it as passed", () => {
     const consumers = new Map([["kube-proxy/node1", consumer({ isMissing: true })]]);
     const { summary, unknown, program, killed } = describeTermination(termination({ consumers }), {
       ...whole,
@@ -63,12 +63,12 @@ describe("a record of a termination", () => {
     );
   });
 
-  it("tells a pod without Lameduck from one that could not be heard", () => {
+  it("a record tells a pod without Lameduck from one that could not be heard", () => {
     assert.equal(describeTermination(termination(), whole).program, "none");
     assert.equal(describeTermination(termination(), { ...whole, isWhole: false }).program, "unknown");
   });
 
-  it("names who was behind, silent or missing, and whom an arrival overruled", () => {
+  it("a record names who was behind, silent or missing, and whom an arrival overruled", () => {
     const consumers = new Map<string, TerminationConsumer>([
       ["kube-proxy/node1", consumer({ appliedAt: deletedAt + 1_000 })],
       ["kube-proxy/node2", consumer({ basis: "syncs", reason: "not reloaded" })],
@@ -93,7 +93,7 @@ describe("a record of a termination", () => {
     );
   });
 
-  it("says where no consumer was asked, and calls none behind", () => {
+  it("a record says where no consumer was asked, and calls none behind", () => {
     const consumers = new Map([["kube-proxy/node1", consumer()]]);
     const young = termination({ consumers, withdrawnAt: deletedAt + 50, goneAt: deletedAt + 4_000 });
     const report = describeTermination(young, whole);
@@ -117,12 +117,12 @@ describe("a record of a termination", () => {
     { name: "one of two containers", exits: [exit(0, 9_000), exit(137, 60_900)], killed: "yes" },
     { name: "no exit seen", exits: [], killed: "unknown" },
   ] as const)
-    it(`${name}: killed ${killed}`, () => {
+    it(`a pod with exit ${name} was killed: ${killed}`, () => {
       assert.equal(describeTermination(termination({ exits }), whole).killed, killed);
     });
 });
 
-it("names consumers that nobody knows of any more once the pod has left the endpoints", () => {
+it("a record names consumers that nobody knows of any more once the pod has left the endpoints", () => {
   const followed = new FollowedTerminations(
     () => deletedAt,
     () => deletedAt,
@@ -133,6 +133,21 @@ it("names consumers that nobody knows of any more once the pod has left the endp
   const { consumers, summary } = describeTermination(gone, followed.hear(gone, "ended"));
   assert.equal(consumers.length, 5);
   assert.match(summary.text, /released by 5 of 5 consumers/);
+});
+
+it("a record forgets what consumers said of a withdrawal that was taken back", () => {
+  const followed = new FollowedTerminations(
+    () => deletedAt,
+    () => deletedAt,
+  );
+  followed.hear(released(), "released");
+  followed.hear(termination({ consumers: new Map([["kube-proxy/node1", consumer()]]) }), "published");
+  const last = termination();
+  const { consumers } = describeTermination(last, followed.hear(last, "ended"));
+  assert.deepEqual(
+    consumers.map(({ name, state }) => `${name} ${state}`),
+    ["kube-proxy/node1 behind"],
+  );
 });
 
 /** Any history of one pod: what the coordinator learns of it, in any order, with gaps. */
@@ -287,5 +302,5 @@ describe("what an Event says", () => {
       /^DrainReleased: (?!.*overruled)/,
     ],
   ] as const satisfies readonly (readonly [string, Partial<TerminationView>, RegExp, Partial<Followed>?])[])
-    it(what, () => assert.match(told(fields, more), expected));
+    it(`an Event, or its silence, tells of ${what}`, () => assert.match(told(fields, more), expected));
 });

@@ -84,7 +84,7 @@ interface EventObject {
 const eventsIn = (api: OperatorApi): EventObject[] => api.items("events") as unknown as EventObject[];
 
 describe("Events on workloads", () => {
-  it("name the workload with its uid, so that kubectl describe shows them", async () => {
+  it("Events name the workload with its uid, so that kubectl describe shows them", async () => {
     await using all = await recording();
     all.api.put("apps/deployments", "web");
     all.records.hear(released(), "ended");
@@ -102,7 +102,7 @@ describe("Events on workloads", () => {
     );
   });
 
-  it("of a workload that the API server refuses do not keep back those of others", async () => {
+  it("Events of a workload that the API server refuses do not keep back those of others", async () => {
     await using all = await recording();
     all.records.hear(
       released({ ...numbered(1), workload: { kind: "Deployment", name: "Not A Name" } }),
@@ -113,7 +113,7 @@ describe("Events on workloads", () => {
     assert.equal(eventsIn(all.api)[0]?.involvedObject.name, "web");
   });
 
-  it("say what went wrong, each with its reason", async () => {
+  it("Events say what went wrong, each with its reason", async () => {
     await using all = await recording();
     const { records, api } = all;
     const exits = [{ container: "app", exitCode: 137, finishedAt: deletedAt + 60_000 }];
@@ -149,7 +149,7 @@ describe("Events on workloads", () => {
     );
   });
 
-  it("of a rollout are one Event whose count grows, written at most once a minute", async () => {
+  it("the Events of a rollout are one whose count grows, written at most once a minute", async () => {
     await using all = await recording();
     const { api, records } = all;
     records.hear(released(numbered(0)), "ended");
@@ -168,7 +168,7 @@ describe("Events on workloads", () => {
 });
 
 describe("metrics", () => {
-  it("count each termination once, and what nobody told as unknown", async () => {
+  it("metrics of records count each termination once, and what nobody told as unknown", async () => {
     await using all = await recording();
     const { records, registry } = all;
     all.now = deletedAt + 20;
@@ -202,7 +202,7 @@ describe("metrics", () => {
       assert.ok(text.includes(line), `${line}\n${text}`);
   });
 
-  it("do not grow with what pods say", async () => {
+  it("metrics of records do not grow with what pods say", async () => {
     await using all = await recording();
     const { reported } = released();
     for (let index = 0; index < 20; index++)
@@ -216,7 +216,7 @@ describe("metrics", () => {
   });
 });
 
-it("a termination that is killed is an increase also where it is the first", async () => {
+it("a killed termination is an increase of its metric also where it is the first", async () => {
   const registry = new Registry();
   void new RecordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
   processMetrics(registry, "coordinator");

@@ -22,7 +22,7 @@ function withdrawn(
 }
 
 describe("a withdrawal", () => {
-  it("is numbered when every slice has let go, not at the deletion", () => {
+  it("a withdrawal is numbered when every slice has let go, not at the deletion", () => {
     const model = new Model();
     model.node("node1");
     model.pod("a");
@@ -36,7 +36,7 @@ describe("a withdrawal", () => {
     assert.deepEqual([model.record("a").sequence, model.withdrawals.lastSequence], [1, 1]);
   });
 
-  it("is none of the slices of other namespaces: whoever may write them there lists what they like", () => {
+  it("a withdrawal is no matter of slices in other namespaces: whoever may write them there lists what they like", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -52,7 +52,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("waits for a slice that is kept by hand, and lists the pod by its address alone", () => {
+  it("a withdrawal waits for a slice that is kept by hand, and lists the pod by its address alone", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -73,7 +73,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("is taken back where the pod is ready again, and numbered anew", () => {
+  it("a withdrawal is taken back where the pod is ready again, and numbered anew", () => {
     const model = withdrawn();
     for (const node of ["node1", "node2"]) model.report(node, 1);
     assert.equal(model.state("a"), "released");
@@ -86,7 +86,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "waiting");
   });
 
-  it("is numbered anew where the last ready endpoint goes: proxies choose those that terminate again", () => {
+  it("a withdrawal is numbered anew where the last ready endpoint goes: proxies choose those that terminate again", () => {
     const model = new Model();
     for (const node of ["node1", "node2"]) model.node(node);
     for (const pod of ["a", "b", "c"]) {
@@ -118,7 +118,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("of the only pod of its Service costs no more where many others terminate", (t) => {
+  it("the withdrawal of the only pod of a Service costs no more where many others terminate", (t) => {
     const model = new Model();
     model.node("node1");
     const pods = Array.from({ length: 1_000 }, (_, at) => `p${at}`);
@@ -144,7 +144,7 @@ describe("a withdrawal", () => {
     assert.equal(pinned.mock.callCount(), 0, "nothing has changed");
   });
 
-  it("found at the start counts, and nothing is numbered before everything was read", () => {
+  it("a withdrawal that is found at the start counts, and nothing is numbered before everything was read", () => {
     const model = new Model();
     model.node("node1");
     model.pod("a", true);
@@ -161,7 +161,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("of a pod in the node's own network is never released, nor told to anybody", () => {
+  it("a pod in the node's own network is never released, and its withdrawal is told to nobody", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -174,7 +174,7 @@ describe("a withdrawal", () => {
     assert.equal(model.withdrawals.lastSequence, 0);
   });
 
-  it("of a pod with a port of its node is released only where who sends there is declared", () => {
+  it("a pod with a port of its node is released only where who sends there is declared", () => {
     for (const [external, state] of [
       [undefined, "incomplete"],
       ["http/edge", "released"],
@@ -193,7 +193,7 @@ describe("a withdrawal", () => {
     }
   });
 
-  it("tells the address that a pod got after it was asked for", () => {
+  it("a withdrawal tells the address that a pod got after somebody asked about it", () => {
     const model = new Model();
     model.node("node1");
     model.pod("a", false, { address: "" });
@@ -207,7 +207,7 @@ describe("a withdrawal", () => {
     assert.deepEqual([...model.withdrawals.after(0)], [{ sequence: 1, addresses: ["ip-a"] }]);
   });
 
-  it("is numbered anew with an address that was heard of after it: nobody has looked for that yet", () => {
+  it("a withdrawal is numbered anew with an address that was heard of after it: nobody has looked for that yet", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -245,7 +245,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "incomplete");
   });
 
-  it("of a pod that no Service lists nobody ever says so, except who is declared", () => {
+  it("a pod that no Service lists is said to be let go by nobody, except who is declared", () => {
     const isUnlisted = (acknowledgements: object, isListed: boolean, hostPort?: number): boolean => {
       const model = new Model({ mode: "consistency", ...acknowledgements });
       model.synced(5_000);
@@ -417,7 +417,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("with consumers: seen only the nodes that it has seen, and all where one is from outside", () => {
+  it("with consumers: seen a pod waits for the nodes that it has seen, and for all where one sender is from outside", () => {
     const model = withdrawn({ consumers: "seen" });
     model.terminations.report(model.record("a"), { senders: "ip-node1" }, model.now);
     model.report("node1", 1);
@@ -430,7 +430,7 @@ describe("who matters", () => {
 });
 
 describe("silence", () => {
-  it("is left out after a time for availability, never for consistency, and never counts as consent", () => {
+  it("a silent consumer is left out after a time for availability, never for consistency, and its silence is no consent", () => {
     const nodes = ["node1", "node2", "node3"];
     for (const [mode, expected] of [
       ["availability", "released"],
@@ -450,7 +450,7 @@ describe("silence", () => {
     assert.equal(mute.state("a"), "incomplete", "more of them are silent than speak");
   });
 
-  it("is not counted while this process itself was paused, or its clock was set", () => {
+  it("silence is not counted while this process itself was paused, or its clock was set", () => {
     const model = withdrawn();
     model.report("node1", 1);
     model.pass(1_000);
@@ -463,7 +463,7 @@ describe("silence", () => {
     assert.equal(model.state("a"), "released", "it has not been heard since");
   });
 
-  it("is owed by nobody who has applied everything", () => {
+  it("a consumer that has applied everything is never silent", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -476,7 +476,7 @@ describe("silence", () => {
     assert.equal(model.state("a"), "waiting", "it was not late before there was something to say");
   });
 
-  it("a quorum is enough where it is asked for", () => {
+  it("a quorum of consumers is enough where it is asked for", () => {
     const model = withdrawn({ quorum: "50%" });
     model.report("node1", 1);
     assert.equal(model.state("a"), "released");
@@ -497,7 +497,7 @@ describe("silence", () => {
 });
 
 describe("a termination", () => {
-  it("begins, changes and ends once, with the moment of each consumer", () => {
+  it("a termination begins and ends once, with the moment of each consumer", () => {
     const model = withdrawn();
     model.pass(100);
     model.report("node1", 1);
@@ -521,7 +521,7 @@ describe("a termination", () => {
     assert.deepEqual([...model.withdrawals.after(0)], []);
   });
 
-  it("of a pod that somebody only asks for is nobody's news until it is deleted", () => {
+  it("a pod that somebody only asks about is nobody's news until it is deleted", () => {
     const model = withdrawn();
     model.pod("b");
     model.publish("b", false, { isTerminating: false });

@@ -67,7 +67,7 @@ const a = { zone: "a" };
 const b = { zone: "b" };
 
 describe("a pod that is reserved for some zones or nodes", () => {
-  it("is asked about at once, also where it is the last one of its zone", () => {
+  it("a reserved pod is asked about at once, also where it is the last one of its zone", () => {
     for (const [mine, others] of [
       [a, b],
       [{ node: "n1" }, { node: "n2" }],
@@ -79,7 +79,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
     }
   });
 
-  it("is young once another zone or node has lost its own: its proxies choose all", () => {
+  it("a reserved pod is young once another zone or node has lost its own: its proxies choose all", () => {
     for (const [mine, others] of [
       [a, b],
       [{ node: "n1" }, { node: "n2" }],
@@ -99,7 +99,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
     }
   });
 
-  it("is young once one of its Service is reserved for nobody: no reservation counts then", () => {
+  it("a reserved pod is young once another of its Service is reserved for nobody: no reservation counts then", () => {
     const model = new Reserving({ one: a, two: b });
     model.reserve("three", undefined);
     model.pass(3_000);
@@ -113,7 +113,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
     assert.ok(model.isAsked("two"), "they did not count before");
   });
 
-  it("is young where all zones lose theirs at once: each proxy chooses those of all that terminate", () => {
+  it("a reserved pod is young where all zones lose theirs at once: each proxy chooses those of all that terminate", () => {
     const model = new Reserving({ one: a, two: b });
     model.withdraw("one", "two");
     assert.ok(!model.isAsked("one"));
@@ -127,7 +127,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
     assert.ok(onNode.isAsked("one"), "it was chosen by all");
   });
 
-  it("is young once the slice of another zone is gone", () => {
+  it("a reserved pod is young once the slice of another zone is gone", () => {
     const model = new Reserving({ one: a });
     const labels = { "kubernetes.io/service-name": "web" };
     const metadata = { name: "web-2", uid: "web-2", namespace: "shop", labels };
@@ -141,7 +141,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
     assert.ok(!model.isAsked("one"));
   });
 
-  it("is young once it is reserved for another zone", () => {
+  it("a reserved pod is young once it is reserved for another zone", () => {
     const model = new Reserving({ one: a, two: b, three: a });
     model.reserve("one", b);
     model.pass(3_000);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { keepPod, type KeptPod } from "@lameduck/cluster";
 import fc from "fast-check";
-import { Termination, type Transition } from "../src/state/termination.ts";
+import { type Termination, terminationOf, type Transition } from "../src/state/termination.ts";
 import { Withdrawals } from "../src/state/withdrawals.ts";
 
 interface Facts {
@@ -93,7 +93,7 @@ test("whatever happens to a termination, it is released only by consumers that w
         const withdrawals = new Withdrawals();
         let now = 1_000_000;
         const pod = podOf({ isDeleted, isHostNetwork, address: "10.0.0.1", exits: 0, isFinished: false });
-        const one = new Termination(pod, { withdrawals, consumersOf: () => new Map(), now });
+        const one = terminationOf(pod, { withdrawals, consumersOf: () => new Map(), now });
         const past: Transition[] = [];
         const must = (holds: boolean, what: string): void => assert.ok(holds, `${what}: ${past.join()}`);
         let asked = 0;

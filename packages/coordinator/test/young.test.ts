@@ -30,7 +30,7 @@ function allReport(model: Model): void {
 }
 
 describe("a young pod", () => {
-  it("is not released before each proxy has had the time to add it, and is asked about then", () => {
+  it("a young pod is not released before each proxy has had the time to add it, and is asked about then", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -39,7 +39,7 @@ describe("a young pod", () => {
     allReport(model);
     assert.equal(model.state("a"), "waiting");
     const { progress } = model.terminations;
-    const behind = () => progress.behind(model.record("a"), model.settings.of("shop"), model.now);
+    const behind = () => progress.behind(model.record("a"), model.now);
     assert.deepEqual(behind(), [{ name: "all", how: "young" }]);
     model.pass(6_999);
     assert.equal(model.record("a").sequence, undefined);
@@ -53,7 +53,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("that nobody will be asked about is told so, and not that it is young", () => {
+  it("a young pod that nobody will be asked about is told so, and not that it is young", () => {
     for (const [fields, how] of [
       [{ hostNetwork: true }, "host-network"],
       [{ phase: "Succeeded" }, "finished"],
@@ -69,14 +69,14 @@ describe("a young pod", () => {
         model.pass(wait);
         assert.equal(model.state("a"), "incomplete", `${how} after ${wait} ms`);
         const { progress } = model.terminations;
-        const behind = progress.behind(model.record("a"), model.settings.of("shop"), model.now);
+        const behind = progress.behind(model.record("a"), model.now);
         assert.deepEqual(behind, [{ name: "all", how }]);
       }
       assert.equal(model.withdrawals.lastSequence, 0);
     }
   });
 
-  it("is one that was not ready for a moment, too: a proxy that lags shows states of before", () => {
+  it("a pod that was not ready for a moment is young again: a proxy that lags shows states of before", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -93,7 +93,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("is none that has been published for longer", () => {
+  it("a pod that has been published for longer is not young", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -102,7 +102,7 @@ describe("a young pod", () => {
     assert.equal(model.record("a").sequence, 1);
   });
 
-  it("is any that a replica finds when it starts: how long it has been published does not show", () => {
+  it("every pod is young that a replica finds when it starts: how long it has been published does not show", () => {
     for (const isDeletedBefore of [true, false]) {
       const model = new Model();
       for (const node of ["node1", "node2"]) model.node(node);
@@ -122,7 +122,7 @@ describe("a young pod", () => {
     }
   });
 
-  it("is any of a slice that a list has shown after the watch was lost, and is asked about again", () => {
+  it("every pod is young of a slice that a list has shown after the watch was lost, and is asked about again", () => {
     const model = running();
     model.pass(60_000);
     deleted(model, "a");
@@ -136,7 +136,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("is one that a second Service has selected a moment ago", () => {
+  it("a pod that a second Service has selected a moment ago is young", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -153,7 +153,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("is one to whose Service an Ingress leads since a moment, also where it has been withdrawn before", () => {
+  it("a pod to whose Service an Ingress leads since a moment is young, also where it has been withdrawn before", () => {
     for (const isDeletedBefore of [true, false]) {
       const model = running();
       model.pod("a");
@@ -179,7 +179,7 @@ describe("a young pod", () => {
     }
   });
 
-  it("is one to whose Service a second Gateway leads since a moment: it may have proxies of its own", () => {
+  it("a pod to whose Service a second Gateway leads since a moment is young: that may have proxies of its own", () => {
     for (const [gateways, isAsked] of [
       [["shop/one"], true],
       [["shop/one", "shop/two"], false],
@@ -212,7 +212,7 @@ describe("a young pod", () => {
     }
   });
 
-  it("is one that the proxy of its node may choose again, because no other is ready there", () => {
+  it("a pod that the proxy of its node may choose again, because no other is ready there, is young", () => {
     for (const [isLocal, number] of [
       [false, 1],
       [true, undefined],
@@ -239,7 +239,7 @@ describe("a young pod", () => {
     }
   });
 
-  it("is one whose Service has moved it from one slice to another by two changes, but not by one", () => {
+  it("a pod that its Service has moved from one slice to another is young after two changes, but not after one", () => {
     const model = running();
     const slice = (name: string, isReady: boolean): void => {
       const endpoints = isReady ? [{ pod: "a", isReady, isTerminating: false }] : [];
@@ -257,7 +257,7 @@ describe("a young pod", () => {
     assert.equal(model.record("a").sequence, 1);
   });
 
-  it("that only clients by DNS know is not waited for: they have no rules", () => {
+  it("a young pod that only clients by DNS know is not waited for: they have no rules", () => {
     const model = running();
     model.service(true);
     model.pass(60_000);

@@ -21,7 +21,7 @@ export class LameduckError<Code extends string = string> extends Error {
 }
 
 export interface LameduckErrorOptions extends ErrorOptions {
-  /** Replaces the catalogue's, where a better one is known. */
+  /** Replaces the remedy of the catalogue, where a better one is known. */
   readonly remedy?: string | undefined;
 }
 

@@ -92,7 +92,7 @@ function kindOf({ policy: kind = drainDefaults.policy }: DrainOptions): PolicyKi
 
 type Numbers = Readonly<Partial<Record<NumberName, number>>>;
 
-/** Those of other policies are checked as well: a mistake should not wait for the day on which the policy changes. */
+/** Options of other policies are checked as well: a mistake should not wait for the day on which the policy changes. */
 function parseNumbers(options: DrainOptions, kind: PolicyKind): Numbers {
   const numbers: Partial<Record<NumberName, number>> = {};
   for (const name of numberNames) {

@@ -27,7 +27,7 @@ export interface Arrival {
   readonly kind: "connection" | "request";
   /** Of a request: its connection has been asked to close before. */
   readonly asked?: boolean;
-  /** Of a connection: milliseconds by which it may have come earlier. A release is only overruled by one that cannot have come before it. */
+  /** Of a connection: it came between `at - earlier` and `at`. Only a connection that cannot have come before a release overrules it. */
   readonly earlier?: number;
   /** A request on a connection that was open before, reported as a connection of a sender that opens few. It does not overrule a release. */
   readonly old?: boolean;
@@ -41,7 +41,7 @@ export interface Asked {
   readonly type: "asked";
   readonly at: number;
   readonly sender: string;
-  /** The number of those requests. */
+  /** The number of requests that the connection has made since the hold began. */
   readonly requests: number;
 }
 
@@ -56,9 +56,9 @@ export interface InFlight {
 export interface Released {
   readonly type: "released";
   readonly at: number;
-  /** How many said so, of how many, for people: "5/5". */
+  /** How many consumers have let go, of how many, for people: "5/5". */
   readonly consumers?: string;
-  /** Who did so last, for people. */
+  /** The consumer that let go last, for people. */
   readonly last?: string;
 }
 

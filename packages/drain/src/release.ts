@@ -6,13 +6,13 @@ const onItsWayMs = 100;
 /** A release that no connection has disproved, for reports. */
 export interface ActiveRelease {
   readonly at: number;
-  /** From then on it says as much as the silence of all senders. */
+  /** From this time on the release counts as much as the silence of all senders. */
   readonly settledAt: number;
   readonly consumers: string | undefined;
   readonly last: string | undefined;
 }
 
-/** Who made a new connection after all consumers had let go, as they said. */
+/** The sender of a new connection that came after all consumers said that they had let go. */
 export interface Overrule {
   readonly at: number;
   readonly sender: string;
@@ -29,7 +29,7 @@ export class Release {
   #given: Released | undefined;
   /** The latest time at which any connection can have come. */
   #latest = -Infinity;
-  /** The connection that most surely came late. Each came between `at - earlier` and `at`, and this one has the latest `at - earlier`. */
+  /** The connection that most surely came late. A connection came between `at - earlier` and `at`, and this one has the latest `at - earlier`. */
   #surest = nobody;
   #overruled: Overrule | undefined;
   #isLocal = false;
@@ -50,7 +50,7 @@ export class Release {
     this.#given = undefined;
   }
 
-  /** @param earlier milliseconds by which it may have come before `at`. */
+  /** @param earlier the connection came between `at - earlier` and `at`. */
   connection(sender: string, at: number, earlier = 0): void {
     this.#latest = Math.max(this.#latest, at);
     if (at - earlier >= this.#surest.earliest) this.#surest = { at, sender, earliest: at - earlier };

@@ -1,4 +1,4 @@
-/** So many letters may be wrong in a long name. In a short name fewer may be: it is soon another name. */
+/** This many letters may be wrong in a long name. A short name allows fewer, as it is soon another name. */
 const most = 2;
 const lettersForEach = 4;
 

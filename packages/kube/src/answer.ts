@@ -9,7 +9,7 @@ const codes: Readonly<Record<number, KubernetesErrorCode>> = {
 /** An answer of the API server that is no success. */
 export class ApiFailure extends KubernetesError {
   readonly status: number;
-  /** Kubernetes' own word for it, such as "NotFound" or "TooManyRequests". */
+  /** The reason that Kubernetes names, such as "NotFound" or "TooManyRequests". */
   readonly reason: string;
 
   constructor(place: string, status: number, reason: string, message: string) {
@@ -19,8 +19,8 @@ export class ApiFailure extends KubernetesError {
   }
 }
 
-/** Characters. A page of 500 pods has some 10 MB; what never ends must not fill the memory. */
-const longestAnswer = 200_000_000;
+/** A page of 500 pods has some 10 MB. An answer without an end must not fill the memory. */
+const longestAnswerLength = 200_000_000;
 
 export function failureOf(place: string, status: number, text: string): ApiFailure {
   try {
@@ -50,7 +50,7 @@ export async function textOf(response: IncomingMessage, place: string): Promise<
   response.setEncoding("utf8");
   for await (const chunk of response as AsyncIterable<string>) {
     text += chunk;
-    if (text.length > longestAnswer)
+    if (text.length > longestAnswerLength)
       throw new KubernetesError("LAMEDUCK_API_REFUSED", place, "the answer does not end");
   }
   return text;

@@ -13,8 +13,8 @@ import { Sessions, type Session } from "./sessions.ts";
 export { ApiFailure } from "./answer.ts";
 
 export interface ClientOptions {
-  /** Milliseconds for a whole answer, or for the head of one that is a stream: a server that takes longer counts as unreachable. Default: 30,000. */
-  readonly timeout?: number;
+  /** The time for a whole answer, or for the head of a stream. A server that takes longer counts as unreachable. Default: 30,000. */
+  readonly timeoutMs?: number;
 }
 
 interface Page<T> {
@@ -22,8 +22,8 @@ interface Page<T> {
   readonly metadata: { readonly resourceVersion?: string; readonly continue?: string };
 }
 
-/** Bytes of a page that are read without a break. */
-const atOnce = 4_096;
+/** This much of a page is read before other work gets a turn. */
+const atOnceBytes = 4_096;
 
 type Read<T> = (response: IncomingMessage) => Promise<T>;
 
@@ -52,14 +52,14 @@ export interface ServerTime {
  */
 export class KubernetesClient {
   readonly connection: ClusterConnection;
-  readonly #timeout: number;
+  readonly #timeoutMs: number;
   readonly #sessions: Sessions;
   readonly #closed = new AbortController();
   #serverTime: ((time: ServerTime) => void) | undefined;
 
-  constructor(connection: ClusterConnection, { timeout = 30_000 }: ClientOptions = {}) {
+  constructor(connection: ClusterConnection, { timeoutMs = 30_000 }: ClientOptions = {}) {
     this.connection = connection;
-    this.#timeout = timeout;
+    this.#timeoutMs = timeoutMs;
     this.#sessions = new Sessions(connection, this.#closed.signal);
   }
 
@@ -107,8 +107,8 @@ export class KubernetesClient {
       const reader = new ListReader((text) => keep(parsed(text, place)));
       try {
         for await (const chunk of response as AsyncIterable<Buffer>)
-          for (let at = 0; at < chunk.length; at += atOnce) {
-            reader.take(chunk.subarray(at, at + atOnce));
+          for (let at = 0; at < chunk.length; at += atOnceBytes) {
+            reader.take(chunk.subarray(at, at + atOnceBytes));
             // What waits meanwhile must not wait for the whole page.
             await setImmediate();
           }
@@ -125,7 +125,7 @@ export class KubernetesClient {
     return this.#json<T>({ method: "POST", path, body, signal });
   }
 
-  /** As `post`, on a connection of its own: behind a balancer each may lead to another API server. */
+  /** As `post`, on a connection of its own: behind a balancer each connection may lead to another API server. */
   postOnce<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
     return this.#json<T>({ method: "POST", path, body, signal, once: true });
   }
@@ -186,7 +186,7 @@ export class KubernetesClient {
     });
   }
 
-  /** Only a deletion is answered by a Status, and then by a good one. */
+  /** A Status is the answer to a deletion only, and then says that it succeeded. */
   #successful(text: string, place: string): Record<string, unknown> {
     const answer = parsed(text, place);
     if (answer["kind"] === "Status" && answer["status"] === "Failure")
@@ -194,9 +194,9 @@ export class KubernetesClient {
     return answer;
   }
 
-  /** With the credentials at hand, and once more with new ones where those are refused: they may have been withdrawn before their time. */
+  /** Sends with the credentials in use. Where those are refused, sends once more with new ones: credentials may be withdrawn before they expire. */
   async #exchange<T>(sending: Sending, read: Read<T>): Promise<T> {
-    // A person may be logging in: that takes as long as it takes, or until it is given up.
+    // A credential plugin may wait for a person who logs in. Only the caller's signal ends that.
     const { signal = this.#closed.signal } = sending;
     const session = await orAborted(this.#sessions.current(), signal);
     try {
@@ -213,8 +213,8 @@ export class KubernetesClient {
     const { signal: given = this.#closed.signal } = sending;
     const limit = new AbortController();
     const timer = setTimeout(
-      () => limit.abort(new Error(`no whole answer within ${this.#timeout / 1_000} s`)),
-      this.#timeout,
+      () => limit.abort(new Error(`no whole answer within ${this.#timeoutMs / 1_000} s`)),
+      this.#timeoutMs,
     );
     const signal = AbortSignal.any([given, this.#closed.signal, limit.signal]);
     const once = async (): Promise<T> => {
@@ -226,7 +226,7 @@ export class KubernetesClient {
     };
     try {
       return await once().catch((error: unknown) => {
-        // A kept-alive connection that the server had closed meanwhile: what only reads may be asked again.
+        // The server has closed the kept-alive connection meanwhile. A request that only reads may be sent again.
         const closed = (error as NodeJS.ErrnoException).code === "ECONNRESET";
         if (sending.method === "GET" && closed && !signal.aborted) return once();
         throw error;

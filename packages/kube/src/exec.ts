@@ -28,8 +28,8 @@ interface Status {
 
 /** Channels: the first byte of each message. */
 const [stdoutChannel, stderrChannel, statusChannel] = [1, 2, 3] as const;
-/** Bytes of all output: the commands of Lameduck write lines. */
-const mostOutput = 1_000_000;
+/** The commands of Lameduck write lines only. */
+const mostOutputBytes = 1_000_000;
 
 /** Runs a command in a container as `kubectl exec` does, without input. @throws {ApiFailure} where the API server refuses. */
 export async function runInContainer(
@@ -56,7 +56,7 @@ export async function runInContainer(
       const [channel = 0] = message;
       output.set(channel, [...(output.get(channel) ?? []), message.subarray(1)]);
       size += message.length;
-      if (channel === statusChannel || size > mostOutput) break;
+      if (channel === statusChannel || size > mostOutputBytes) break;
     }
   } catch (error) {
     // A container that ends takes the connection with it; what it has written counts.
@@ -106,7 +106,7 @@ async function* messagesOf(socket: Socket, signal: AbortSignal): AsyncGenerator<
         parts = [];
         if (message.length > 0) yield message;
       }
-      if (bytes.length > mostOutput) throw new Error("a frame without an end");
+      if (bytes.length > mostOutputBytes) throw new Error("a frame without an end");
     }
   } finally {
     signal.removeEventListener("abort", abort);
@@ -117,11 +117,11 @@ interface Frame {
   readonly opcode: number;
   readonly isLast: boolean;
   readonly payload: Buffer;
-  /** Bytes with its head. */
+  /** The size of the message with its head. */
   readonly size: number;
 }
 
-/** @returns undefined where it has not come whole. */
+/** @returns undefined where the message has not come whole. */
 function frameIn(bytes: Buffer): Frame | undefined {
   if (bytes.length < 2) return undefined;
   const [first = 0, second = 0] = bytes;

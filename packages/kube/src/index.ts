@@ -32,7 +32,14 @@ export {
   workloadNameOf,
 } from "./objects.ts";
 export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
-export { hasStatus, isTransient, orUndefined, retry, startupRefusals, transientOrStarting } from "./retry.ts";
+export {
+  hasStatus,
+  isTransient,
+  orUndefined,
+  retry,
+  startupRefusalsMs,
+  transientOrStarting,
+} from "./retry.ts";
 export type { QuotaOptions } from "./following/quota.ts";
 export { ServerClock } from "./server-clock.ts";
 export { Source, type SourceOptions } from "./following/source.ts";

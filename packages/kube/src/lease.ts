@@ -7,11 +7,11 @@ interface LeaseOptions {
   readonly name: string;
   /** The candidate: the name of a pod. */
   readonly holder: string;
-  /** Seconds of silence after which another may take it; default 15. */
+  /** Another candidate may take the Lease after this time of silence. Default: 15. */
   readonly seconds?: number;
-  /** Milliseconds between two looks at it; default a third of that. */
-  readonly every?: number;
-  /** Milliseconds; monotonic. */
+  /** The time between two looks at the Lease. Default: a third of `seconds`. */
+  readonly everyMs?: number;
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
   /** Called with each error; the candidate keeps trying. */
   readonly onProblem?: (error: unknown) => void;
@@ -49,14 +49,14 @@ export class Lease {
     this.#path = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
   }
 
-  /** Whether it is ours for now. A holder that cannot renew it stops in time. */
+  /** Whether this candidate holds the Lease for now. A holder that cannot renew it stops in time. */
   get isHeld(): boolean {
     return this.#now() < this.#heldUntil;
   }
 
-  /** Asks for it, and renews it, until the signal ends that; gives it back then. */
+  /** Asks for the Lease and renews it until the signal ends that, and gives it back then. */
   async keep(signal: AbortSignal): Promise<void> {
-    const pause = this.#options.every ?? (this.#seconds * 1_000) / 3;
+    const pause = this.#options.everyMs ?? (this.#seconds * 1_000) / 3;
     while (!signal.aborted) {
       try {
         await this.ask();
@@ -69,7 +69,7 @@ export class Lease {
     await this.release().catch((error: unknown) => this.#options.onProblem?.(error));
   }
 
-  /** One look: takes it where it is free, renews it where it is ours. @returns whether it is ours. */
+  /** Takes the Lease where it is free, and renews it where this candidate holds it. @returns whether this candidate holds it. */
   async ask(): Promise<boolean> {
     const asked = this.#now();
     const found = await this.#read();
@@ -88,7 +88,7 @@ export class Lease {
     return this.#write(asked, found);
   }
 
-  /** Another need not wait for it. */
+  /** Gives the Lease back, so that another candidate need not wait for it. */
   async release(): Promise<void> {
     if (!this.isHeld) return;
     this.#heldUntil = -Infinity;
@@ -100,7 +100,7 @@ export class Lease {
     });
   }
 
-  /** Takes it, or renews it. Another candidate may have been faster (409). */
+  /** Takes or renews the Lease. Another candidate may have been faster (409). */
   async #write(asked: number, found: LeaseObject | undefined): Promise<boolean> {
     const { name, holder } = this.#options;
     const { holderIdentity, leaseTransitions = 0 } = found?.spec ?? {};

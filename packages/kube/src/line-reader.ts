@@ -2,16 +2,16 @@ const newline = 0x0a;
 
 /** Takes a stream apart into its lines. A long one comes in many chunks, and is put together once. */
 export class LineReader {
-  readonly #longest: number;
+  readonly #longestBytes: number;
   #parts: Buffer[] = [];
   #length = 0;
 
-  /** @param longest bytes of a line. */
-  constructor(longest: number) {
-    this.#longest = longest;
+  /** @param longestBytes the bound of a line. */
+  constructor(longestBytes: number) {
+    this.#longestBytes = longestBytes;
   }
 
-  /** The lines that end in this chunk; undefined where one does not end. */
+  /** The lines that end in this chunk; undefined where a line is too long. */
   take(chunk: Buffer): string[] | undefined {
     const lines: string[] = [];
     let from = 0;
@@ -23,6 +23,6 @@ export class LineReader {
     }
     this.#length += chunk.length - from;
     if (from < chunk.length) this.#parts.push(chunk.subarray(from));
-    return this.#length > this.#longest ? undefined : lines;
+    return this.#length > this.#longestBytes ? undefined : lines;
   }
 }

@@ -7,10 +7,10 @@ const listCloses = 0x5d;
 const objectOpens = 0x7b;
 const objectCloses = 0x7d;
 
-/** In bytes. The API server keeps objects of 1.5 MiB, in a shorter spelling; what never ends must not fill the memory. */
-const longest = 32 * 1024 * 1024;
+/** The API server keeps objects of 1.5 MiB, in a shorter spelling. An object without an end must not fill the memory. */
+const longestBytes = 32 * 1024 * 1024;
 
-/** A list is not what it should be: it holds something else than objects, or one that does not end. */
+/** A list holds something else than objects, or an object that does not end. */
 export class MalformedList extends Error {}
 
 /**
@@ -28,12 +28,12 @@ export class ListReader<T> {
   #isInText = false;
   #isEscaped = false;
 
-  /** @param keep what becomes of an object's text; undefined where nothing is kept. */
+  /** @param keep gives what is kept of an object's text; undefined where nothing is kept. */
   constructor(keep: (text: string) => T | undefined) {
     this.#keep = keep;
   }
 
-  /** What stands around the objects: the answer with an empty list. */
+  /** The answer with an empty list. */
   get rest(): string {
     return this.#rest + Buffer.concat(this.#parts).toString("utf8");
   }
@@ -73,7 +73,7 @@ export class ListReader<T> {
     if (!this.#isInList || this.#depth > 2) this.#part(chunk, from, chunk.length);
   }
 
-  /** @returns where it ends, or the chunk does. */
+  /** @returns where the text ends, or the chunk does. */
   #passText(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at];
@@ -92,7 +92,7 @@ export class ListReader<T> {
   #part(chunk: Buffer, from: number, to: number): void {
     if (to <= from) return;
     this.#length += to - from;
-    if (this.#length > longest) throw new MalformedList("an object that does not end");
+    if (this.#length > longestBytes) throw new MalformedList("an object that does not end");
     this.#parts.push(chunk.subarray(from, to));
   }
 

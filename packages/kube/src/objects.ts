@@ -1,4 +1,4 @@
-/** What is read of Kubernetes' objects; everything else in them is left alone. */
+/** The fields of Kubernetes' objects that Lameduck reads. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
@@ -25,7 +25,7 @@ export interface KubernetesObject {
   readonly metadata: ObjectMeta;
 }
 
-/** What everything relies on, whatever answered. */
+/** Whether a value has what all objects must have, whatever server answered. */
 export function isObject(object: unknown): object is KubernetesObject {
   const { name, uid } = (object as Partial<KubernetesObject> | null)?.metadata ?? {};
   return typeof name === "string" && typeof uid === "string";

@@ -1,16 +1,16 @@
 import { stringify } from "yaml";
 import type { KubernetesClient } from "./client.ts";
 
-/** A right that is needed: all verbs on one resource. */
+/** A right that is needed: all of these verbs on one resource. */
 export interface Rule {
   readonly group: string;
   readonly resource: string;
   readonly verbs: readonly string[];
-  /** Only this object. */
+  /** The only object that the right is for. */
   readonly name?: string;
   /** Nodes belong to no namespace. */
   readonly clusterWide?: boolean;
-  /** What is lost without it; undefined where nothing goes without. */
+  /** What the results lack without the right; undefined where nothing works without it. */
   readonly without?: string;
 }
 

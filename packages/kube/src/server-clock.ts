@@ -21,11 +21,11 @@ export class ServerClock {
     // At some moment between `sent` and `received` here it was between `server` and a second later there.
     const [low, high] = [server - received, server + 1_000 - sent];
     const both = [Math.max(this.#low, low), Math.min(this.#high, high)] as const;
-    // A clock was set, or several servers disagree: what was said last counts.
+    // A clock was set, or several servers disagree. The last answer counts.
     [this.#low, this.#high] = both[0] <= both[1] ? both : [low, high];
   }
 
-  /** Server time minus ours and how far off that may be, milliseconds; undefined before the first answer. */
+  /** The server's time minus ours, and how far off that may be; undefined before the first answer. */
   get offset():
     { readonly milliseconds: number; readonly within: number; readonly samples: number } | undefined {
     if (this.#samples === 0) return undefined;
@@ -41,14 +41,17 @@ export class ServerClock {
     return server - (this.offset?.milliseconds ?? 0);
   }
 
-  /** The server's time, whole milliseconds. */
+  /** The server's time. */
   readonly now = (): number => Math.round(this.toServer(Date.now()));
 
   toServer(local: number): number {
     return local + (this.offset?.milliseconds ?? 0);
   }
 
-  /** How long to wait before an answer would halve what is left of the doubt: until the middle of it falls on a full second there. */
+  /**
+   * How long to wait before the next question, so that its answer halves the uncertainty: until the middle of it falls on a full second of
+   * the server.
+   */
   get nextQuestion(): number {
     const { milliseconds } = this.offset ?? { milliseconds: 0 };
     const there = Date.now() + milliseconds;

@@ -6,14 +6,14 @@ import type { ClusterConnection, Credentials } from "./connection/connection.ts"
 export interface Session {
   readonly credentials: Credentials;
   readonly agent: HttpAgent | HttpsAgent;
-  /** Each of its requests opens a connection. */
+  /** An agent that opens a connection for each request. */
   readonly once: HttpAgent | HttpsAgent;
 }
 
-/** Least time for which credentials are used, milliseconds: with a wrong clock they seem to have expired when they are issued. */
-const shortest = 60_000;
-/** Least time between two renewals, milliseconds: a plugin may ask a person each time. */
-const betweenRenewals = 5_000;
+/** Credentials are used for this time at least: with a wrong clock they seem to have expired when they are issued. */
+const shortestUseMs = 60_000;
+/** Between two renewals, as a plugin may ask a person each time. */
+const betweenRenewalsMs = 5_000;
 
 /** The credentials in use, asked for once for all requests that wait for them, and the connections made with them. */
 export class Sessions {
@@ -24,10 +24,10 @@ export class Sessions {
   #freshUntil = 0;
   #asked = -Infinity;
   #asking: Promise<Session> | undefined;
-  /** The last that was seen to be accepted. */
+  /** The last session that was seen to be accepted. */
   #accepted: Session | undefined;
 
-  /** @param signal ends what is being asked. */
+  /** @param signal ends a question for credentials. */
   constructor(connection: ClusterConnection, signal: AbortSignal) {
     this.#connection = connection;
     this.#signal = signal;
@@ -42,12 +42,12 @@ export class Sessions {
     this.#accepted = session;
   }
 
-  /** After a refusal. @returns the same where new credentials are not to be had, or would be no others. */
+  /** After a refusal. @returns the refused session where there are no other credentials. */
   async renewed(refused: Session): Promise<Session> {
     // Another request may have been refused before this one.
     if (this.#session !== refused && this.#session) return this.#session;
     if (this.#asking) return this.#asking;
-    const justIssued = this.#accepted !== refused && Date.now() - this.#asked < betweenRenewals;
+    const justIssued = this.#accepted !== refused && Date.now() - this.#asked < betweenRenewalsMs;
     return justIssued ? refused : this.#ask();
   }
 
@@ -65,7 +65,7 @@ export class Sessions {
   async #askNow(): Promise<Session> {
     const credentials = await this.#connection.credentials(this.#signal);
     this.#asked = Date.now();
-    this.#freshUntil = Math.max(credentials.expires, this.#asked + shortest);
+    this.#freshUntil = Math.max(credentials.expires, this.#asked + shortestUseMs);
     const former = this.#session;
     if (former && isSame(former.credentials, credentials)) return former;
     const kept = former && hasSameCertificate(former.credentials, credentials);
@@ -100,7 +100,7 @@ export class Sessions {
   }
 }
 
-/** Watches that are open on it live on; connections that are free now, or become so, are closed. */
+/** Open watches on the agent live on. Its connections that are free now, or become so, are closed. */
 function retire(agent: HttpAgent | HttpsAgent): void {
   agent.maxFreeSockets = 0;
   for (const sockets of Object.values(agent.freeSockets))

@@ -2,7 +2,7 @@ import type { KubernetesClient } from "./client.ts";
 import { KubernetesError } from "./errors.ts";
 import { orUndefined } from "./retry.ts";
 
-/** discovery.k8s.io/v1 and policy/v1 came with 1.21; a Job whose pods are not replaced (backoffLimitPerIndex) is on since 1.29. */
+/** discovery.k8s.io/v1 and policy/v1 came with 1.21. A Job whose pods are not replaced (backoffLimitPerIndex) is on by default since 1.29. */
 const oldestMinor = { rollout: 21, inCluster: 29 } as const;
 
 /**

@@ -86,7 +86,7 @@ export class FakeApi implements AsyncDisposable {
   }
 
   client(timeout?: number): KubernetesClient {
-    return new KubernetesClient(connectionTo(this.url), timeout === undefined ? {} : { timeout });
+    return new KubernetesClient(connectionTo(this.url), timeout === undefined ? {} : { timeoutMs: timeout });
   }
 
   items(resource: string): Item[] {

@@ -28,8 +28,8 @@ async function follow(api: ApiServer, renewal = 30, refusal = 30_000): Promise<F
     query: { labelSelector: "app=web" },
     onChange: (change) => changes.push(change),
     onFailure: (error) => failures.push(error),
-    renewal,
-    refusal,
+    renewalSeconds: renewal,
+    refusalMs: refusal,
   });
   await follower.start();
   return {

@@ -97,7 +97,7 @@ test("a candidate goes on asking for a Lease while the API server fails, and giv
     namespace: "shop",
     name: "one",
     holder: "a",
-    every: 5,
+    everyMs: 5,
     onProblem: (error) => problems.push(error),
   });
   const kept = lease.keep(stop.signal);

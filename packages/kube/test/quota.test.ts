@@ -25,7 +25,7 @@ test("an object that a full namespace left out is told once there is room, and e
     path: "/api/v1/pods",
     onChange: () => undefined,
     onFailure: () => undefined,
-    renewal: 1,
+    renewalSeconds: 1,
     quota: {
       of: () => "shop",
       sizeOf: () => 1,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ApiFailure, KubernetesError, retry, startupRefusals, transientOrStarting } from "@lameduck/kube";
+import { ApiFailure, KubernetesError, retry, startupRefusalsMs, transientOrStarting } from "@lameduck/kube";
 
 const unreachable = new KubernetesError("LAMEDUCK_API_UNREACHABLE", "api", "connection refused");
 const refusal = (status: number): ApiFailure => new ApiFailure("GET /x", status, "", "no");
@@ -16,7 +16,7 @@ function after(t: test.TestContext, errors: readonly Error[], apart: number): Pr
       const error = left.shift();
       return error ? Promise.reject(error) : Promise.resolve("done");
     },
-    { pause: 0 },
+    { pauseMs: 0 },
   );
 }
 
@@ -28,7 +28,7 @@ test("a request waits for a server that refuses, goes away for long and refuses 
 });
 
 test("a request that is refused for long fails", async (t) => {
-  const long = Array.from({ length: startupRefusals / 1_000 + 5 }, () => refusal(403));
+  const long = Array.from({ length: startupRefusalsMs / 1_000 + 5 }, () => refusal(403));
   await assert.rejects(after(t, long, 1_000), { status: 403 });
 });
 

@@ -18,8 +18,8 @@ function follow(api: ApiServer): Following {
     path: "/api/v1/pods",
     onChange: (change) => changes.push(change),
     onProblem: () => undefined,
-    refusal: 0,
-    again: 10,
+    refusalMs: 0,
+    againMs: 10,
   });
   source.start();
   return {

@@ -1,7 +1,6 @@
 /** One of two servers, told by its parent: ours, or the least that a webhook can be. */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { admissionHandler } from "../../webhook/src/admission/handler.ts";
 import { injectingHandler } from "../../webhook/src/admission/mutate.ts";
 import { AdmissionServer } from "../../webhook/src/admission/server.ts";
 import { validate } from "../../webhook/src/admission/validate.ts";
@@ -33,7 +32,7 @@ async function ours(): Promise<number> {
       since: 0,
     });
   const metrics = new WebhookMetrics();
-  const handler = admissionHandler({
+  const server = new AdmissionServer({
     mutate: injectingHandler({
       cluster: {
         exposure: (namespace, labels) => senders.of(namespace, labels),
@@ -49,7 +48,6 @@ async function ours(): Promise<number> {
     notReady: () => undefined,
     onReview: (path, outcome, seconds) => metrics.reviewed(path, outcome, seconds),
   });
-  const server = new AdmissionServer({ handler });
   server.useCertificate(leaf);
   return server.listen(0, "127.0.0.1");
 }

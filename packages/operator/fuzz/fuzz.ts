@@ -4,12 +4,12 @@ import { tryProtocols } from "../../coordinator/fuzz/protocols.ts";
 import { random as randomFrom } from "../../drain/test/random.ts";
 import { randomBody, wrongWith } from "../../webhook/fuzz/reviews.ts";
 
-tryEverySeed(
-  (seed) => {
+await tryEverySeed(
+  async (seed) => {
     const random = randomFrom(seed);
     const body = randomBody(random);
     const said = tryProtocols(randomFrom(seed));
-    const wrong = [...wrongWith(body, random), ...(said === undefined ? [] : [said])];
+    const wrong = [...(await wrongWith(body, random)), ...(said === undefined ? [] : [said])];
     return wrong.length > 0 ? `${wrong.join("; ")}\n${body.slice(0, 4_000)}` : undefined;
   },
   (seeds) => [`${seeds} reviews`, "every answer is well-formed"],

@@ -4,16 +4,16 @@
  * @param wrongWith what is wrong, if anything.
  * @param summary for the end, of so many seeds.
  */
-export function tryEverySeed(
-  wrongWith: (seed: number) => string | undefined,
+export async function tryEverySeed(
+  wrongWith: (seed: number) => string | undefined | Promise<string | undefined>,
   summary: (seeds: number) => readonly [count: string, verdict: string],
-): void {
+): Promise<void> {
   const [minutes = "10", first = String(Date.now() % 1_000_000_000)] = process.argv.slice(2);
   const end = Date.now() + Number(minutes) * 60_000;
   const began = Number(first);
   let seed = began;
   for (; Date.now() < end; seed++) {
-    const wrong = wrongWith(seed);
+    const wrong = await wrongWith(seed);
     if (wrong === undefined) continue;
     process.stdout.write(`seed ${seed}: ${wrong}\n`);
     process.exit(1);

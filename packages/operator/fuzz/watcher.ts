@@ -6,7 +6,7 @@ import { targets, wrongReading } from "../../watcher/fuzz/answers.ts";
 import { tryEverySeed } from "./loop.ts";
 import { random as randomFrom } from "../../drain/test/random.ts";
 
-tryEverySeed(
+await tryEverySeed(
   (seed) => {
     const random = randomFrom(seed);
     for (const target of targets) {

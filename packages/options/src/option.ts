@@ -10,23 +10,24 @@ export type Kind =
   | "whole number"
   | "switch"
   | "choice"
-  /** Of a file or directory, absolute. */
+  /** An absolute path of a file or directory. */
   | "path"
   | "text"
-  /** Several values, or a value of a form of its own: whoever reads it has a function for it. */
+  /** Several values, or a value of a form of its own. The reader of the option has a function for it. */
   | "own";
 
 /** One option: what it is, and who reads it by which name. */
 export interface Option {
   readonly kind: Kind;
   /**
-   * What it means, in a line. `name` in it is another option, spelt as its reader spells it. A second line is one of the help of lameduck-init.
+   * What the option means, in a line. A `name` in it is another option, spelt as its reader spells it. A second line stands only in the
+   * help of lameduck-init.
    */
   readonly text: string;
   /** Further sentences, for the pages and for editors. */
   readonly more?: string;
   readonly default?: number | string | boolean;
-  /** The default in words, where it is no constant or is read by people otherwise; empty where the text says it already. */
+  /** The default in words, where it is no constant or where people read it otherwise. Empty where the text says it already. */
   readonly byDefault?: string | undefined;
   readonly choices?: readonly string[];
   /** Bounds of whole numbers. */
@@ -35,11 +36,11 @@ export interface Option {
   /** A duration that must not be zero. */
   readonly aboveZero?: true;
 
-  /** An option of the decision: read by packages/drain and by its twin in C, by this name in code and by the flag's. */
+  /** An option of the decision. packages/drain and its twin in C read it, by this name in code and by the flag's. */
   readonly decides?: true;
-  /** Bounds of the hold: they are checked against each other. */
+  /** One of the bounds of the hold, which are checked against each other. */
   readonly bound?: true;
-  /** The policies that use it; undefined: all. */
+  /** The policies that use it; undefined for all. */
   readonly policies?: readonly PolicyKind[];
 
   /** The variable by which @lameduck/node reads it. lameduck-init reads it as well where it has a flag. */
@@ -58,7 +59,7 @@ export interface Library {
   readonly type?: string;
   /** The members of an object, as pages show them. */
   readonly shape?: string;
-  /** The name of the option to which a variable belongs that is no option by itself. */
+  /** The option that this variable is a part of, where it is no option by itself. */
   readonly partOf?: string;
   /** For experiments: on no page. */
   readonly hidden?: true;
@@ -68,19 +69,19 @@ export interface Library {
 export interface Flag {
   readonly flag: string;
   readonly letter?: string;
-  /** Those other programs that know the letter, too. */
+  /** The other programs that know the letter, too. */
   readonly letterOf?: readonly ("tini" | "dumb-init")[];
   /** Stands for the value in the help. */
   readonly value?: string;
-  /** Where settings.h keeps it: the member's name. Options of the decision have a place of their own. */
+  /** The member of settings.h that keeps it. Options of the decision have a place of their own. */
   readonly keeps?: string;
-  /** The function in flag_readers.c that reads it. With a value there may be several, and the variable lists them. */
+  /** The function in flag_readers.c that reads it. A flag with a value may be given several times, and its variable holds a list. */
   readonly reads?: string;
-  /** Asking for it asks for a hold, where lameduck-init is called as tini or dumb-init. */
+  /** The flag asks for a hold, where lameduck-init is called as tini or dumb-init. */
   readonly holds?: true;
-  /** It has no variable: it is for people. */
+  /** A flag without a variable, as it is for people. */
   readonly onlyFlag?: true;
-  /** Where its line in the help begins otherwise; empty: another line names it. */
+  /** How its line in the help begins, where that differs. Empty: another line names it. */
   readonly shownAs?: string;
   /** Replaces the text in the help, with its default. */
   readonly text?: string;
@@ -89,11 +90,11 @@ export interface Flag {
 /** A field of a DrainPolicy, an annotation of workloads, or both. */
 export interface Field {
   readonly name: string;
-  /** After `lameduck.dev/`; undefined: workloads have no say in it. */
+  /** The annotation's name after `lameduck.dev/`. Undefined: workloads cannot set it. */
   readonly annotation?: string;
-  /** Not a field of a DrainPolicy. */
+  /** There is an annotation, and no field of a DrainPolicy. */
   readonly onlyAnnotation?: true;
-  /** Handed on to lameduck-init and @lameduck/node as it is. */
+  /** An injection hands it on to lameduck-init and @lameduck/node as it is. */
   readonly handedOn?: true;
   /** Replaces the text: an injection has defaults of its own. */
   readonly text?: string;

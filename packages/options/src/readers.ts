@@ -8,7 +8,7 @@ type NamesWith<Columns> = { [Name in OptionName]: Table[Name] extends Columns ? 
 
 /** Options of the decision. */
 export type DecisionName = NamesWith<{ readonly decides: true }>;
-/** Those that are numbers, and stand for themselves: all but the bounds of the hold. */
+/** Options of the decision that are numbers and are checked by themselves: all but the bounds of the hold. */
 export type NumberName = Exclude<
   NamesWith<{
     readonly decides: true;
@@ -64,7 +64,7 @@ export const libraryNames = names.filter(
 export interface LibraryVariable {
   readonly variable: string;
   readonly name: OptionName;
-  /** The option in code to which it belongs. */
+  /** The option in code to which the variable belongs. */
   readonly of: string;
   readonly injected: boolean;
 }
@@ -78,7 +78,7 @@ export const libraryVariables: readonly LibraryVariable[] = names.flatMap((name)
 export interface InitFlag extends Flag {
   readonly name: OptionName;
   readonly variable: string | undefined;
-  /** How it is read: no value; one value; no value, and something is done; several values. */
+  /** How a flag is read: without a value; with one value; without a value by a function; with several values by a function. */
   readonly form: "switch" | "text" | "act" | "list";
 }
 

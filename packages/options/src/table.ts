@@ -2,8 +2,8 @@ import { policyKinds, type Option } from "./option.ts";
 
 type Rows = Readonly<Record<string, Option>>;
 
-const hour = 3_600;
-const day = 86_400;
+const hourSeconds = 3_600;
+const daySeconds = 86_400;
 
 /** A file of an order among containers, or a socket. */
 const path = { kind: "path" } as const;
@@ -33,7 +33,7 @@ const whenToStop = {
       name: "gracePeriodSeconds",
       annotation: "grace-period",
       least: 1,
-      most: day,
+      most: daySeconds,
       text: "grace period of injected pods, where theirs is shorter; default: hold + reserve",
     },
   },
@@ -62,7 +62,7 @@ const whenToStop = {
       name: "reserveSeconds",
       annotation: "reserve",
       least: 1,
-      most: day,
+      most: daySeconds,
       text: "kept after the hold for the container's own shutdown; default: the grace period that the pod has today",
     },
   },
@@ -76,7 +76,7 @@ const whenToStop = {
     variable: "LAMEDUCK_FLOOR",
     library: {},
     init: { flag: "floor" },
-    field: { name: "floorSeconds", annotation: "floor", least: 0, most: hour, handedOn: true },
+    field: { name: "floorSeconds", annotation: "floor", least: 0, most: hourSeconds, handedOn: true },
   },
   cap: {
     kind: "duration",
@@ -92,7 +92,7 @@ const whenToStop = {
       name: "capSeconds",
       annotation: "cap",
       least: 1,
-      most: hour,
+      most: hourSeconds,
       text: "longest hold; default: 1.5 x convergence, and 25 at least",
     },
   },
@@ -551,14 +551,14 @@ const injection = {
     // The cluster autoscaler waits no longer for a pod (--max-graceful-termination-sec).
     default: 600_000,
     text: "no grace period is raised above it",
-    field: { name: "maxGracePeriodSeconds", least: 1, most: day },
+    field: { name: "maxGracePeriodSeconds", least: 1, most: daySeconds },
   },
   // Another quantity than `convergence`, which is the mean over senders.
   slowestConvergence: {
     kind: "duration",
     text: "how long the slowest sender may go on choosing a deleted pod; default: as the Services and Ingresses say, else 15",
     byDefault: "",
-    field: { name: "convergenceSeconds", annotation: "convergence", least: 1, most: hour },
+    field: { name: "convergenceSeconds", annotation: "convergence", least: 1, most: hourSeconds },
   },
   carrier: {
     kind: "choice",

@@ -1,5 +1,6 @@
 /** What every program of a cluster is made of. */
 export { largestBody, readBody, RequestBodies } from "./body.ts";
+export { capPerAddress, capSilent, capTotal, isLoopback } from "./connections.ts";
 export {
   badFlag,
   count,

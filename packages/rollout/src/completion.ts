@@ -8,7 +8,7 @@ import type { Target } from "./target.ts";
 /** Time between two checks of a condition, beside every change. */
 export const lookPeriodMs = 250;
 
-/** The controller says itself that the rollout will not come to its end. */
+/** The controller itself says that the rollout will not finish. */
 export class RolloutStuck extends Error {}
 
 type Seen = Pick<Observation, "pods" | "workload"> & Partial<Pick<Observation, "deleted">>;
@@ -26,7 +26,7 @@ export class Completion {
     this.#exceededBefore = target.owner && deadlineExceeded(target.owner.object)?.lastTransitionTime;
   }
 
-  /** The generation in which the controller has seen the action. */
+  /** The workload's generation after the action. The controller has to see it. */
   expect(generation: number): void {
     this.#generation = generation;
   }
@@ -65,7 +65,7 @@ export class Completion {
     return `${this.progress()?.words ?? "pods not back yet"}, ${this.#observation.pods.terminating} terminating`;
   }
 
-  /** @throws {RolloutStuck} when it will never be. */
+  /** @throws {RolloutStuck} when the rollout will never be over. */
   async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
     while (!condition()) {
       const { workload, deleted } = this.#observation;
@@ -97,7 +97,7 @@ export class Completion {
   }
 }
 
-/** What replaces pods when it changes; an autoscaler changes the number of replicas alone. */
+/** The fields of a workload whose change replaces pods. An autoscaler changes the number of replicas alone. */
 function whatRolls(workload: Workload | undefined): string {
   return JSON.stringify([workload?.spec.template, workload?.spec.restartAt]);
 }

@@ -1,18 +1,18 @@
 import type { RequestRecord } from "@lameduck/accounting";
 
-/** For the report: numbers of requests by how their pod is known. */
+/** Numbers of requests by how their pod is known, for the report. */
 export interface JoinCounts {
   readonly header: number;
   readonly proxy: number;
   readonly tuple: number;
-  /** Left to the accounting, which infers from the time. */
+  /** Requests whose pod only the accounting can infer, from the time. */
   readonly unknown: number;
 }
 
 interface Joined {
   readonly records: readonly RequestRecord[];
   readonly counts: JoinCounts;
-  /** Routes whose connections keep one pod, as behind kube-proxy. Other routes choose a pod for each request, or did not say. */
+  /** Routes whose connections stay with one pod, as behind kube-proxy. Other routes choose a pod for each request, or name none. */
   readonly sticky: readonly string[];
 }
 
@@ -26,12 +26,13 @@ export interface JoinOptions {
   readonly addresses: ReadonlyMap<string, string>;
 }
 
-/** From how many connections with at least two answers a route's behaviour may be concluded. */
+/** A route's behaviour may be concluded from this many connections with at least two answers. */
 const enough = 5;
 
 /**
- * Says for each request which pod it went to, and how that is known: the app's own word, a proxy's word (a pod's name or address), the
- * connection (made to the pod's own address; or a kept-alive one whose other requests all went to one pod). What is left has no pod.
+ * Says for each request which pod it went to, and how that is known. The app may name the pod. A proxy may name the pod or its address. The
+ * connection may lead to the pod's own address, or be a kept-alive one whose other requests all went to one pod. Other requests have no
+ * pod.
  */
 export function joinPods(records: readonly RequestRecord[], options: JoinOptions): Joined {
   const reported = records.map((record) => byAddress(record, options) ?? asReported(record, options));
@@ -70,7 +71,7 @@ function connectionKey({ sender, connection }: RequestRecord): string {
   return `${sender} ${connection ?? ""}`;
 }
 
-/** Routes of which no connection was ever answered by two pods, although enough of them had the chance. */
+/** Routes on which no connection was ever answered by two pods, although enough of them could have been. */
 function stickyRoutes(answered: readonly RequestRecord[]): Set<string> {
   const sticky = new Set<string>();
   for (const [route, records] of Map.groupBy(answered, ({ sender }) => sender)) {

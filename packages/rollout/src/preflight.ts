@@ -67,12 +67,12 @@ function optional(group: string, resource: string, verbs: readonly string[], wit
   return { group, resource, verbs, without };
 }
 
-/** Everything that reading and the action need, and `more` for a load that runs in the cluster. */
+/** All rights for reading and for the action, and `more` for a load that runs in the cluster. */
 export function neededRules(reference: TargetReference, action: Action, more: readonly Rule[] = []): Rule[] {
   return [...readingRules(reference), ...action.rules, ...more];
 }
 
-/** @throws {KubernetesError} LAMEDUCK_API_FORBIDDEN that names every right that nothing goes without. */
+/** @throws {KubernetesError} LAMEDUCK_API_FORBIDDEN, which names every missing right that the rollout needs. */
 export async function checkRights(
   client: KubernetesClient,
   reference: TargetReference,
@@ -102,7 +102,7 @@ export async function checkRights(
   };
 }
 
-/** What is worth knowing before anything happens. @throws {KubernetesError} LAMEDUCK_CANNOT_ROLL. */
+/** Warnings before anything happens. @throws {KubernetesError} LAMEDUCK_CANNOT_ROLL. */
 export async function inspect(client: KubernetesClient, target: Target, action: Action): Promise<string[]> {
   const obstacle = action.obstacle(target);
   if (obstacle !== undefined)
@@ -208,7 +208,7 @@ async function aboutAutoscalers(
     );
 }
 
-/** What is worth knowing of a route, once it has answered. */
+/** Warnings about a route, once it has answered. */
 export function aboutRoute({ name, status, pod, others, address, tls }: OpenRoute): string[] {
   return [
     ...(status >= 400 ? [`${name} answers ${status}: is the path right?`] : []),
@@ -224,7 +224,7 @@ export function aboutRoute({ name, status, pod, others, address, tls }: OpenRout
   ];
 }
 
-/** Names under which people keep what must not be tried out. @returns the one that looks so. */
+/** Names of namespaces and contexts that are probably in production. @returns the name that looks so. */
 export function looksLikeProduction(names: readonly string[]): string | undefined {
   return names.find((name) => /(^|[^a-z])(prod|prd|production|live)([^a-z]|$)/i.test(name));
 }

@@ -56,7 +56,7 @@ function updatedOf(kind: TargetKind, status: NonNullable<Workload["status"]>): n
   return status.updatedReplicas ?? 0;
 }
 
-/** Why pods cannot even be made: a quota, an admission webhook. */
+/** Why no pods are made: a quota, an admission webhook. */
 export function replicaFailures({ status }: Workload): string[] {
   const failures = status?.conditions?.filter(
     ({ type, status: value }) => type === "ReplicaFailure" && value === "True",

@@ -17,7 +17,7 @@ interface RecordingParts {
   readonly ended: number;
 }
 
-/** Puts requests of the load and events of the cluster on one clock, and each request with its pod where that is known. */
+/** Puts requests of the load and events of the cluster on one clock, and adds its pod to each request where it is known. */
 export function record(parts: RecordingParts): { recording: RunRecording; joined: JoinCounts } {
   const { clock, observation, target, countedFrom } = parts;
   const epoch = clock.fromEpoch(0);
@@ -40,7 +40,7 @@ export function record(parts: RecordingParts): { recording: RunRecording; joined
       hints: { ...hintsOf(pod, byPod.get(pod.name) ?? [], time), nobody },
     }),
   );
-  // Who goes to a pod's own address asks no endpoint.
+  // A sender to a pod's own address does not read the endpoints.
   const direct = new Set(
     records.flatMap(({ sender, podKnownBy }) => (podKnownBy === "address" ? sender : [])),
   );
@@ -79,7 +79,7 @@ function foundNobody(records: readonly RequestRecord[]): number[] {
     .sort((a, b) => a - b);
 }
 
-/** A name may live again: only what fell into this life is evidence about it. */
+/** A pod of the same name may come later. Only what fell into this pod's life is evidence about it. */
 function hintsOf(
   { created, gone }: PodFacts,
   records: readonly RequestRecord[],

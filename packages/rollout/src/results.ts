@@ -24,21 +24,21 @@ export function rolloutResult(
 
 /** What was observed beside the requests, for the document's settings. Durations are milliseconds. */
 export function observedFacts(run: RolloutRun): Record<string, unknown> {
-  const { outcome, joined, follow, serverClock, withdrawals, left } = run;
+  const { outcome, joined, follow, serverClock, withdrawalsMs, left } = run;
   return {
     outcome:
       outcome.kind === "failed" ? { kind: outcome.kind, words: outcome.error.message } : { ...outcome },
     podsKnownBy: joined,
-    withdrawal: quantiles(withdrawals),
+    withdrawal: quantiles(withdrawalsMs),
     watch: follow,
     ...(serverClock === undefined ? {} : { serverClock }),
     ...(left === undefined ? {} : { left: left.message }),
   };
 }
 
-/** What has to be known beside the figures, a sentence each. */
+/** What a reader has to know beside the figures, a sentence each. */
 export function rolloutNotes(run: RolloutRun): string[] {
-  const { recording, joined, follow, serverClock, withdrawals, notes } = run;
+  const { recording, joined, follow, serverClock, withdrawalsMs, notes } = run;
   const said: string[] = [...notes, ...earlyEnd(recording)];
   const { header, proxy, tuple, unknown } = joined;
   if (recording.records.length > 0)
@@ -50,8 +50,8 @@ export function rolloutNotes(run: RolloutRun): string[] {
     said.push(
       "No answer named one of the target's pods: that the load went through them is assumed, not seen (x-pod-name in answers would show it).",
     );
-  if (withdrawals.length > 0) {
-    const { p50, max } = quantiles(withdrawals);
+  if (withdrawalsMs.length > 0) {
+    const { p50, max } = quantiles(withdrawalsMs);
     said.push(
       `EndpointSlices withdrew a pod ${spell(p50)} after its deletion (median; at most ${spell(max)}): senders learn of it then, and act later.`,
     );

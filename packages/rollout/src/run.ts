@@ -16,18 +16,18 @@ export interface RolloutSettings {
   readonly target: Target;
   readonly action: Action;
   readonly allowed: Allowed;
-  /** What sends the requests; undefined to watch only. */
+  /** The load; undefined to watch only. */
   readonly load: ((clock: RunClock) => Promise<LoadSource>) | undefined;
-  /** Milliseconds: load before anything happens, that is not counted. */
-  readonly warmUp: number;
-  /** Load after the last pod has gone: senders that lag lose requests still. */
-  readonly settle: number;
-  /** How long a request may take. Default: 10,000. */
-  readonly requestTimeout?: number;
+  /** The load runs for this time before anything happens, and is not counted. */
+  readonly warmUpMs: number;
+  /** The load goes on for this time after the last pod has gone: senders that lag still lose requests. */
+  readonly settleMs: number;
+  /** The bound of one request. Default: 10,000. */
+  readonly requestTimeoutMs?: number;
   /** The rollout is given up after this time. */
-  readonly timeout: number;
-  /** For how long undoing the action is tried, milliseconds. Default: 60,000. */
-  readonly undoing?: number;
+  readonly timeoutMs: number;
+  /** Undoing the action is tried for this time. Default: 60,000. */
+  readonly undoingMs?: number;
 }
 
 export interface RolloutProgress {
@@ -41,7 +41,7 @@ export interface RolloutProgress {
 interface RolloutHooks {
   readonly onProgress: (progress: RolloutProgress) => void;
   readonly say: (line: string) => void;
-  /** The user has had enough: what was created is removed, and what has been seen is accounted for. */
+  /** Aborts when the user interrupts the run. Then what was created is removed, and what has been seen is accounted for. */
   readonly signal: AbortSignal;
 }
 
@@ -60,16 +60,16 @@ export interface RolloutRun extends Undone {
   readonly joined: JoinCounts;
   readonly follow: FollowCounts;
   readonly serverClock: Observation["clock"]["offset"];
-  /** From each pod's deletion until no EndpointSlice had it ready any more, milliseconds. */
-  readonly withdrawals: readonly number[];
+  /** From each pod's deletion until it was ready in no EndpointSlice any more. */
+  readonly withdrawalsMs: readonly number[];
   /** What the load itself leaves open, a sentence each. */
   readonly notes: readonly string[];
 }
 
 export const baselineMs = 2_000;
-/** Senders may still send to pods that have gone while requests are lost; not for longer than this. */
+/** While requests are lost, senders may still send to pods that have gone. The run waits no longer than this for them. */
 export const longestSettlingMs = 60_000;
-/** So long without a loss counts as settled. */
+/** A time without a loss that counts as settled. */
 const calmMs = 5_000;
 
 const noLoad: LoadSeen = { records: [], missing: 0, notes: [] };
@@ -113,7 +113,7 @@ class Run {
     let undone: Undone = { undone: undefined, left: undefined };
     try {
       await this.#startLoad();
-      await this.#pause(this.#load ? this.#settings.warmUp : 0);
+      await this.#pause(this.#load ? this.#settings.warmUpMs : 0);
       countedFrom = this.#clock.now();
       // Counted time before the first deletion gives the rate through a pod, and what is lost without any termination.
       await this.#pause(this.#load ? baselineMs : 0);
@@ -156,7 +156,7 @@ class Run {
         joined,
         follow: observation.counts,
         serverClock: observation.clock.offset,
-        withdrawals: observation.withdrawals,
+        withdrawalsMs: observation.withdrawalsMs,
         notes: [...notes, ...observation.lost],
         ...undone,
       };
@@ -175,9 +175,9 @@ class Run {
     await load.begin();
   }
 
-  /** The warm-up is the measure: where no request works, nothing is rolled. @throws {LoadError} LAMEDUCK_NEVER_WORKED. */
+  /** Where no request of the warm-up works, nothing is rolled. @throws {LoadError} LAMEDUCK_NEVER_WORKED. */
   async #untilWorking(): Promise<void> {
-    const end = Date.now() + (this.#settings.requestTimeout ?? 10_000);
+    const end = Date.now() + (this.#settings.requestTimeoutMs ?? 10_000);
     while (this.#load?.judge().undecided && Date.now() < end) await this.#pause(lookPeriodMs);
     const { failure, notes = [] } = this.#load?.judge() ?? {};
     if (failure) throw failure;
@@ -196,9 +196,9 @@ class Run {
   }
 
   async #roll(observation: Observation, completion: Completion): Promise<RolloutOutcome> {
-    const { action, target, client, timeout } = this.#settings;
+    const { action, target, client, timeoutMs } = this.#settings;
     this.#stage = action.name === "watch" ? "watching" : "rolling";
-    const limit = AbortSignal.timeout(timeout);
+    const limit = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([this.#signal, limit]);
     let begun = action.name !== "watch";
     try {
@@ -246,8 +246,8 @@ class Run {
       failed = this.#load.counts().failed;
       const long = now - began;
       if (
-        long >= Math.max(longestSettlingMs, this.#settings.settle) ||
-        (long >= this.#settings.settle && now - lastLoss >= calmMs)
+        long >= Math.max(longestSettlingMs, this.#settings.settleMs) ||
+        (long >= this.#settings.settleMs && now - lastLoss >= calmMs)
       )
         return;
     }

@@ -11,7 +11,6 @@ export const resources = {
   deployment: { group: "apps", resource: "deployments" },
   statefulset: { group: "apps", resource: "statefulsets" },
   daemonset: { group: "apps", resource: "daemonsets" },
-  /** Of Argo Rollouts. */
   rollout: { group: "argoproj.io", resource: "rollouts", version: "v1alpha1" },
   pod: { group: "", resource: "pods" },
 } as const;
@@ -22,7 +21,7 @@ export const targetKinds = Object.keys(resources) as TargetKind[];
 /** As kubectl abbreviates them. */
 const shortNames = { deployment: "deploy", statefulset: "sts", daemonset: "ds", rollout: "ro", pod: "po" };
 
-/** What is to be rolled, as it is named on the command line. */
+/** The workload or pod to roll, as it is named on the command line. */
 export interface TargetReference {
   readonly kind: TargetKind;
   readonly name: string;
@@ -53,7 +52,7 @@ export function parseTarget(text: string, namespace: string): TargetReference {
   return { kind: known, name, namespace };
 }
 
-/** What the API takes for the name of an object; it becomes part of a path. */
+/** Whether the API accepts a text as the name of an object. The name becomes part of a path. */
 export function isName(text: string): boolean {
   return text.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(text);
 }

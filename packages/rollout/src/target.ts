@@ -32,15 +32,15 @@ interface Owner {
 /** What is rolled, as the API server has it. */
 export interface Target {
   readonly reference: TargetReference;
-  /** What makes new pods; undefined for a pod that nobody replaces. */
+  /** The controller that makes new pods; undefined for a pod that is not replaced. */
   readonly owner: Owner | undefined;
-  /** For a pod without `owner`: a controller that may replace it all the same, and is not followed. */
+  /** For a pod without `owner`: a controller that may replace it nevertheless, and is not followed. */
   readonly controller?: Pick<OwnerReference, "kind" | "name">;
-  /** Query that finds its present and future pods, and also pods of others with the same labels: see OwnedPods. */
+  /** The query that finds the target's present and future pods. It also finds pods of others with the same labels: see OwnedPods. */
   readonly podQuery: Readonly<Record<string, string>>;
   readonly podSpec: PodSpec;
   readonly podLabels: Readonly<Record<string, string>>;
-  /** Replicas wanted when it was looked at. */
+  /** The number of replicas wanted, when the target was read. */
   readonly replicas: number;
   /** Names of the Services that select its pods. */
   readonly services: readonly string[];
@@ -112,7 +112,10 @@ function ofOwner(owner: Owner): Pick<Target, "owner" | "podQuery" | "replicas"> 
   };
 }
 
-/** What makes new pods in place of this one; a ReplicaSet stands for what made it. Each is known by its UID: another one may have its name by now. */
+/**
+ * The controller that makes new pods in place of this one. A ReplicaSet stands for the controller that made it. Each is known by its UID,
+ * as another controller may have its name by now.
+ */
 async function ownerOf(client: KubernetesClient, pod: Pod, namespace: string): Promise<Owner | undefined> {
   try {
     let made = controllerOf(pod);
@@ -126,7 +129,7 @@ async function ownerOf(client: KubernetesClient, pod: Pod, namespace: string): P
     const object = await getWorkload(client, reference);
     return object.metadata.uid === made.uid ? { reference, object } : undefined;
   } catch (error) {
-    // Its owner may be gone. With the right to read pods only, the end of this pod can still be seen.
+    // Its owner may be gone. A user who may read pods only still sees the end of this pod.
     if (hasStatus(error, 403, 404)) return undefined;
     if (error instanceof KubernetesError && error.code === "LAMEDUCK_NO_SUCH_TARGET") return undefined;
     throw error;
@@ -149,7 +152,7 @@ async function getWorkload(client: KubernetesClient, reference: TargetReference)
   return object;
 }
 
-/** Whatever answered: it may not be an API server. */
+/** The server that answered may not be an API server. */
 function mustBeWhole(reference: TargetReference, isWhole: boolean): void {
   if (!isWhole)
     throw new KubernetesError(
@@ -180,7 +183,7 @@ async function getObject<T extends KubernetesObject>(
   }
 }
 
-/** Names that were perhaps meant; nothing where they may not be read. */
+/** The existing names that were perhaps meant; none where they may not be read. */
 async function others(client: KubernetesClient, { kind, namespace }: TargetReference): Promise<string> {
   try {
     const items = await client.list(`${pathOf(resources[kind], namespace)}?limit=6`);
@@ -198,7 +201,7 @@ async function servicesOf(
   labels: Readonly<Record<string, string>>,
 ): Promise<string[]> {
   const path = pathOf({ group: "", resource: "services" }, namespace);
-  // Without this right the rest still works; the preflight says what is not known then.
+  // Without this right the rest still works. The preflight says what is unknown then.
   const services = await orUndefined(client.list<Service>(path), 403);
   return (services ?? [])
     .filter(({ spec }) => spec.selector !== undefined && selects({ matchLabels: spec.selector }, labels))

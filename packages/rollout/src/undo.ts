@@ -1,30 +1,33 @@
 import type { Action } from "./actions/action.ts";
 import { hasStatus, type KubernetesClient, KubernetesError, retry } from "@lameduck/kube";
 
-/** The outcome of undoing an action's temporary changes. */
+/** The outcome of undoingMs an action's temporary changes. */
 export interface Undone {
-  /** In the past: "uncordoned node-1"; undefined where there was nothing to be taken back. */
+  /** What was undone: "uncordoned node-1"; undefined where there was nothing to undo. */
   readonly undone: string | undefined;
   /** What was changed and could not be taken back, with the command that does. */
   readonly left: KubernetesError | undefined;
 }
 
-/** An API server that restarts is back by then. */
+/** An API server that restarts answers again within this time. */
 const longestMs = 60_000;
 
-/** Also after an interrupt, and while the cluster may be hard to reach: as persistently as it was made. */
+/**
+ * Undoes the action's temporary changes, also after an interrupt. It tries as persistently as the action did, as the cluster may be hard to
+ * reach.
+ */
 export async function takeBack({
   action,
   client,
-  undoing = longestMs,
+  undoingMs = longestMs,
 }: {
   readonly action: Action;
   readonly client: KubernetesClient;
-  readonly undoing?: number;
+  readonly undoingMs?: number;
 }): Promise<Undone> {
   const undo = action.undo?.();
   if (!undo) return { undone: undefined, left: undefined };
-  const signal = AbortSignal.timeout(undoing);
+  const signal = AbortSignal.timeout(undoingMs);
   try {
     const undone = await retry(() => undo.run(client, signal), {
       signal,
@@ -32,9 +35,9 @@ export async function takeBack({
     });
     return { undone: undone ? undo.done : undefined, left: undefined };
   } catch (error) {
-    // What is no longer there cannot have been left behind.
+    // An object that is gone keeps no change.
     if (hasStatus(error, 404)) return { undone: undefined, left: undefined };
-    const why = error instanceof KubernetesError ? error.message : `not done within ${undoing / 1_000} s`;
+    const why = error instanceof KubernetesError ? error.message : `not done within ${undoingMs / 1_000} s`;
     return {
       undone: undefined,
       left: new KubernetesError("LAMEDUCK_NOT_TAKEN_BACK", undo.command, `has to be run by hand: ${why}`),

@@ -16,10 +16,10 @@ export interface Rolled {
 
 export interface Roll {
   readonly load?: RolloutSettings["load"];
-  readonly timeout?: number;
-  /** Of the client; milliseconds. */
-  readonly answerTimeout?: number;
-  readonly undoing?: number;
+  readonly timeoutMs?: number;
+  /** Of the client. */
+  readonly answerTimeoutMs?: number;
+  readonly undoingMs?: number;
   readonly signal?: AbortSignal;
   /** Called between the preflight and the run. */
   readonly agreed?: () => void;
@@ -32,8 +32,14 @@ export async function roll(
   actionOf: (reference: TargetReference) => Action,
   options: Roll = {},
 ): Promise<Rolled> {
-  const { load, timeout = 20_000, answerTimeout, undoing, signal = new AbortController().signal } = options;
-  const client = cluster.client(answerTimeout);
+  const {
+    load,
+    timeoutMs = 20_000,
+    answerTimeoutMs,
+    undoingMs,
+    signal = new AbortController().signal,
+  } = options;
+  const client = cluster.client(answerTimeoutMs);
   const said: string[] = [];
   try {
     const reference = parseTarget(text, namespace);
@@ -49,10 +55,10 @@ export async function roll(
         action,
         allowed,
         load,
-        warmUp: 0,
-        settle: 0,
-        timeout,
-        ...(undoing === undefined ? {} : { undoing }),
+        warmUpMs: 0,
+        settleMs: 0,
+        timeoutMs,
+        ...(undoingMs === undefined ? {} : { undoingMs }),
       },
       { onProgress: () => undefined, say: (line) => said.push(line), signal },
     );

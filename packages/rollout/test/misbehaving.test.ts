@@ -71,7 +71,7 @@ void suite("an API server that misbehaves from the beginning: nothing is changed
       async () => {
         await using api = await cluster();
         api.fault = fault;
-        await assert.rejects(roll(api, "deployment/web", drainNode, { answerTimeout: 2_000 }), (error) => {
+        await assert.rejects(roll(api, "deployment/web", drainNode, { answerTimeoutMs: 2_000 }), (error) => {
           assert.ok(error instanceof KubernetesError, String(error));
           assert.equal(error.code, code, error.message);
           return true;
@@ -230,9 +230,9 @@ void suite(
             };
           const { run } = await roll(api, "deployment/web", drainNode, {
             load: service.load(),
-            timeout,
-            answerTimeout: 3_000,
-            undoing: stays ? 1_000 : 20_000,
+            timeoutMs: timeout,
+            answerTimeoutMs: 3_000,
+            undoingMs: stays ? 1_000 : 20_000,
             agreed: () => prepare?.(api),
           });
           const { outcome, left } = run;

@@ -1,5 +1,5 @@
 import { injectingHandler, type ClusterLookup } from "../src/admission/mutate.ts";
-import { answerReview } from "../src/admission/handler.ts";
+import { answerReview } from "../src/admission/review.ts";
 import { validate } from "../src/admission/validate.ts";
 
 type Random = () => number;
@@ -157,10 +157,12 @@ function clusterOf(random: Random): ClusterLookup {
   };
 }
 
+const never = new AbortController().signal;
+
 const path = /^\/(?:metadata|spec)(?:\/(?:[A-Za-z]+|\d+|-|[a-z.]+~1[a-z-]+))*$/;
 
 /** @returns what is wrong with the answers to a body; nothing where they are as they must be. */
-export function wrongWith(body: string, random: Random): string[] {
+export async function wrongWith(body: string, random: Random): Promise<string[]> {
   const wrong: string[] = [];
   const judges = {
     mutate: injectingHandler({
@@ -172,9 +174,9 @@ export function wrongWith(body: string, random: Random): string[] {
     validate,
   };
   for (const [name, judge] of Object.entries(judges)) {
-    const answer = answerReview(body, judge, {
-      onFault: (error) => wrong.push(`${name} threw ${String(error)}`),
-    });
+    const answer = await answerReview(body, judge, never, (error) =>
+      wrong.push(`${name} threw ${String(error)}`),
+    );
     const { apiVersion, kind, response } = JSON.parse(answer.body) as {
       apiVersion: string;
       kind: string;

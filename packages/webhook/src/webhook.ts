@@ -4,10 +4,9 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubernetesClient, type ClusterConnection } from "@lameduck/kube";
 import type { Logger } from "pino";
-import { admissionHandler, type HandlerOptions } from "./admission/handler.ts";
 import { metricsHandler, gauge, processMetrics, answerOneAtATime } from "@lameduck/program";
 import { injectingHandler } from "./admission/mutate.ts";
-import { AdmissionServer } from "./admission/server.ts";
+import { AdmissionServer, type AdmissionServerOptions } from "./admission/server.ts";
 import { validate } from "./admission/validate.ts";
 import type { CarrierSource } from "./carrier/files.ts";
 import { CertificateKeeper } from "./certificates/keeper.ts";
@@ -87,23 +86,20 @@ export class Webhook {
       holding && setUpHolding({ flags: holding, client, cluster, namespace, metrics, log, leads, onProblem });
     const notReady = (): string | undefined => this.notReady();
     this.#admission = new AdmissionServer({
-      handler: admissionHandler({
-        mutate: injectingHandler({
-          cluster: this.#view,
-          namespace: this.#namespace,
-          lameduckVersion,
-          version: () => this.#version,
-          coordinator: flags.coordinator,
-          onUnknownExposure: () => this.metrics.blind.inc(),
-        }),
-        validate,
-        ...(this.#holding ? { hold: heldDeletionOptions(this.#holding) } : {}),
-        notReady,
-        onDrop: () => this.metrics.dropped.inc(),
-        onReview: (path, outcome, seconds) => this.metrics.reviewed(path, outcome, seconds),
-        onFault: (error, { uid, namespace, kind }) =>
-          log.error({ err: error, uid, namespace, kind }, "a review failed inside; it was admitted"),
+      mutate: injectingHandler({
+        cluster: this.#view,
+        namespace: this.#namespace,
+        lameduckVersion,
+        version: () => this.#version,
+        coordinator: flags.coordinator,
+        onUnknownExposure: () => this.metrics.blind.inc(),
       }),
+      validate,
+      ...(this.#holding ? { hold: heldDeletionOptions(this.#holding) } : {}),
+      notReady,
+      onReview: (path, outcome, seconds) => this.metrics.reviewed(path, outcome, seconds),
+      onFault: (error, { uid, namespace, kind }) =>
+        log.error({ err: error, uid, namespace, kind }, "a review failed inside; it was admitted"),
       onDrop: () => this.metrics.dropped.inc(),
       onTlsFailure: () => this.metrics.handshakes.inc(),
     });
@@ -231,6 +227,6 @@ export class Webhook {
   }
 }
 
-function heldDeletionOptions({ holder, caller }: Holding): HandlerOptions["hold"] {
+function heldDeletionOptions({ holder, caller }: Holding): AdmissionServerOptions["hold"] {
   return { reviewDeletion: holder.review, isTrustedPath: (path) => caller.matches(path) };
 }

@@ -4,7 +4,6 @@ import { Agent, request as httpsRequest } from "node:https";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { connect as tlsConnect, type TLSSocket } from "node:tls";
-import { admissionHandler } from "../src/admission/handler.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
 import { listenLocally } from "./local-server.ts";
 import { until } from "../../cluster/test/operator-api.ts";
@@ -27,19 +26,16 @@ describe("anybody in the cluster may connect; the API server is answered all the
     const onDrop = (): void => void dropped++;
     server = new AdmissionServer({
       onDrop,
-      handler: admissionHandler({
-        mutate: () => ({ allowed: true }),
-        validate: () => ({ allowed: true }),
-        hold: {
-          isTrustedPath: () => true,
-          reviewDeletion: async () => {
-            await isHeld.promise;
-            return { allowed: true };
-          },
+      mutate: () => ({ allowed: true }),
+      validate: () => ({ allowed: true }),
+      hold: {
+        isTrustedPath: () => true,
+        reviewDeletion: async () => {
+          await isHeld.promise;
+          return { allowed: true };
         },
-        notReady: () => undefined,
-        onDrop,
-      }),
+      },
+      notReady: () => undefined,
     });
     ({ port, ca } = await listenLocally(server));
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Agent, request as httpsRequest } from "node:https";
 import { after, before, describe, it } from "node:test";
-import { admissionHandler, type ReviewHandler } from "../src/admission/handler.ts";
+import type { ReviewHandler } from "../src/admission/review.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
 import { listenLocally } from "./local-server.ts";
 
@@ -23,13 +23,11 @@ describe("the server that answers admission reviews", () => {
 
   before(async () => {
     server = new AdmissionServer({
-      handler: admissionHandler({
-        mutate: (request) => judge(request),
-        validate: () => ({ allowed: false, message: "spec.capSeconds: no\u001b[31m" }),
-        notReady: () => ready,
-        onFault: (error) => faults.push(error),
-        onReview: (_path, outcome) => outcomes.push(outcome),
-      }),
+      mutate: (request, gone) => judge(request, gone),
+      validate: () => ({ allowed: false, message: "spec.capSeconds: no\u001b[31m" }),
+      notReady: () => ready,
+      onFault: (error) => faults.push(error),
+      onReview: (_path, outcome) => outcomes.push(outcome),
     });
     ({ port, ca } = await listenLocally(server));
     agent = new Agent({ keepAlive: true, maxSockets: 1, ca });

@@ -22,7 +22,11 @@ interface Replica extends AsyncDisposable {
 
 async function replica(api: OperatorApi, lifetimes: Partial<KeeperOptions> = {}): Promise<Replica> {
   const client = api.client();
-  const server = new AdmissionServer({ handler: (_request, response) => response.end("ok") });
+  const server = new AdmissionServer({
+    mutate: () => ({ allowed: true }),
+    validate: () => ({ allowed: true }),
+    notReady: () => undefined,
+  });
   const shown: string[] = [];
   const problems: unknown[] = [];
   const keeper = new CertificateKeeper(client, {

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { ServerClock } from "@lameduck/kube";
 import { FakeApi, type Answer, type Item } from "../../kube/test/fake-api.ts";
-import { admissionHandler } from "../src/admission/handler.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
 import { DeletionHolder, type HandledCall } from "../src/deletions/deletion-holder.ts";
 import { HeldPods } from "../src/deletions/pods.ts";
@@ -121,12 +120,10 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
     onCall: (one) => judged.push(one),
   });
   const server = new AdmissionServer({
-    handler: admissionHandler({
-      mutate: () => ({ allowed: true }),
-      validate: () => ({ allowed: true }),
-      hold: { reviewDeletion: holder.review, isTrustedPath: (path) => path === "/hold/secret" },
-      notReady: () => undefined,
-    }),
+    mutate: () => ({ allowed: true }),
+    validate: () => ({ allowed: true }),
+    hold: { reviewDeletion: holder.review, isTrustedPath: (path) => path === "/hold/secret" },
+    notReady: () => undefined,
   });
   const { port, ca } = await listenLocally(server);
   view.start();

@@ -100,10 +100,10 @@ async function prepare(
     action,
     allowed,
     load: loadOf({ client, request, options, target, opened, say: (line) => progress.say(line), signal }),
-    warmUp: request.warmUp,
-    settle: request.settle,
-    requestTimeout: request.requestTimeout,
-    timeout: request.timeout,
+    warmUpMs: request.warmUp,
+    settleMs: request.settle,
+    requestTimeoutMs: request.requestTimeout,
+    timeoutMs: request.timeout,
   };
 }
 

@@ -137,8 +137,8 @@ export class PodRequests {
         behind: `endpointslices (not heard of for ${Math.round(unheard())} s)`,
         end,
       });
-    const { relevant, applied } = releases.count(record, rules, at);
-    const behind = state === "released" ? [] : progress.behind(record, rules, at);
+    const { relevant, applied } = releases.count(record, at);
+    const behind = state === "released" ? [] : progress.behind(record, at);
     const named = behind
       .slice(0, mostBehind)
       .map(({ name, how, reason }) => `${name} (${how}${reason === undefined ? "" : `; ${reason}`})`);
@@ -151,8 +151,8 @@ export class PodRequests {
       "released-ms": state === "released" ? since(releasedAt) : undefined,
       consumers: `${applied}/${relevant}`,
       behind: named.length === 0 ? undefined : [...named, ...more].join(", "),
-      last: state === "released" ? progress.last(record, rules) : undefined,
-      basis: progress.basis(record, rules),
+      last: state === "released" ? progress.last(record) : undefined,
+      basis: progress.basis(record),
       // Nobody will ever release it.
       mode: terminations.isUnlisted(record, at) ? "availability" : rules.mode,
       end,

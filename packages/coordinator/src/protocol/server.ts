@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { readBody, answerOneAtATime } from "@lameduck/program";
+import { answerOneAtATime, capPerAddress, capSilent, readBody } from "@lameduck/program";
 import { operatorNames, headLine } from "@lameduck/protocol";
 import type { KeptPod } from "@lameduck/cluster";
 import type { Terminations } from "../state/terminations.ts";
 import { peerOf } from "./identify.ts";
-import { limitConnections, limitUnheard } from "../limits.ts";
 import type { OtherVersion } from "./other-versions.ts";
 import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
 import { asksForStream } from "./report-stream.ts";
@@ -62,8 +61,8 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
     "shouldUpgradeCallback" in server ? streams.open : undefined,
   );
   server.maxConnections = mostConnections;
-  limitConnections(server);
-  limitUnheard(server);
+  capPerAddress(server);
+  capSilent(server);
   server.on("clientError", (_error, socket) => socket.destroy());
   return { server, streams };
 }

@@ -5,14 +5,14 @@ import { holdUnknown, type NewReport } from "./report/describe.ts";
 
 const ownEvidence: ReadonlySet<string> = new Set(["quiet", "idle", "acknowledged"]);
 
-/** Milliseconds between a floor and a cap that count as none. */
-const noRoom = 500;
+/** So little time between a floor and a cap counts as none. */
+const noRoomMs = 500;
 
 /** Why a hold went to its cap, as far as the report tells. */
 function cappedText({ hold, moments, overruledBy, unknown }: NewReport): string {
   const { ms = Infinity, floorMs = 0, words, policy } = hold;
   if (policy === "until-deadline") return ": its policy until-deadline always does";
-  if (floorMs >= ms - noRoom)
+  if (floorMs >= ms - noRoomMs)
     return `: its floor of ${(floorMs / 1_000).toFixed(1)}s leaves no time before the cap in which traffic could be watched`;
   const { released, closing = Infinity } = moments;
   const said = words === undefined ? "" : ` (${words})`;

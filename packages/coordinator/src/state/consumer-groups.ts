@@ -4,8 +4,8 @@ import type { Consumers } from "./consumers.ts";
 import type { SendingNode } from "./nodes.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
-/** Milliseconds without a heartbeat, where one is due each second. */
-export const silentAfter = 3_000;
+/** Without a heartbeat for so long, where one is due each second, a consumer is silent. */
+export const silentAfterMs = 3_000;
 
 /**
  * - `applied`: all of its consumers report the withdrawal as applied.
@@ -30,8 +30,8 @@ export interface ConsumerGroup {
   readonly name: string;
   readonly consumers: readonly Consumer[];
   readonly node: SendingNode | undefined;
-  /** For a group without consumers: the time that has to pass, milliseconds. */
-  readonly passes?: number;
+  /** For a group without consumers: the time that has to pass. */
+  readonly passesMs?: number;
 }
 
 /** How long a heartbeat of the consumer has been due, milliseconds. None is due while it has applied everything. */
@@ -70,8 +70,8 @@ export class GroupStates {
     return this.#consumers.version;
   }
 
-  stateOfGroup({ node, consumers, passes }: ConsumerGroup, query: WithdrawalQuery): GroupState {
-    if (passes !== undefined) return query.now >= query.withdrawnAt + passes ? "applied" : "behind";
+  stateOfGroup({ node, consumers, passesMs }: ConsumerGroup, query: WithdrawalQuery): GroupState {
+    if (passesMs !== undefined) return query.now >= query.withdrawnAt + passesMs ? "applied" : "behind";
     return node ? this.stateOfNode(node, query) : this.#stateOf(consumers, query);
   }
 

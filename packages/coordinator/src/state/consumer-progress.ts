@@ -1,11 +1,10 @@
-import type { AcknowledgementSettings } from "@lameduck/inject";
 import { mostNamed, type NamedConsumers } from "../termination-view.ts";
 import type { Basis } from "@lameduck/protocol";
 import type { Termination } from "./termination.ts";
 import type { Consumer } from "./consumer.ts";
 import type { Releases } from "./releases.ts";
 import {
-  silentAfter,
+  silentAfterMs,
   type GroupStates,
   type WithdrawalQuery,
   type ConsumerGroup,
@@ -35,20 +34,16 @@ export class ConsumerProgress {
   }
 
   /** The consumers that have not let go. */
-  behind(
-    termination: Termination,
-    settings: AcknowledgementSettings,
-    now: number,
-  ): readonly BehindConsumer[] {
+  behind(termination: Termination, now: number): readonly BehindConsumer[] {
     const notAsked = whyNotAsked(termination, now);
     if (notAsked !== undefined) return [{ name: "all", how: notAsked }];
-    const query = queryOf(termination, settings, now);
+    const query = this.#releases.queryOf(termination, now);
     const named: BehindConsumer[] = [];
-    for (const group of this.#groups(termination, settings)) {
+    for (const group of this.#groups(termination)) {
       const state = this.#groupStates.stateOfGroup(group, query);
       if (state === "missing") named.push({ name: group.name, how: "missing" });
       if (state !== "behind") continue;
-      if (group.passes !== undefined) named.push({ name: group.name, how: "time" });
+      if (group.passesMs !== undefined) named.push({ name: group.name, how: "time" });
       for (const consumer of group.consumers)
         if (!consumer.hasApplied(query.sequence)) named.push(this.#behindOf(consumer, now));
     }
@@ -57,15 +52,15 @@ export class ConsumerProgress {
 
   #behindOf(consumer: Consumer, now: number): BehindConsumer {
     const { key: name, basis, reason } = consumer;
-    if (this.#groupStates.silence(consumer, now) > silentAfter) return { name, how: "silent" };
+    if (this.#groupStates.silence(consumer, now) > silentAfterMs) return { name, how: "silent" };
     return { name, how: basis, ...(reason === undefined ? {} : { reason }) };
   }
 
   /** What the release rests on: `rules` where every consumer has read the rules, or its proxy's own state. */
-  basis(termination: Termination, settings: AcknowledgementSettings): "rules" | "syncs" | "mixed" {
+  basis(termination: Termination): "rules" | "syncs" | "mixed" {
     let [proofs, others] = [0, 0];
-    for (const group of this.#groups(termination, settings)) {
-      if (group.passes !== undefined) others++;
+    for (const group of this.#groups(termination)) {
+      if (group.passesMs !== undefined) others++;
       for (const { basis } of group.consumers)
         if (basis === "rules" || basis === "state") proofs++;
         else others++;
@@ -74,27 +69,27 @@ export class ConsumerProgress {
   }
 
   /** The consumer that let go last. */
-  last(termination: Termination, settings: AcknowledgementSettings): string | undefined {
+  last(termination: Termination): string | undefined {
     const { sequence = Infinity, withdrawnAt = Infinity } = termination;
     let last: { readonly name: string; readonly at: number } | undefined;
     const take = (name: string, at = -Infinity): void => {
       if (last === undefined || at > last.at) last = { name, at };
     };
-    for (const group of this.#groups(termination, settings)) {
-      if (group.passes !== undefined) take(group.name, withdrawnAt + group.passes);
+    for (const group of this.#groups(termination)) {
+      if (group.passesMs !== undefined) take(group.name, withdrawnAt + group.passesMs);
       for (const consumer of group.consumers) take(consumer.key, consumer.appliedAt(sequence));
     }
     return last?.name;
   }
 
   /** The slowest consumers first. */
-  consumers(termination: Termination, settings: AcknowledgementSettings, now: number): NamedConsumers {
-    const query = queryOf(termination, settings, now);
+  consumers(termination: Termination, now: number): NamedConsumers {
+    const query = this.#releases.queryOf(termination, now);
     const slowest = new SlowestConsumers(mostNamed);
-    for (const group of this.#releases.groups(termination, settings)) {
+    for (const group of this.#releases.groups(termination)) {
       if (slowest.isFinal) break;
-      if (group.passes !== undefined) {
-        const at = query.withdrawnAt + group.passes;
+      if (group.passesMs !== undefined) {
+        const at = query.withdrawnAt + group.passesMs;
         const appliedAt = now >= at ? at : undefined;
         slowest.offer(appliedAt, () => [
           group.name,
@@ -102,7 +97,7 @@ export class ConsumerProgress {
         ]);
       } else this.#offer(group.consumers, () => group.name, query, slowest);
     }
-    for (const node of this.#releases.nodesOf(termination, settings)) {
+    for (const node of this.#releases.nodesOf(termination)) {
       if (slowest.isFinal) break;
       if (this.#groupStates.isAbsent(node, query)) continue;
       this.#offer(
@@ -131,17 +126,17 @@ export class ConsumerProgress {
     for (const consumer of consumers) {
       const appliedAt = consumer.appliedAt(sequence);
       slowest.offer(appliedAt, () => {
-        const isSilent = appliedAt === undefined && this.#groupStates.silence(consumer, now) > silentAfter;
+        const isSilent = appliedAt === undefined && this.#groupStates.silence(consumer, now) > silentAfterMs;
         const { key, kind, basis, reason } = consumer;
         return [key, { kind, basis, appliedAt, reason, isMissing: false, isSilent }];
       });
     }
   }
 
-  #groups(termination: Termination, settings: AcknowledgementSettings): readonly ConsumerGroup[] {
-    const nodes = this.#releases.nodesOf(termination, settings);
+  #groups(termination: Termination): readonly ConsumerGroup[] {
+    const nodes = this.#releases.nodesOf(termination);
     return [
-      ...this.#releases.groups(termination, settings),
+      ...this.#releases.groups(termination),
       ...nodes.filter(({ isGone }) => !isGone).map((node) => this.#groupStates.groupOfNode(node)),
     ];
   }
@@ -152,9 +147,4 @@ function whyNotAsked(termination: Termination, now: number): NotAsked | undefine
   if (termination.sequence !== undefined || termination.withdrawnAt === undefined) return undefined;
   if (termination.isFinished) return "finished";
   return now < termination.proxiesSettledAt ? "young" : undefined;
-}
-
-function queryOf(termination: Termination, settings: AcknowledgementSettings, now: number): WithdrawalQuery {
-  const { sequence = Infinity, withdrawnAt = Infinity } = termination;
-  return { sequence, withdrawnAt, settings, now };
 }

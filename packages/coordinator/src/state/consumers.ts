@@ -1,8 +1,8 @@
 import { balancers, isNodeProxy } from "@lameduck/senders";
 import { Consumer, type Report } from "./consumer.ts";
 
-/** Milliseconds after its last report until a consumer is dropped from memory. */
-const forgottenAfter = 3_600_000;
+/** From its last report until a consumer is dropped from memory. */
+const forgottenAfterMs = 3_600_000;
 /** More consumers than any cluster has: a mistake, or an attack. */
 const mostConsumers = 20_000;
 
@@ -73,7 +73,7 @@ export class Consumers {
 
   /** Drops consumers without a recent report. */
   forget(now: number): void {
-    for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfter) this.remove(one);
+    for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfterMs) this.remove(one);
   }
 
   #add(consumer: Consumer, now: number): void {

@@ -2,8 +2,8 @@ import { BlockList, isIP } from "node:net";
 import type { Change } from "@lameduck/kube";
 import type { KeptNode } from "@lameduck/cluster";
 
-/** Milliseconds for which a node counts that only its own proxy has reported. By then a late watch has shown it, or it was deleted. */
-const untilListed = 60_000;
+/** So long a node counts that only its own proxy has reported. By then a late watch has shown it, or it was deleted. */
+const untilListedMs = 60_000;
 
 /** A node, as one that sends to pods. */
 export interface SendingNode {
@@ -75,7 +75,7 @@ export class Nodes {
   reported(name: string, now: number): void {
     if (this.#byName.has(name)) return;
     this.#readiness++;
-    const node = this.#add(name, now + untilListed);
+    const node = this.#add(name, now + untilListedMs);
     this.#byName.set(name, node);
     this.#reported.add(node);
   }

@@ -2,7 +2,8 @@ import type { AcknowledgementSettings } from "@lameduck/inject";
 import type { Listings, PodRoutes, Routing } from "@lameduck/cluster";
 import type { Nodes, SendingNode } from "./nodes.ts";
 import type { ReleaseState, Termination } from "./termination.ts";
-import type { GroupStates, WithdrawalQuery, ConsumerGroup, GroupState } from "./consumer-groups.ts";
+import type { ConsumerGroup, GroupState, GroupStates, WithdrawalQuery } from "./consumer-groups.ts";
+import type { PolicySettings } from "../settings.ts";
 
 /** How many groups of consumers matter to one pod, and how far they are. */
 export interface Count {
@@ -22,7 +23,7 @@ interface Cached {
   readonly version: number;
   readonly services: readonly string[];
   /** It is listed as ready until it is gone. */
-  readonly isPinned: boolean;
+  readonly publishesNotReady: boolean;
   readonly routes: PodRoutes;
   readonly groups: readonly ConsumerGroup[];
 }
@@ -35,11 +36,17 @@ interface NodeWalk {
   next: number;
 }
 
+export interface ReleasesOptions {
+  readonly listings: Listings;
+  readonly routing: Routing;
+  readonly nodes: Nodes;
+  readonly groupStates: GroupStates;
+  readonly settings: Pick<PolicySettings, "of">;
+}
+
 /** Decides which consumers matter to a pod, and whether all of them have let go. */
 export class Releases {
-  readonly #listings: Listings;
-  readonly #routing: Routing;
-  readonly #nodes: Nodes;
+  readonly #options: ReleasesOptions;
   readonly #groupStates: GroupStates;
   readonly #routes = new WeakMap<Termination, Cached>();
   readonly #walks = new WeakMap<Termination, NodeWalk>();
@@ -47,77 +54,50 @@ export class Releases {
   /** The state of nodes and consumers for which none was missing, by `notReadyAfterSeconds`. */
   readonly #complete = new Map<number, string>();
 
-  constructor({
-    listings,
-    routing,
-    nodes,
-    groupStates,
-  }: {
-    readonly listings: Listings;
-    readonly routing: Routing;
-    readonly nodes: Nodes;
-    readonly groupStates: GroupStates;
-  }) {
-    this.#listings = listings;
-    this.#routing = routing;
-    this.#nodes = nodes;
-    this.#groupStates = groupStates;
+  constructor(options: ReleasesOptions) {
+    this.#options = options;
+    this.#groupStates = options.groupStates;
   }
 
   /** Begins a round of decisions, which share what holds for all of them. */
   begin(now: number): void {
     this.#missing.clear();
-    this.#routing.forget(now);
+    this.#options.routing.forget(now);
   }
 
   /** @returns the state that the pod is answered. A pod without a consumer that counts is never released. */
-  decide(termination: Termination, settings: AcknowledgementSettings, now: number): ReleaseState {
-    if (termination.isHostNetwork || this.#cached(termination).isPinned) return "incomplete";
+  decide(termination: Termination, now: number): ReleaseState {
+    const query = this.queryOf(termination, now);
+    const { settings } = query;
+    if (termination.isHostNetwork || this.#cached(termination).publishesNotReady) return "incomplete";
     // Clients of a host port are unknown here, unless a consumer is declared.
     if (termination.hasHostPort && settings.external === undefined) return "incomplete";
-    const { sequence, withdrawnAt } = termination;
     // Nobody is asked about a pod that has ended before.
-    if (sequence === undefined || withdrawnAt === undefined)
-      return termination.isFinished ? "incomplete" : "waiting";
-    const query = { sequence, withdrawnAt, settings, now };
-    const routes = this.routesTo(termination);
+    if (termination.sequence === undefined) return termination.isFinished ? "incomplete" : "waiting";
     // Cheap checks come first: most rounds end here, or at the node that was behind in the last round.
-    const states = this.groups(termination, settings).map((group) =>
-      this.#groupStates.stateOfGroup(group, query),
-    );
+    const states = this.groups(termination).map((group) => this.#groupStates.stateOfGroup(group, query));
     if (states.includes("missing")) return "incomplete";
-    const needsEachNode = routes.throughNodes && settings.quorum === "all";
+    const needsEachNode = this.routesTo(termination).throughNodes && settings.quorum === "all";
     if (needsEachNode && this.#isMissing(termination, query)) return "incomplete";
     // A quorum is one of nodes: an ingress has as much traffic as hundreds of them.
     if (states.includes("behind")) return "waiting";
     if (needsEachNode && !this.#haveNodesApplied(termination, query)) return "waiting";
-    const { relevant, applied, missing, silent } = this.count(termination, settings, now);
+    const { relevant, applied, missing, silent } = this.count(termination, now);
     if (missing > 0 || relevant === 0 || silent > relevant) return "incomplete";
     return applied >= relevant * share(settings.quorum) ? "released" : "waiting";
   }
 
   /** The groups besides the nodes, and the time for which clients cache DNS answers. */
-  groups(
-    termination: Termination,
-    { external, dnsTtlSeconds }: AcknowledgementSettings,
-  ): readonly ConsumerGroup[] {
-    const { groups } = this.#cached(termination);
-    const { byName } = this.routesTo(termination);
-    if (external === undefined && !byName) return groups;
+  groups(termination: Termination): readonly ConsumerGroup[] {
+    const { external, dnsTtlSeconds } = this.#settingsOf(termination);
+    const { groups, routes } = this.#cached(termination);
+    if (external === undefined && !routes.byName) return groups;
     const declared = (external ?? "").split(/, ?/).filter((key) => key !== "");
+    const passesMs = dnsTtlSeconds * 1_000 + dnsServersLagMs;
     return [
       ...groups,
       ...declared.map((key) => this.#groupStates.groupOfNeed(`consumer/${key}`)),
-      ...(byName
-        ? [
-            {
-              name: "dns/cluster",
-              consumers: [],
-              node: undefined,
-              passes: dnsTtlSeconds * 1_000 + dnsServersLagMs,
-            },
-          ]
-        : []),
+      ...(routes.byName ? [{ name: "dns/cluster", consumers: [], node: undefined, passesMs }] : []),
     ];
   }
 
@@ -134,7 +114,7 @@ export class Releases {
   /** When proxies may have begun to choose it, or to choose it again, milliseconds; -Infinity where that is long ago. */
   chosenSince(termination: Termination): number {
     const { node, withdrawnAt = Infinity } = termination;
-    return this.#routing.chosenSince(this.#cached(termination).services, node, withdrawnAt);
+    return this.#options.routing.chosenSince(this.#cached(termination).services, node, withdrawnAt);
   }
 
   /** Whether a Service lists it, or has listed it. */
@@ -143,65 +123,82 @@ export class Releases {
   }
 
   /** Whether proxies lead to it: clients that know its address by DNS have no rules. */
-  hasProxies(termination: Termination, settings: AcknowledgementSettings): boolean {
+  hasProxies(termination: Termination): boolean {
     const { throughNodes, byName } = this.routesTo(termination);
-    return throughNodes || !byName || this.hasUnlisted(termination, settings);
+    return throughNodes || !byName || this.hasUnlisted(termination);
   }
 
   /** Whether some of the consumers are known only by their own reports. */
-  hasUnlisted(termination: Termination, { external }: AcknowledgementSettings): boolean {
-    return external !== undefined || this.routesTo(termination).needs.length > 0;
+  hasUnlisted(termination: Termination): boolean {
+    return (
+      this.#settingsOf(termination).external !== undefined || this.routesTo(termination).needs.length > 0
+    );
   }
 
   /** The nodes that matter. */
-  nodesOf(termination: Termination, { consumers }: AcknowledgementSettings): readonly SendingNode[] {
+  nodesOf(termination: Termination): readonly SendingNode[] {
     if (!this.routesTo(termination).throughNodes) return [];
+    const { all } = this.#options.nodes;
     const { seenNodes } = termination;
-    if (consumers === "all" || seenNodes === undefined) return this.#nodes.all;
-    return this.#nodes.all.filter(({ name }) => seenNodes.has(name));
+    if (this.#settingsOf(termination).consumers === "all" || seenNodes === undefined) return all;
+    return all.filter(({ name }) => seenNodes.has(name));
   }
 
-  count(termination: Termination, settings: AcknowledgementSettings, now: number): Count {
+  /** What consumers are asked. Before they are, none of them has applied the withdrawal. */
+  queryOf(termination: Termination, now: number): WithdrawalQuery {
     const { sequence = Infinity, withdrawnAt = Infinity } = termination;
-    const query = { sequence, withdrawnAt, settings, now };
+    return { sequence, withdrawnAt, settings: this.#settingsOf(termination), now };
+  }
+
+  count(termination: Termination, now: number): Count {
+    const query = this.queryOf(termination, now);
     const counts: Record<GroupState, number> = { applied: 0, behind: 0, missing: 0, silent: 0, absent: 0 };
-    for (const group of this.groups(termination, settings))
-      counts[this.#groupStates.stateOfGroup(group, query)]++;
-    for (const node of this.nodesOf(termination, settings))
-      counts[this.#groupStates.stateOfNode(node, query)]++;
+    for (const group of this.groups(termination)) counts[this.#groupStates.stateOfGroup(group, query)]++;
+    for (const node of this.nodesOf(termination)) counts[this.#groupStates.stateOfNode(node, query)]++;
     const { applied, behind, missing, silent } = counts;
     return { relevant: applied + behind + missing, applied, missing, silent };
   }
 
+  #settingsOf({ namespace }: Termination): AcknowledgementSettings {
+    return this.#options.settings.of(namespace);
+  }
+
   #cached(termination: Termination): Cached {
+    const { listings, routing } = this.#options;
     const known = this.#routes.get(termination);
-    const { version } = this.#routing;
+    const { version } = routing;
     if (known?.version === version) return known;
-    const services = this.#listings.servicesOf(termination);
+    const services = listings.servicesOf(termination);
     // No slice lists a pod that is gone. Its record still names the consumers that mattered to it.
     if (known && services.length === 0) return known;
-    const routes = this.#routing.of(services);
+    const routes = routing.of(services);
     const groups = routes.needs.map((need) => this.#groupStates.groupOfNeed(need));
-    const cached = { version, services, isPinned: this.#listings.isPinned(termination), routes, groups };
+    const cached = {
+      version,
+      services,
+      publishesNotReady: listings.isPinned(termination),
+      routes,
+      groups,
+    };
     this.#routes.set(termination, cached);
     return cached;
   }
 
   /** Whether some node has no consumer that reports for it. */
   #isMissing(termination: Termination, query: WithdrawalQuery): boolean {
-    const { settings } = query;
-    if (settings.consumers === "seen")
-      return this.nodesOf(termination, settings).some(
+    const { consumers, notReadyAfterSeconds: key } = query.settings;
+    if (consumers === "seen")
+      return this.nodesOf(termination).some(
         (node) => this.#groupStates.stateOfNode(node, query) === "missing",
       );
-    const key = settings.notReadyAfterSeconds;
     let known = this.#missing.get(key);
     if (known === undefined) {
+      const { nodes } = this.#options;
       // No consumer becomes missing unless nodes or consumers change. This saves a walk along thousands of nodes in each round.
-      const there = `${this.#nodes.readiness}/${this.#groupStates.membership}`;
+      const there = `${nodes.readiness}/${this.#groupStates.membership}`;
       known =
         this.#complete.get(key) !== there &&
-        this.#nodes.all.some((node) => this.#groupStates.stateOfNode(node, query) === "missing");
+        nodes.all.some((node) => this.#groupStates.stateOfNode(node, query) === "missing");
       if (known) this.#complete.delete(key);
       else this.#complete.set(key, there);
       this.#missing.set(key, known);
@@ -212,10 +209,10 @@ export class Releases {
   /** Starts at the node where the last round stopped: nodes before it have applied the withdrawal, and stay so. */
   #haveNodesApplied(termination: Termination, query: WithdrawalQuery): boolean {
     if (query.settings.consumers === "seen")
-      return this.nodesOf(termination, query.settings).every(
+      return this.nodesOf(termination).every(
         (node) => this.#groupStates.stateOfNode(node, query) !== "behind",
       );
-    const { all, version } = this.#nodes;
+    const { all, version } = this.#options.nodes;
     const known = this.#walks.get(termination);
     const walk = known?.version === version ? known : { version, next: 0 };
     this.#walks.set(termination, walk);

@@ -26,6 +26,7 @@ const lingersAfterMs = 10_000;
 const heldForMs = 60_000;
 
 const nothing: readonly Transition[] = [];
+const when = (holds: boolean, what: Transition): readonly Transition[] => (holds ? [what] : nothing);
 
 export interface TerminationOptions {
   /** Where consumers find what to look for. */
@@ -34,8 +35,15 @@ export interface TerminationOptions {
   readonly now: number;
 }
 
+/** One termination. `StateMachine` alone writes its fields. */
+export type Termination = Readonly<StateMachine>;
+
+export function terminationOf(pod: KeptPod, options: TerminationOptions): Termination {
+  return new StateMachine(pod, options);
+}
+
 /**
- * One termination, and the only owner of its state. Each method returns what it has done.
+ * The life of a termination. Each method returns what it has done; one that does not fit the state does nothing.
  *
  *     held only --deletion--> begun                                       somebody may ask about a pod before it is deleted
  *     published --withdraw--> withdrawn --number--> numbered --settle--> released
@@ -43,7 +51,7 @@ export interface TerminationOptions {
  *         '---------------------------publish-------------'-----------------'
  *     ended: once, `linger` (its containers have ended, its object stays) or `remove`
  */
-export class Termination implements TerminationView {
+class StateMachine implements TerminationView {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
@@ -54,29 +62,36 @@ export class Termination implements TerminationView {
   readonly isHostNetwork: boolean;
   readonly hasHostPort: boolean;
   readonly #options: TerminationOptions;
-  #pod: KeptPod;
-  #addresses: readonly string[];
-  #deletedAt: number;
-  #isHeldOnly: boolean;
+  deletedAt: number;
+  addresses: readonly string[];
+  exits: readonly ContainerExit[];
+  finalizers: readonly string[];
+  /** The pod is not being deleted: somebody asks whether it could be. */
+  isHeldOnly: boolean;
+  /** Somebody asks for the end of its hold. */
+  isToEnd: boolean;
+  state: ReleaseState = "waiting";
+  withdrawnAt: number | undefined;
+  /** By then every proxy has added the pod. Before, its absence from rules proves nothing. */
+  proxiesSettledAt = -Infinity;
+  sequence: number | undefined;
+  isMeasured = false;
+  releasedAt: number | undefined;
+  reported: Readonly<Record<string, string>> = {};
+  overruledBy: string | undefined;
+  overruler: string | undefined;
+  falseAcknowledgers: readonly string[] = [];
+  mayBeProbe = false;
+  /** Nodes from which it has seen connections; undefined while it has told of none, or sees some from outside the cluster. */
+  seenNodes: ReadonlySet<string> | undefined;
+  goneAt: number | undefined;
   #askedAt: number;
-  #isToEnd: boolean;
-  #withdrawnAt: number | undefined;
-  #proxiesSettledAt = -Infinity;
-  #sequence: number | undefined;
-  #isMeasured = false;
-  #state: ReleaseState = "waiting";
-  #releasedAt: number | undefined;
-  #reported: Readonly<Record<string, string>> = {};
-  #overruledBy: string | undefined;
-  #overruling: Overruling | undefined;
   #seesOutside = false;
-  #seenNodes: ReadonlySet<string> | undefined;
   #finishedAt: number | undefined;
   #hasEnded = false;
-  #goneAt: number | undefined;
 
   constructor(pod: KeptPod, options: TerminationOptions) {
-    const { metadata, node, addresses, workload, graceSeconds, deletedAt } = pod;
+    const { metadata, node, addresses, workload, graceSeconds, exits, finalizers } = pod;
     this.uid = metadata.uid;
     this.namespace = metadata.namespace ?? "";
     this.name = metadata.name;
@@ -87,92 +102,18 @@ export class Termination implements TerminationView {
     this.isHostNetwork = pod.hostAddress !== undefined;
     this.hasHostPort = pod.hasHostPort;
     this.#options = options;
-    this.#pod = pod;
-    this.#addresses = addresses;
-    this.#deletedAt = deletedAt ?? options.now;
-    this.#isHeldOnly = deletedAt === undefined;
+    this.deletedAt = pod.deletedAt ?? options.now;
+    this.addresses = addresses;
+    this.exits = exits;
+    this.finalizers = finalizers;
+    this.isHeldOnly = pod.deletedAt === undefined;
+    this.isToEnd = pod.isToEnd === true;
     this.#askedAt = options.now;
-    this.#isToEnd = pod.isToEnd === true;
     if (pod.isFinished) this.#finishedAt = options.now;
-  }
-
-  get deletedAt(): number {
-    return this.#deletedAt;
-  }
-
-  get addresses(): readonly string[] {
-    return this.#addresses;
-  }
-
-  get exits(): readonly ContainerExit[] {
-    return this.#pod.exits;
-  }
-
-  get finalizers(): readonly string[] {
-    return this.#pod.finalizers;
-  }
-
-  get withdrawnAt(): number | undefined {
-    return this.#withdrawnAt;
-  }
-
-  /** By then every proxy has added the pod. Before, its absence from rules proves nothing. */
-  get proxiesSettledAt(): number {
-    return this.#proxiesSettledAt;
-  }
-
-  get sequence(): number | undefined {
-    return this.#sequence;
-  }
-
-  get isMeasured(): boolean {
-    return this.#isMeasured;
-  }
-
-  get state(): ReleaseState {
-    return this.#state;
-  }
-
-  get releasedAt(): number | undefined {
-    return this.#releasedAt;
-  }
-
-  get reported(): Readonly<Record<string, string>> {
-    return this.#reported;
-  }
-
-  get overruledBy(): string | undefined {
-    return this.#overruledBy;
-  }
-
-  get overruler(): string | undefined {
-    return this.#overruling?.overruler;
-  }
-
-  get falseAcknowledgers(): readonly string[] {
-    return this.#overruling?.falseAcknowledgers ?? [];
-  }
-
-  get mayBeProbe(): boolean {
-    return this.#overruling?.mayBeProbe === true;
-  }
-
-  /** Nodes from which it has seen connections; undefined while it has told of none, or sees some from outside the cluster. */
-  get seenNodes(): ReadonlySet<string> | undefined {
-    return this.#seenNodes;
-  }
-
-  get goneAt(): number | undefined {
-    return this.#goneAt;
   }
 
   get consumers(): NamedConsumers {
     return this.#options.consumersOf(this);
-  }
-
-  /** The pod is not being deleted: somebody asks whether it could be. */
-  get isHeldOnly(): boolean {
-    return this.#isHeldOnly;
   }
 
   /** All of its containers have ended. */
@@ -180,14 +121,9 @@ export class Termination implements TerminationView {
     return this.#finishedAt !== undefined;
   }
 
-  /** Somebody asks for the end of its hold. */
-  get isToEnd(): boolean {
-    return this.#isToEnd;
-  }
-
   /** Its release is still to be decided. */
   get isPending(): boolean {
-    return this.#state !== "released" && this.#goneAt === undefined;
+    return this.state !== "released" && this.goneAt === undefined;
   }
 
   /** Time alone may bring it further. */
@@ -198,13 +134,13 @@ export class Termination implements TerminationView {
   /** Consumers may be asked about it. The node's own address never falls out of use: other pods have it, too. */
   get isAskable(): boolean {
     return (
-      this.#withdrawnAt !== undefined && !this.isHostNetwork && !this.isFinished && this.#goneAt === undefined
+      this.withdrawnAt !== undefined && !this.isHostNetwork && !this.isFinished && this.goneAt === undefined
     );
   }
 
   /** A later report of another sender changes nothing: it is said once. */
   get mayBeOverruled(): boolean {
-    return this.#overruledBy === undefined && !this.isHeldOnly;
+    return this.overruledBy === undefined && !this.isHeldOnly;
   }
 
   /** Whether listeners hear of it. A pod that somebody only asks about is nobody's news, but for what it says itself. */
@@ -231,18 +167,18 @@ export class Termination implements TerminationView {
   /** The pod has changed. */
   update(pod: KeptPod, now: number): readonly Transition[] {
     const happened: Transition[] = [];
-    const isBeginning = this.#isHeldOnly && pod.deletedAt !== undefined;
+    const isBeginning = this.isHeldOnly && pod.deletedAt !== undefined;
     if (isBeginning) {
-      this.#isHeldOnly = false;
-      this.#deletedAt = pod.deletedAt;
+      this.isHeldOnly = false;
+      this.deletedAt = pod.deletedAt;
       happened.push("began");
     }
     if (this.hasNewAddress(pod)) {
       happened.push(...this.publish());
-      this.#addresses = pod.addresses;
+      this.addresses = pod.addresses;
     }
-    if (pod.isToEnd && !this.#isToEnd) {
-      this.#isToEnd = true;
+    if (pod.isToEnd && !this.isToEnd) {
+      this.isToEnd = true;
       happened.push("told to end");
     }
     if (pod.exits.length !== this.exits.length) happened.push("exited");
@@ -251,58 +187,58 @@ export class Termination implements TerminationView {
       // Another pod may soon have its address, and nothing listens there any more.
       this.#dropSequence();
     }
-    this.#pod = pod;
+    this.exits = pod.exits;
+    this.finalizers = pod.finalizers;
     return this.#happened(...happened);
   }
 
   /** No ready endpoint is the pod's any more. */
   withdraw(now: number): readonly Transition[] {
-    if (this.#withdrawnAt !== undefined) return nothing;
-    this.#withdrawnAt = now;
+    if (this.withdrawnAt !== undefined) return nothing;
+    this.withdrawnAt = now;
     return this.#happened("withdrawn");
   }
 
   /** The pod is among the ready endpoints, as far as consumers may know. */
   publish(): readonly Transition[] {
-    if (this.#withdrawnAt === undefined) return nothing;
+    if (this.withdrawnAt === undefined) return nothing;
     this.#forgetSequence();
-    this.#withdrawnAt = undefined;
-    this.#releasedAt = undefined;
+    this.withdrawnAt = undefined;
+    this.releasedAt = undefined;
     return this.#happened("published", ...this.#answer("waiting"));
   }
 
   /** Proxies have added the pod by then, if not by a later time that is known already. */
   proxiesSettle(at: number): void {
-    this.#proxiesSettledAt = Math.max(this.#proxiesSettledAt, at);
+    this.proxiesSettledAt = Math.max(this.proxiesSettledAt, at);
   }
 
   /** Asks consumers about the withdrawal. */
   number(now: number): readonly Transition[] {
-    if (!this.isAskable || this.#sequence !== undefined) return nothing;
-    this.#sequence = this.#options.withdrawals.add(this.addresses, now);
+    if (!this.isAskable || this.sequence !== undefined) return nothing;
+    this.sequence = this.#options.withdrawals.add(this.addresses, now);
     // A held deletion is let through once consumers have let go: how long they take after a deletion does not show.
-    this.#isMeasured = this.#withdrawnAt === now && !this.isHeldOnly;
+    this.isMeasured = this.withdrawnAt === now && !this.isHeldOnly;
     return this.#happened("numbered");
   }
 
   /** What consumers have said of the withdrawal is over: a proxy may have let go, and add the pod again. */
   unnumber(): readonly Transition[] {
-    if (!this.isAskable || !this.isPending || this.#sequence === undefined) return nothing;
+    if (!this.isAskable || !this.isPending || this.sequence === undefined) return nothing;
     this.#forgetSequence();
     return this.#happened("unnumbered");
   }
 
   /** The withdrawal may be older than it looks: the times of consumers do not tell how fast they are. */
   doubtTimes(): void {
-    this.#isMeasured = false;
+    this.isMeasured = false;
   }
 
   /** Takes what was found of its consumers. A release is final: it is taken back by `publish` alone. */
   settle(found: ReleaseState, now: number): readonly Transition[] {
-    if (!this.isPending || (found === "released" && this.#sequence === undefined)) return nothing;
-    if (found === "released") this.#releasedAt = now;
-    const isReleased = found === "released" ? (["released"] as const) : [];
-    return this.#happened(...this.#answer(found), ...isReleased);
+    if (!this.isPending || (found === "released" && this.sequence === undefined)) return nothing;
+    if (found === "released") this.releasedAt = now;
+    return this.#happened(...this.#answer(found), ...when(found === "released", "released"));
   }
 
   /**
@@ -315,15 +251,17 @@ export class Termination implements TerminationView {
     senders: readonly (string | undefined)[] = [],
     overruling?: Overruling,
   ): readonly Transition[] {
-    this.#reported = { ...this.#reported, ...fields };
+    this.reported = { ...this.reported, ...fields };
     if (senders.length > 0) this.#see(senders);
     const isOverruled = overruling !== undefined && this.mayBeOverruled;
     if (isOverruled) {
-      this.#overruledBy = fields["overruled"];
-      this.#overruling = overruling;
+      this.overruledBy = fields["overruled"];
+      this.overruler = overruling.overruler;
+      this.falseAcknowledgers = overruling.falseAcknowledgers;
+      this.mayBeProbe = overruling.mayBeProbe;
     }
-    const isAgainstRelease = isOverruled && this.#releasedAt !== undefined && !overruling.mayBeProbe;
-    return this.#happened("reported", ...(isAgainstRelease ? (["overruled"] as const) : []));
+    const isAgainstRelease = isOverruled && this.releasedAt !== undefined && !overruling.mayBeProbe;
+    return this.#happened("reported", ...when(isAgainstRelease, "overruled"));
   }
 
   /** Its containers have ended, and something else than the kubelet keeps its object: what there is to record is recorded. */
@@ -334,8 +272,8 @@ export class Termination implements TerminationView {
 
   /** The object of the pod is gone, or nobody asks about it any more. */
   remove(now: number): readonly Transition[] {
-    if (this.#goneAt !== undefined) return nothing;
-    this.#goneAt = now;
+    if (this.goneAt !== undefined) return nothing;
+    this.goneAt = now;
     this.#dropSequence();
     const ended = this.#end();
     return this.isHeldOnly ? nothing : [...ended, "gone"];
@@ -350,24 +288,24 @@ export class Termination implements TerminationView {
   #see(nodes: readonly (string | undefined)[]): void {
     this.#seesOutside ||= nodes.includes(undefined);
     const found = nodes.filter((node) => node !== undefined);
-    this.#seenNodes = this.#seesOutside ? undefined : new Set([...(this.#seenNodes ?? []), ...found]);
+    this.seenNodes = this.#seesOutside ? undefined : new Set([...(this.seenNodes ?? []), ...found]);
   }
 
   #answer(state: ReleaseState): readonly Transition[] {
-    if (state === this.#state) return nothing;
-    this.#state = state;
-    return ["answered"];
+    const isOther = state !== this.state;
+    this.state = state;
+    return when(isOther, "answered");
   }
 
   #forgetSequence(): void {
     this.#dropSequence();
-    this.#sequence = undefined;
-    this.#isMeasured = false;
+    this.sequence = undefined;
+    this.isMeasured = false;
   }
 
   /** Consumers need not look for it any more. */
   #dropSequence(): void {
-    if (this.#sequence !== undefined) this.#options.withdrawals.drop(this.#sequence);
+    if (this.sequence !== undefined) this.#options.withdrawals.drop(this.sequence);
   }
 
   /** Once it has ended there is no more news of it. */

@@ -8,7 +8,7 @@ import { FalseAcknowledgers } from "./false-acknowledgers.ts";
 import type { Nodes } from "./nodes.ts";
 import { Pods } from "./pods.ts";
 import { Releases } from "./releases.ts";
-import { type ReleaseState, Termination, type Transition } from "./termination.ts";
+import { type ReleaseState, type Termination, terminationOf, type Transition } from "./termination.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
 /** After the first read of the cluster, during which a consumer without a report counts as late, not as missing. */
@@ -56,10 +56,10 @@ export class Terminations {
 
   constructor(options: TerminationsOptions) {
     this.#options = options;
-    const { nodes, consumers, withdrawals, routing, reportedBy } = options;
+    const { nodes, consumers, withdrawals, routing, settings, reportedBy } = options;
     const groupStates = new GroupStates(consumers, withdrawals);
     this.#groupStates = groupStates;
-    this.releases = new Releases({ listings: this.listings, routing, nodes, groupStates });
+    this.releases = new Releases({ listings: this.listings, routing, nodes, groupStates, settings });
     this.progress = new ConsumerProgress(this.releases, groupStates);
     this.#falseAcknowledgers = new FalseAcknowledgers({ pods: this.pods, nodes, consumers, reportedBy });
   }
@@ -197,10 +197,10 @@ export class Terminations {
   }
 
   #add(pod: KeptPod, now: number): Termination {
-    const { settings, withdrawals } = this.#options;
-    const termination = new Termination(pod, {
+    const { withdrawals } = this.#options;
+    const termination = terminationOf(pod, {
       withdrawals,
-      consumersOf: (one) => this.progress.consumers(one, settings.of(one.namespace), this.#now),
+      consumersOf: (one) => this.progress.consumers(one, this.#now),
       now,
     });
     this.#all.set(termination.uid, termination);
@@ -225,9 +225,7 @@ export class Terminations {
     if (!termination.isAskable) return [];
     const { releases } = this;
     termination.proxiesSettle(releases.chosenSince(termination) + addedWithin);
-    const isYoung =
-      now < termination.proxiesSettledAt &&
-      releases.hasProxies(termination, this.#options.settings.of(termination.namespace));
+    const isYoung = now < termination.proxiesSettledAt && releases.hasProxies(termination);
     return isYoung ? termination.unnumber() : termination.number(now);
   }
 
@@ -238,15 +236,12 @@ export class Terminations {
 
   #answerFor(termination: Termination, now: number): ReleaseState {
     const { seesAll, knowsEndpoints } = this.#options;
-    const settings = this.#options.settings.of(termination.namespace);
-    const found = this.releases.decide(termination, settings, now);
+    const found = this.releases.decide(termination, now);
     const decided = found === "released" && !seesAll() ? "incomplete" : found;
     const ageMs = now - (this.#syncedAt ?? 0);
     const isEarly =
       (decided === "incomplete" && ageMs < reportGraceMs && termination.sequence !== undefined) ||
-      (decided === "released" &&
-        ageMs < membershipGraceMs &&
-        this.releases.hasUnlisted(termination, settings));
+      (decided === "released" && ageMs < membershipGraceMs && this.releases.hasUnlisted(termination));
     const settled = isEarly ? "waiting" : decided;
     // It may have been withdrawn without being heard of here.
     const isUnheard = termination.withdrawnAt === undefined && !knowsEndpoints();

@@ -27,10 +27,10 @@ export interface Pauses {
 const noPauses: Pauses = { share: 0, longest: 0 };
 
 /**
- * The predictive distribution of a sender's gaps, of which it has made `gaps` in `exposure`. Its tail is S = (t/(t+x))^n (Solow 1993): a rate that
- * is learnt from few arrivals is uncertain. Arrivals also come in bursts, so no silence counts for more than the longest gap allows. Of n Poisson
- * gaps the longest is about (ln n + 0.577)/r. One b times as long is a sign of bursts. A silence may also be a pause, as likely as one of the gaps
- * was. S is a mixture then.
+ * The predictive distribution of a sender's next gap, learnt from `gaps` gaps in a time of `exposure`. Its tail is S = (t/(t+x))^n (Solow
+ * 1993): a rate that is learnt from few arrivals is uncertain. Arrivals also come in bursts, so no silence counts for more than the longest
+ * gap allows. Of n Poisson gaps the longest is about (ln n + 0.577)/r. A longest gap that is b times as long is a sign of bursts. A silence
+ * may also be a pause, with the chance that one of the gaps was a pause. S is a mixture then.
  */
 export class LearntHabit {
   /** Mean rate until the last arrival. */
@@ -70,7 +70,7 @@ export class LearntHabit {
 /** The latest gaps of a sender that has slowed down. */
 export interface Recent {
   readonly meanGap: number;
-  /** How many gaps the mean is worth. */
+  /** The mean is as certain as if it were learnt from this many gaps. */
   readonly worth: number;
 }
 

@@ -9,7 +9,7 @@
  * Times and rates share one unit (here milliseconds and arrivals per millisecond).
  */
 
-/** In mean convergence times. Some shared delay is a third as likely as none, and long ones are rare: with little traffic this is all there is to go by. */
+/** In mean convergence times. A shared delay is a third as likely as none, and long delays are rare. With little traffic nothing else is known. */
 export const delays = [0, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8] as const;
 const delayWeights = [8, 1, 1, 1, 0.5, 0.2, 0.02, 0.003] as const;
 
@@ -20,7 +20,7 @@ const meanWeights = [1, 1, 1, 0.5, 0.01] as const;
 /** How many weights a prior has: by delay, within it by mean. */
 export const hypothesisCount = delays.length * means.length;
 
-/** What is believed of hypotheses before anything has been learnt: weights that add up to 1. */
+/** The weights of the hypotheses before anything has been learnt. They add up to 1. */
 export function defaultPrior(): number[] {
   const weights = delayWeights.flatMap((delay) => meanWeights.map((mean) => delay * mean));
   const sum = weights.reduce((total, weight) => total + weight, 0);
@@ -35,7 +35,7 @@ export interface Hypothesis {
   readonly weight: number;
 }
 
-/** What `adaptive` believes before it has seen or learnt anything, in the order of what it learns. */
+/** The hypotheses of `adaptive` before anything has been seen or learnt, in the order of the learnt weights. */
 export function priorHypotheses(): Hypothesis[] {
   const prior = defaultPrior();
   return delays.flatMap((delay, d) =>

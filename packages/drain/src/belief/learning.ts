@@ -6,7 +6,6 @@ import { DrainError } from "../errors.ts";
 export interface Learnt {
   /** Tells to which hypotheses and to which default prior the weights belong. */
   readonly version: number;
-  /** How many terminations. */
   readonly terminations: number;
   /** How likely each hypothesis of the environment has become; the order is that of hypotheses.ts. They add up to 1. */
   readonly weights: readonly number[];
@@ -32,8 +31,8 @@ function checksum(text: string): number {
 }
 
 /**
- * Adds what one termination says of its environment (`Drain.priorUpdate`, to users `lesson()`). Of what was learnt, what cannot be used counts as
- * nothing: the next pods begin anew.
+ * Adds what one termination says of its environment (`Drain.priorUpdate`, to users `lesson()`). An earlier value that cannot be used is
+ * ignored, and learning begins anew.
  * @throws {DrainError} where there is no such update, as before the end of the hold.
  */
 export function learn(learnt: Learnt | null | undefined, priorUpdate: readonly number[]): Learnt {
@@ -50,7 +49,7 @@ export function learn(learnt: Learnt | null | undefined, priorUpdate: readonly n
   return { version: learntVersion, terminations, weights };
 }
 
-/** Why a value cannot be used, as one of another version cannot; undefined where it can, or where it is nothing at all. */
+/** Why a value cannot be used, for example because it has another version. Undefined where it can be used, and for null and undefined. */
 export function unusable(learnt: unknown): string | undefined {
   if (learnt === undefined || learnt === null) return undefined;
   const { version, terminations, weights } = learnt as Partial<Record<keyof Learnt, unknown>>;
@@ -78,8 +77,8 @@ export function priorOf(learnt: Learnt | null | undefined): number[] {
   return learnt.weights.map((weight) => weight / sum);
 }
 
-/** Characters. A longer text is not ours. */
-const longestText = 4_000;
+/** A longer text was not written by `learntText`. */
+const longestTextLength = 4_000;
 const decimals = 4;
 
 /** One line, some 350 characters, for an environment variable: "VERSION:TERMINATIONS:w1,w2,...". */
@@ -95,7 +94,7 @@ function weightsText(weights: readonly number[]): string {
 
 /** Undefined for a text that is damaged or of another version: the pod then begins with the default prior. */
 export function parseLearnt(text: string | undefined): Learnt | undefined {
-  if (text === undefined || text.length > longestText) return undefined;
+  if (text === undefined || text.length > longestTextLength) return undefined;
   const [version, terminations, weights] = text.split(":");
   if (version === undefined || terminations === undefined || weights === undefined) return undefined;
   const learnt = {
@@ -106,7 +105,7 @@ export function parseLearnt(text: string | undefined): Learnt | undefined {
   return unusable(learnt) === undefined ? learnt : undefined;
 }
 
-/** Numbers as `learntText` writes them, and no other form; NaN else. */
+/** The number as `learntText` writes it; NaN for any other form. */
 function numberOf(text: string): number {
   return /^\d{1,15}(?:\.\d{1,12})?(?:e-\d{1,3})?$/.test(text) ? Number(text) : NaN;
 }

@@ -15,9 +15,9 @@ export interface ArrivalProcess {
 export interface Summary {
   /** Requests expected to arrive within one mean convergence time after a stop now. */
   readonly expectedLoss: number;
-  /** What is believed of hypotheses after all that was seen; adds up to 1. */
+  /** The weights of the hypotheses after all that was seen. They add up to 1. */
   readonly weights: number[];
-  /** The same for the hypotheses of the prior: the delay of the latest arrival counts for the delay before it. */
+  /** The same for the hypotheses of the prior. The weight of the latest arrival's delay is added to that of the delay before it. */
   readonly priorUpdate: number[];
 }
 
@@ -80,7 +80,7 @@ export class Posterior {
     return { expectedLoss: this.lossUnder(weights), weights, priorUpdate };
   }
 
-  /** What the senders seen here would still send if hypotheses had these weights. */
+  /** The requests that the senders seen here would still send, if the hypotheses had these weights. */
   lossUnder(weights: readonly number[]): number {
     return weights.reduce((sum, weight, index) => sum + weight * this.#losses[index]!, 0);
   }

@@ -16,7 +16,7 @@ export interface Timeline {
   readonly met: readonly Met[];
   /** Conditions that are not met, or were not at the end: a cap or a force does not wait for them. */
   readonly unmet: readonly Wait[];
-  /** Whose silence the hold waited for last; undefined where it waited for nobody's. */
+  /** The sender whose silence the hold waited for last; undefined where it waited for no sender. */
   readonly sender: PendingSender | undefined;
   /** The release that ended the wait for senders, or for acknowledgements, where one did. */
   readonly release?: ActiveRelease & After;
@@ -85,7 +85,7 @@ export class Conditions {
   }
 }
 
-/** It ends at a known time, also where the process stood still and notices later. */
+/** Whether the condition ends at a known time, also where the process stood still and notices later. */
 export function isLength(condition: Wait): boolean {
   return condition === "floor" || condition === "delay";
 }

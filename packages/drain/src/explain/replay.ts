@@ -11,14 +11,14 @@ export interface Moment {
   /** Milliseconds since the termination. */
   readonly at: number;
   readonly expectedLoss: number;
-  /** Those of whom most is expected first. */
+  /** The sender with the largest expected loss first. */
   readonly pendingSenders: readonly PendingSender[];
 }
 
 export interface Replay {
-  /** From when on the decision allows to stop, asked at the moments at which it was asked then; undefined where it does not. */
+  /** When the replayed decision first allows to stop, asked at the recorded moments; undefined where it never does. */
   readonly stop: number | undefined;
-  /** The same, as it was recorded. */
+  /** When the recorded decision allowed to stop. */
   readonly recordedStop: number | undefined;
   readonly reason: StopReason | undefined;
   readonly timeline: Timeline;

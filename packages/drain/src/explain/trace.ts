@@ -30,7 +30,7 @@ export interface TraceHeader {
 export type Correction =
   /** The rates that senders had before the hold are known from here on. */
   | { readonly type: "settled"; readonly at: number }
-  /** The arrivals of this sender were no traffic; those that were are told again. */
+  /** Some arrivals of this sender were probes. All are forgotten, and the others are told again. */
   | { readonly type: "forgotten"; readonly at: number; readonly sender: string }
   /** Only this share of the connections before the hold has been told. */
   | { readonly type: "share"; readonly at: number; readonly told: number };

@@ -48,7 +48,7 @@ export class Gaps {
     return Math.max(this.#longest, this.#longestBefore);
   }
 
-  /** They took more time than the horizon. */
+  /** Whether the gaps took more time than the horizon. */
   get areOfLongStanding(): boolean {
     return this.#longestBefore > 0;
   }

@@ -9,27 +9,29 @@ import { Gaps } from "./gaps.ts";
 const mostCameBack = 1.5;
 const byChance = 5;
 
-/** Requests within this time count as one: they are those of a page, no habit. */
+/** Requests within this time count as one: they load one page, and show no habit. */
 const togetherMs = 50;
 
 /**
- * What a sender did since the hold began on connections of before, and after some of them were asked to close.
- *
- * A sender that chooses a pod for each request (an ingress) falls silent on all of them when it lets go of the pod; one that chooses for each
- * connection (kube-proxy) never does, until they are asked to close. Which it is cannot be seen. But as long as a connection is not asked, its silence
- * is unlikely unless it is the former and has let go.
+ * What a sender did since the hold began on connections from before it, and after some of them were asked to close.
+ * A sender that chooses a pod for each request (an ingress) falls silent on all of them when it lets go of the pod. A sender that chooses a
+ * pod for each connection (kube-proxy) falls silent only when they are asked to close. The kind of a sender cannot be seen. But silence on
+ * a connection that was not asked to close is unlikely, unless the sender chooses for each request and has let go.
  */
 export class Pool {
   /** Time of the last request on a connection that was not asked to close. */
   last = 0;
   #requests = 0;
-  /** Time of the first of the requests that count as one, and the gaps between such groups. */
+  /** Time of the first request of a group that counts as one, and the gaps between such groups. */
   #burstAt = 0;
   readonly #gaps = new Gaps();
-  /** How many of those requests came on connections that have since been asked to close: their silence is our doing. */
+  /** How many of the requests came on connections that have since been asked to close. The silence of those connections is our doing. */
   #left = 0;
   #asked = 0;
-  /** New connections since the first was asked to close; their gaps since the latest was, because until then older ones are still used. */
+  /**
+   * New connections since the first was asked to close. Their gaps count since the latest was asked to close: until then older connections
+   * are still used.
+   */
   #cameBack = 0;
   #back = new Gaps();
   #backAt = 0;
@@ -45,7 +47,7 @@ export class Pool {
     this.#burstAt = at;
   }
 
-  /** A connection that made so many of the requests is asked to close. */
+  /** A connection that made `requests` of the requests is asked to close. */
   asked(requests: number, at: number): void {
     this.#back = new Gaps();
     this.#backAt = at;

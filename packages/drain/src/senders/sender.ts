@@ -60,7 +60,7 @@ export class Sender {
 
 /** All senders that are not separate, as one. */
 export class Aggregate extends Sender {
-  /** So many of its arrivals are now those of a separate sender. @returns whether none are left. */
+  /** This number of the aggregate's arrivals now belongs to a separate sender. @returns whether no arrivals are left. */
   without(arrivals: number): boolean {
     this.counter -= arrivals;
     this.gaps.count = Math.max(0, this.gaps.count - arrivals);

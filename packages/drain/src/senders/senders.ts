@@ -33,7 +33,7 @@ export class SenderTable {
   #aggregate: Aggregate | undefined;
   /** When a newcomer last found no place. */
   #overflowedAt = -Infinity;
-  /** Of all arrivals together: their gaps, the last one, and the total length of their pauses. */
+  /** The load, which is all arrivals together: their gaps, the last one, and the total length of their pauses. */
   readonly #load = { gaps: new Gaps(), last: -Infinity, paused: 0 };
   #watchingFrom: number;
   #heldFrom = Infinity;
@@ -89,7 +89,7 @@ export class SenderTable {
     this.#separate(sender);
   }
 
-  /** A connection that made so many of those requests is asked to close. */
+  /** A connection that made `requests` of those requests is asked to close. */
   asked(name: string, requests: number, at: number): void {
     this.#prepared = undefined;
     this.#senders.get(name)?.pool?.asked(requests, at);
@@ -127,7 +127,7 @@ export class SenderTable {
     return Math.max(0, now - this.#deletedAt);
   }
 
-  /** Not where there is one sender alone, which may have been about to go on, nor where too little was seen before the hold to know lulls. */
+  /** 0 where there is one sender alone, which may have been about to go on, and where too few gaps were seen before the hold to know lulls. */
   get #latest(): Latest {
     const { last, gaps } = this.#load;
     const unknown = this.#judged().length === 1 || this.#gapsBefore < fewestGapsBefore;
@@ -197,9 +197,9 @@ export class SenderTable {
   }
 
   /**
-   * Senders that have long been silent are dropped. If there are none, the table overflows. Each sender then has a counter: its number of arrivals. A
-   * newcomer that finds no place takes one from each counter (Misra and Gries 1982). So a sender that makes more than one of `capacity` arrivals keeps
-   * its place, however many senders come once.
+   * Senders that have long been silent are dropped. If there are none, the table overflows. Each sender then has a counter: its number of
+   * arrivals. A newcomer that finds no place takes 1 from each counter (Misra and Gries 1982). So a sender that makes more than one of
+   * `capacity` arrivals keeps its place, however many senders come once.
    */
   #makeRoom(at: number): void {
     this.#drop(({ last }) => at - last > horizonMs);
@@ -218,13 +218,13 @@ export class SenderTable {
 }
 
 /**
- * So many gaps make a sender separate while the table overflows. One that came twice did so by chance, and would seem to come more often than it
- * does.
+ * A sender needs this many gaps to be separate while the table overflows. A sender that came twice by chance would seem to come more often
+ * than it does.
  */
 const fewestOnceOverflowed = 24;
 
-/** So many gaps of all senders together show their lulls. */
+/** This many gaps of all senders together show how long their lulls are. */
 const fewestGapsBefore = 50;
 
-/** Fewer recent gaps are chance. */
+/** A mean of fewer recent gaps is chance. */
 const fewestRecentGaps = 4;

@@ -25,11 +25,11 @@ export interface ClusterConnection {
   readonly ca: string | Buffer | undefined;
   readonly insecure: boolean;
   readonly serverName: string | undefined;
-  /** The one to be used; undefined for none, whatever the environment says. */
+  /** The proxy to use; undefined for none, whatever the environment says. */
   readonly proxy: string | undefined;
-  /** Whom the user acts as, where it is allowed to. */
+  /** The user and groups to impersonate, where that is allowed. */
   readonly impersonation?: Impersonation | undefined;
-  /** Made anew each time it is asked for: tokens are renewed in their files, plugins issue new ones. */
+  /** Read anew at each call: tokens are renewed in their files, and plugins issue new ones. */
   readonly credentials: (signal?: AbortSignal) => Promise<Credentials>;
 }
 

@@ -6,7 +6,7 @@ import type { ClusterConnection } from "./connection.ts";
 import { runExecPlugin } from "./exec-plugin.ts";
 import type { Cluster, From, User } from "./kubeconfig-file.ts";
 
-/** What a user of a kubeconfig shows to the API server, asked for whenever the last answer has expired. */
+/** The credentials of a kubeconfig's user. They are asked for again when the last ones have expired. */
 export function credentialsOf(
   user: From<User> | undefined,
   cluster: Cluster,

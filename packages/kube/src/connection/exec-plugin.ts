@@ -15,8 +15,8 @@ interface PluginCall {
   readonly cluster: Cluster;
 }
 
-/** A browser log-in takes a person's time; what takes longer has hung. */
-const longest = 120_000;
+/** A person needs time to log in with a browser. A plugin that takes longer has hung. */
+const longestMs = 120_000;
 
 const answerSchema = z.object({
   kind: z.literal("ExecCredential"),
@@ -72,8 +72,8 @@ function run(
       ...(plugin.provideClusterInfo ? { cluster: call.cluster } : {}),
     },
   };
-  // Not spawn's own timeout: where the program cannot be started, that keeps the process for two minutes.
-  const limit = AbortSignal.timeout(longest);
+  // Not spawn's own timeout, which keeps our process for two minutes where the program cannot be started.
+  const limit = AbortSignal.timeout(longestMs);
   return new Promise((resolve, reject) => {
     const child = spawn(relative ? join(call.folder, plugin.command) : plugin.command, plugin.args ?? [], {
       env: {
@@ -93,7 +93,7 @@ function run(
       if (process.stdin.isTTY) process.stderr.write(text);
     });
     child.on("error", (error) => {
-      if (limit.aborted) reject(failed(place, `did not end within ${longest / 1_000} s`));
+      if (limit.aborted) reject(failed(place, `did not end within ${longestMs / 1_000} s`));
       else reject(failed(place, `${error.message}${plugin.installHint ? `. ${plugin.installHint}` : ""}`));
     });
     child.on("close", (code) => resolve({ code, out, err }));

@@ -25,7 +25,7 @@ const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
  */
 export function clusterConnection(options: ConnectionOptions = {}): ClusterConnection {
   const env = options.env ?? process.env;
-  // Set to nothing is not set, as kubectl sees it.
+  // kubectl, too, takes an empty KUBECONFIG as not set.
   const named = (env["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
   const given = options.kubeconfig === undefined ? named : [options.kubeconfig];
   const paths = given.length > 0 ? given : [join(homedir(), ".kube", "config")];
@@ -37,7 +37,10 @@ export function clusterConnection(options: ConnectionOptions = {}): ClusterConne
   return actingAs({ ...found, proxy: proxyFor(found.server, found.proxy, env) }, options);
 }
 
-/** --as and --as-group go before what the kubeconfig says. @throws {KubernetesError} LAMEDUCK_KUBECONFIG_INVALID for groups of nobody. */
+/**
+ * The flags --as and --as-group take precedence over the kubeconfig.
+ * @throws {KubernetesError} LAMEDUCK_KUBECONFIG_INVALID for groups without a user.
+ */
 function actingAs(found: ClusterConnection, { user, groups = [] }: ConnectionOptions): ClusterConnection {
   if (user !== undefined && user !== "") return { ...found, impersonation: { user, groups } };
   if (groups.length > 0) throw invalid("--as-group", "goes with --as only");

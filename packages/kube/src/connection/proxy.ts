@@ -15,7 +15,7 @@ export function proxyFor(
   const proxy = own || fromEnvironment(server, env);
   if (proxy === undefined) return undefined;
   const url = URL.parse(proxy.includes("://") ? proxy : `http://${proxy}`);
-  // Without the name and password that it may have.
+  // The name and password in its URL are left out.
   const place = url ? `proxy ${url.protocol}//${url.host}` : "the proxy";
   const refuse = (why: string): never => {
     throw new KubernetesError("LAMEDUCK_PROXY_NOT_SUPPORTED", place, why);

@@ -34,21 +34,20 @@ interface WatchLine<T> {
   readonly object: T & { readonly code?: number; readonly message?: string };
 }
 
-/** A watch is renewed after this time, seconds, so that a connection that died in silence is noticed soon after. */
-const renewal = 30;
+/** A watch is renewed after this time, so that a connection that died in silence is noticed soon after. */
+const usualRenewalSeconds = 30;
 const pageSize = 500;
-const firstPause = 100;
-const longestPause = 2_000;
-/** Milliseconds of nothing but refusals after which they are believed. */
-const longestRefusal = 30_000;
-/** Milliseconds for all pages of a list. */
-const longestList = 120_000;
-/** The first list is begun anew so often when its pages expire in the middle. */
+const firstPauseMs = 100;
+const longestPauseMs = 2_000;
+/** An API server that only refuses for this long is believed. */
+const longestRefusalMs = 30_000;
+/** For all pages of a list. */
+const longestListMs = 120_000;
+/** The first list is begun anew this often when its pages expire in the middle. */
 const firstLists = 5;
-/** After so many watches in a row that broke off without an event, objects are listed again and again instead. */
+/** After this many watches in a row that broke off without an event, objects are listed again and again instead. */
 const mostSilent = 5;
-/** Bytes of a watch's line. */
-const longestLine = 50_000_000;
+const longestLineBytes = 50_000_000;
 
 export interface FollowerOptions<T> {
   /** "/api/v1/namespaces/shop/pods" */
@@ -57,23 +56,23 @@ export interface FollowerOptions<T> {
   readonly query?: Readonly<Record<string, string>>;
   readonly onChange: (change: Change<T>) => void;
   /**
-   * What is kept of an object: the rest would fill the memory. It must keep `metadata.uid` and `metadata.resourceVersion`. An object of which
-   * nothing is kept counts as one that is not there.
+   * The part of an object that is kept: the rest would fill the memory. It must hold `metadata.uid` and `metadata.resourceVersion`. An
+   * object of which nothing is kept counts as absent.
    */
   readonly keep?: (object: T) => T | undefined;
   /** How much is kept of the objects of one namespace; all of them unless given. */
   readonly quota?: QuotaOptions<T>;
-  /** It cannot go on: credentials no longer accepted, permission withdrawn, or the resource does not exist. */
+  /** The follower cannot go on: credentials are no longer accepted, permission was withdrawn, or the resource does not exist. */
   readonly onFailure: (error: Error) => void;
   /**
-   * Seconds after which the watch is renewed; default 30. The API server sends a bookmark before that, so this bounds how long a watch that
+   * The watch is renewed after this time. Default: 30. The API server sends a bookmark before that. So this bounds how long a watch that
    * works is silent.
    */
-  readonly renewal?: number;
-  /** The API server has given a sign that what is known is up to date: a list, a line of the watch, or its end in time. */
+  readonly renewalSeconds?: number;
+  /** Called at each sign that what is known is up to date: a list, a line of the watch, or its end in time. */
   readonly onHeard?: (() => void) | undefined;
-  /** Milliseconds for which a refusal (401, 403, 404) is taken for one that passes; default 30,000. */
-  readonly refusal?: number;
+  /** A refusal (401, 403, 404) is believed after this time. Default: 30,000. */
+  readonly refusalMs?: number;
 }
 
 /**
@@ -119,7 +118,7 @@ export class Follower<T extends KubernetesObject> {
         break;
       } catch (error) {
         if (!isExpired(error) || attempt >= firstLists) throw error;
-        await delay(firstPause, undefined, { signal: this.#stop.signal });
+        await delay(firstPauseMs, undefined, { signal: this.#stop.signal });
       }
     this.#counts.lists = 0;
     this.#silent = 0;
@@ -139,14 +138,14 @@ export class Follower<T extends KubernetesObject> {
 
   async #follow(): Promise<void> {
     const { signal } = this.#stop;
-    let pause = firstPause;
+    let pause = firstPauseMs;
     while (!signal.aborted) {
       try {
         const from = this.#version;
         if (from === "") await this.#list();
         await this.#watch();
         if (this.#quota.isOutdated) this.#version = "";
-        pause = firstPause;
+        pause = firstPauseMs;
         this.#refusedFrom = undefined;
       } catch (error) {
         if (signal.aborted) return;
@@ -161,7 +160,7 @@ export class Follower<T extends KubernetesObject> {
         if (++this.#silent > mostSilent) this.#version = "";
         // Jitter, so that several watches do not come back at one moment.
         await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
-        pause = Math.min(pause * 2, longestPause);
+        pause = Math.min(pause * 2, longestPauseMs);
       }
     }
   }
@@ -170,8 +169,8 @@ export class Follower<T extends KubernetesObject> {
   #isRefusedForGood(error: unknown): boolean {
     const refused = error instanceof ApiFailure && [401, 403, 404].includes(error.status);
     this.#refusedFrom = refused ? (this.#refusedFrom ?? Date.now()) : undefined;
-    const { refusal = longestRefusal } = this.#options;
-    return this.#refusedFrom !== undefined && Date.now() - this.#refusedFrom > refusal;
+    const { refusalMs = longestRefusalMs } = this.#options;
+    return this.#refusedFrom !== undefined && Date.now() - this.#refusedFrom > refusalMs;
   }
 
   async #list(): Promise<void> {
@@ -180,7 +179,7 @@ export class Follower<T extends KubernetesObject> {
     let quota = new Quota(this.#options.quota);
     let version = "";
     let more: string | undefined;
-    const until = Date.now() + longestList;
+    const until = Date.now() + longestListMs;
     do {
       let tried = quota;
       const page = await this.#client.page<T>(
@@ -229,7 +228,7 @@ export class Follower<T extends KubernetesObject> {
   }
 
   async #watch(): Promise<void> {
-    const seconds = this.#options.renewal ?? renewal;
+    const seconds = this.#options.renewalSeconds ?? usualRenewalSeconds;
     const silence = new AbortController();
     // The server ends the watch by itself; a connection that outlives that is dead without an error. A client that got no end has to check.
     const timer = setTimeout(
@@ -251,7 +250,7 @@ export class Follower<T extends KubernetesObject> {
         }),
         signal,
       );
-      const reader = new LineReader(longestLine);
+      const reader = new LineReader(longestLineBytes);
       for await (const chunk of response as AsyncIterable<Buffer>) {
         const at = Date.now();
         const lines = reader.take(chunk);

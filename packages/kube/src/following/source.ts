@@ -12,15 +12,15 @@ export interface SourceOptions<T> extends Omit<FollowerOptions<T>, "onFailure"> 
   /** "services": for the log and the metrics. */
   readonly name: string;
   readonly onProblem: (name: string, error: unknown) => void;
-  /** Milliseconds until what failed, or is not there, is asked for again. */
-  readonly again?: number;
+  /** A collection that failed or is absent is asked for again after this time. */
+  readonly againMs?: number;
 }
 
 /** Follows a collection for as long as the process runs, whatever happens to the API server, to rights and to the resource. */
 export class Source<T extends KubernetesObject> {
   readonly #options: SourceOptions<T>;
   readonly #stopping = new AbortController();
-  /** The same after a failure: what it has reported it does not report again. */
+  /** The same follower after a failure: what it has reported it does not report again. */
   readonly #follower: Follower<T>;
   #onFailure: (error: Error) => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
@@ -49,7 +49,7 @@ export class Source<T extends KubernetesObject> {
     return this.#follower.size;
   }
 
-  /** Once, however often it is asked for. */
+  /** Further calls do nothing. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -78,7 +78,7 @@ export class Source<T extends KubernetesObject> {
         if (this.#state !== "waiting") this.#settled.resolve();
         if (this.#state !== "absent") this.#options.onProblem(this.name, error);
       });
-      const pause = this.#options.again ?? (this.#state === "absent" ? 60_000 : 2_000);
+      const pause = this.#options.againMs ?? (this.#state === "absent" ? 60_000 : 2_000);
       await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
     }
   }

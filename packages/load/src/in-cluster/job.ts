@@ -49,7 +49,7 @@ export class LoadJob {
     const selector = encodeURIComponent(`${runLabel}=${this.name}`);
     const path = `/api/v1/namespaces/${this.#namespace}/pods?labelSelector=${selector}`;
     const list = () => this.#kube.get<{ items: Pod[] }>(path, signal);
-    return (await retry(list, { timeout: timeoutMs, retryable: isTransient, signal })).items;
+    return (await retry(list, { timeoutMs, retryable: isTransient, signal })).items;
   }
 
   /**
@@ -101,7 +101,7 @@ export class LoadJob {
           throw error;
         }
       },
-      { timeout: timeoutMs, retryable: isTransient },
+      { timeoutMs, retryable: isTransient },
     );
   }
 
@@ -116,7 +116,7 @@ export class LoadJob {
         }
       },
       {
-        timeout: timeoutMs,
+        timeoutMs,
         retryable: (error, refused) => isTransient(error) || transientOrStarting(error, refused),
       },
     );

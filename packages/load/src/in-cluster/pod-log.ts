@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { hasStatus, isTransient, startupRefusals } from "@lameduck/kube";
+import { hasStatus, isTransient, startupRefusalsMs } from "@lameduck/kube";
 import type { Kube } from "./options.ts";
 import { containerName } from "./manifests.ts";
 import type { PodMessage } from "./transport/line.ts";
@@ -99,7 +99,9 @@ export class PodLog {
     // 400: its container waits to be started.
     if (isTransient(error) || hasStatus(error, 400)) return true;
     return (
-      hasStatus(error, 401, 403) && this.#opened !== undefined && Date.now() - this.#opened < startupRefusals
+      hasStatus(error, 401, 403) &&
+      this.#opened !== undefined &&
+      Date.now() - this.#opened < startupRefusalsMs
     );
   }
 

@@ -18,33 +18,33 @@ export interface ActionStage {
   readonly replaced: (pods: readonly ActionPod[]) => Promise<void>;
   /** The rollout is over only when the workload's controller has seen this generation. */
   readonly expectGeneration: (generation: number) => void;
-  /** What the API server's clock shows, as well as that is known (as Date.now()). */
+  /** The API server's clock, as exactly as it is known (as Date.now()). */
   readonly serverTime: () => number;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
 export interface Undo {
-  /** In the past: "uncordoned node-1". */
+  /** What was done: "uncordoned node-1". */
   readonly done: string;
-  /** What a person types to take it back. */
+  /** The command that undoes the change by hand. */
   readonly command: string;
-  /** @returns false where there was nothing to be taken back. */
+  /** @returns false where there was nothing to undo. */
   readonly run: (client: KubernetesClient, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** One way to make pods end. */
 export interface Action {
   readonly name: "restart" | "scale" | "delete" | "evict" | "drain" | "watch";
-  /** In the imperative, for the plan and the confirmation: "restart deployment/web". */
+  /** What the action does, for the plan and the confirmation: "restart deployment/web". */
   readonly plan: string;
-  /** In the past, for the results: "deployment/web was restarted". True once `run` has ended, however it ended. */
+  /** What the action did, for the results: "deployment/web was restarted". True once `run` has ended, however it ended. */
   readonly summary: string;
   /** Why the target cannot be rolled so; undefined if it can. */
   readonly obstacle: (target: Target) => string | undefined;
-  /** What it needs beyond reading. */
+  /** The rights that the action needs beyond reading. */
   readonly rules: readonly Rule[];
-  /** Ends when everything was asked of the cluster; the rollout itself may go on. */
+  /** Resolves when the cluster has been asked for everything. The rollout itself may go on. */
   readonly run: (stage: ActionStage) => Promise<void>;
   /** Undoes the change in the end, also after an interrupt. Undefined while there is nothing to undo. */
   readonly undo?: () => Undo | undefined;
@@ -52,7 +52,7 @@ export interface Action {
   readonly goesOn: (target: Target) => string | undefined;
 }
 
-/** Does nothing: another tool rolls the target. It is only watched, under load if there is one. */
+/** An action that does nothing: another tool rolls the target. The target is only watched, under load if there is one. */
 export function watch(reference: TargetReference): Action {
   const name = nameOf(reference);
   return {

@@ -52,7 +52,7 @@ export function drain(reference: TargetReference, node: string): Action {
       const { client, signal, say } = stage;
       const { spec } = await retry(() => client.get<Node>(path, signal), { signal });
       if (!spec?.unschedulable) {
-        // Before the request: an interrupt in the middle of it must not leave the node so.
+        // This is set before the request: an interrupt in the middle of it must not leave the node cordoned.
         asked = true;
         await retry(
           () =>

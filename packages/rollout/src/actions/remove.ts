@@ -75,7 +75,7 @@ export async function removeOne(
                 },
                 signal,
               ),
-        // A budget's refusal lasts as long as it lasts: see below.
+        // A budget may refuse for any time: see below.
         {
           signal,
           retryable: (error, refused) =>
@@ -84,7 +84,7 @@ export async function removeOne(
       );
       return;
     } catch (error) {
-      // Gone already, or another of the same name by now.
+      // The pod is gone already, or another pod has its name by now.
       if (hasStatus(error, 404, 409)) return;
       if (!hasStatus(error, 429) || how === "delete") throw error;
       if (!refused) say(`the eviction of ${pod.name} is refused for now: ${error.message}`);

@@ -1,11 +1,11 @@
 import type { Change, EndpointSlice } from "@lameduck/kube";
 
-/** What the EndpointSlices of the target's Services said, and when (Date.now()): what every sender reads before it acts. */
+/** What the EndpointSlices of the target's Services said, and when (Date.now()). Every sender reads them before it acts. */
 export class EndpointHistory {
   readonly #slices = new Map<string, EndpointSlice>();
-  /** Spans without any endpoint that a sender could choose. */
+  /** Times without any endpoint that a sender could choose. */
   readonly #empty: { readonly from: number; to: number | undefined }[] = [];
-  /** When a pod was withdrawn: no longer ready in any slice. A name may come back, and go again. */
+  /** When a pod was withdrawn, which is when it was ready in no slice any more. A name may come back, and go again. */
   readonly #withdrawn: { readonly pod: string; readonly at: number }[] = [];
   readonly #listed = new Set<string>();
   #known = false;
@@ -48,7 +48,7 @@ export class EndpointHistory {
   #noteEmptiness(usable: number, at: number): void {
     const last = this.#empty.at(-1);
     const open = last !== undefined && last.to === undefined;
-    // Before the first endpoint was seen nothing is known, which is not the same as none.
+    // Before the first endpoint was seen it is unknown whether there is none.
     if (usable > 0) this.#known = true;
     if (usable === 0 && this.#known && !open) this.#empty.push({ from: at, to: undefined });
     if (usable > 0 && open) last.to = at;

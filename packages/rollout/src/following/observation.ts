@@ -22,7 +22,7 @@ import { isHeld, OwnedPods } from "./ownership.ts";
 import { followPhases } from "./phases.ts";
 import { PodHistory } from "./pods.ts";
 
-/** What may be followed beside the pods; what may not is left out. */
+/** The collections that may be followed beside the pods. The others are left out. */
 export interface Allowed {
   readonly endpointSlices: boolean;
   readonly events: boolean;
@@ -37,13 +37,13 @@ interface ObservationOptions {
   readonly allowed: Allowed;
   /** Something worth a line while it goes on. */
   readonly say: (line: string) => void;
-  /** It cannot go on: what is essential can no longer be followed. */
+  /** The observation cannot go on: an essential collection can no longer be followed. */
   readonly onFailure: (error: Error) => void;
-  /** Gives up beginning. */
+  /** Ends a start that is under way. */
   readonly signal: AbortSignal;
 }
 
-/** Questions that narrow down the difference of the clocks; each halves it: 0.5 s after one, some 10 ms after seven. */
+/** Questions that narrow down the difference of the clocks. Each halves the uncertainty: 0.5 s after one, some 10 ms after seven. */
 const questions = 8;
 
 /** Slices and pods are followed by watches of their own: one may be a little ahead of the other. */
@@ -101,8 +101,8 @@ export class Observation {
     return sum;
   }
 
-  /** From each pod's deletion until no EndpointSlice had it ready any more, milliseconds. */
-  get withdrawals(): number[] {
+  /** From each pod's deletion until it was ready in no EndpointSlice any more. */
+  get withdrawalsMs(): number[] {
     return this.pods.facts.flatMap(({ name, deleted }) => {
       const withdrawn = deleted && this.endpoints.withdrawnFrom(name, deleted.at.to - watchSkewMs);
       return withdrawn === undefined ? [] : [Math.max(0, withdrawn - deleted!.at.to)];
@@ -181,7 +181,7 @@ export class Observation {
     await follower.start();
   }
 
-  /** What only explains is no reason to give up: a right may be taken away in the middle of a rollout. */
+  /** A collection that only explains does not end the run: a right may be taken away in the middle of a rollout. */
   async #followIfAllowed<T extends KubernetesObject>(
     what: string,
     path: string,
@@ -223,7 +223,7 @@ export class Observation {
     this.#logs.set(metadata.uid, Promise.all(logs));
   }
 
-  /** Gone without a deletion: either it was deleted by force, or it no longer has the labels that are followed. */
+  /** The pod is gone without a deletion. Either it was deleted by force, or it no longer has the labels that are followed. */
   async #takeUnannounced(change: Change<Pod>): Promise<void> {
     const { client, target } = this.#options;
     const { name, uid } = change.object.metadata;

@@ -4,8 +4,8 @@ import { hasReplicaSets } from "../target-reference.ts";
 import type { Target } from "../target.ts";
 
 /**
- * Passes on the changes of those pods that are the target's. Selectors of workloads may overlap; owner references, by UID, do not. A pod that
- * becomes known before its ReplicaSet waits for it: the two are followed by watches of their own.
+ * Passes on the changes of the target's pods. Selectors of workloads may overlap, and owner references by UID do not. A pod that becomes
+ * known before its ReplicaSet waits for it, as the two are followed by watches of their own.
  */
 export class OwnedPods {
   readonly #owner: string | undefined;
@@ -14,7 +14,7 @@ export class OwnedPods {
   readonly #left: (pod: Pod) => void;
   /** ReplicaSets by UID, and whether they are the target's. */
   readonly #sets = new Map<string, boolean>();
-  /** By ReplicaSet, and there by pod its first and last change: pods of a neighbour whose ReplicaSet is not followed are kept here. */
+  /** The first and the last change of each pod, by ReplicaSet and pod. Pods of a neighbour whose ReplicaSet is not followed stay here. */
   readonly #waiting = new Map<string, Map<string, Change<Pod>[]>>();
   /** UIDs of pods that were passed on. */
   readonly #own = new Set<string>();
@@ -70,7 +70,7 @@ export class OwnedPods {
   }
 }
 
-/** Withdrawn from its Services, and perhaps from its owner, until it may be deleted. */
+/** Whether the deletion of the pod is held: it is withdrawn from its Services, and perhaps from its owner, until it may be deleted. */
 export function isHeld({ metadata: { labels = {}, annotations = {} } }: Pod): boolean {
   return heldMark in labels || heldMark in annotations;
 }

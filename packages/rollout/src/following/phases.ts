@@ -7,7 +7,7 @@ type Phase = PodFacts["phases"][number];
 const mark = '"lameduck":"phase"';
 const phases = new Set(["lame-duck", "closing", "closed"]);
 
-/** Follows a terminating pod's log for what Lameduck in it says of its phases; ends with the pod. Anything that fails is no loss. */
+/** Follows the log of a terminating pod for the phases that Lameduck reports in it. It ends with the pod. A failure costs the phases only. */
 export async function followPhases(
   client: KubernetesClient,
   pod: { readonly namespace: string; readonly name: string; readonly container: string },
@@ -30,7 +30,7 @@ export async function followPhases(
       }
     }
   } catch {
-    // The container has gone, or logs may not be read: then the phases are not known, and the API server's word has to do.
+    // The container has gone, or logs may not be read. Then the phases are unknown, and the API server's reports are used.
   }
 }
 

@@ -1,4 +1,4 @@
-/** A moment as well as it is known: Date.now() of this machine, never before `from`, never after `to`. */
+/** A moment, as exactly as it is known: Date.now() of this machine, not before `from` and not after `to`. */
 export interface Moment {
   readonly from: number;
   readonly to: number;
@@ -24,16 +24,15 @@ export interface PodFacts {
   readonly readiness: readonly { readonly at: Moment; readonly ready: boolean }[];
   readonly starts: readonly { readonly container: string; readonly at: Moment }[];
   readonly deleted: { readonly at: Moment; readonly grace: number } | undefined;
-  /** The kubelet's own word that it ends a container (event "Killing"): preStop hooks begin, or, without them, SIGTERM is sent. */
+  /** The kubelet said that it ends a container (event "Killing"). Then preStop hooks begin; without hooks SIGTERM is sent. */
   readonly killing: readonly { readonly at: Moment; readonly message: string }[];
   readonly hookFailed: readonly {
     readonly at: Moment;
     readonly message: string;
-    /** Undefined where the event does not say. */
     readonly container: string | undefined;
   }[];
   readonly ends: readonly ContainerEnd[];
-  /** What the library or the init in it said of its phases. */
+  /** The phases that the library or the init in the pod reported. */
   readonly phases: readonly {
     readonly at: number;
     readonly phase: "lame-duck" | "closing" | "closed";

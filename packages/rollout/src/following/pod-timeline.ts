@@ -22,8 +22,8 @@ interface TimelineOptions {
 }
 
 /**
- * A deletion is seen some milliseconds after the kubelet and others have seen it. What followed from it can have been seen before; what
- * lies longer before did not follow from it.
+ * A deletion is seen some milliseconds after the kubelet and others have seen it. So an effect of the deletion may be seen this much
+ * earlier than the deletion.
  */
 const watchDelayMs = 250;
 
@@ -33,10 +33,10 @@ const teardownMs = 300;
 /** SIGKILL: 128 + 9. */
 const killedCode = 137;
 
-/** Where a moment is known to the second only: how far outside of it evidence of the load may lie. */
+/** Where a moment is known to the second only, evidence of the load may lie outside of it by this much. */
 const slackMs = 150;
 
-/** What happened to a pod in the words of the model; what the API server does not report is left out, not guessed. */
+/** What happened to a pod, in the words of the model. What the API server does not report is left out, not guessed. */
 export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent[] {
   const { spec, time } = options;
   const pod = facts.name;
@@ -74,7 +74,7 @@ export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent
   return events.sort((a, b) => a.at - b.at);
 }
 
-/** As seen by the watch, or a little before where something shows that it had been written by then. */
+/** The time at which the watch saw it, or a little before, where evidence shows that it had been written by then. */
 function momentOfDeletion(
   { deleted, killing, phases }: PodFacts,
   { time, hints }: TimelineOptions,
@@ -150,7 +150,7 @@ function ending(facts: PodFacts, end: ContainerEnd, { time, hints }: TimelineOpt
   ];
 }
 
-/** The kubelet gives the second; answers and cut connections of the load narrow it down. */
+/** The kubelet tells the second of the end. Answers and cut connections of the load narrow it down. */
 function momentOfEnd({ at }: ContainerEnd, time: (epoch: number) => number, hints: Hints = {}): number {
   const from = Math.max(time(at.from), Math.min(hints.lastAnswer ?? -Infinity, time(at.to)));
   const to = time(at.to);

@@ -15,16 +15,16 @@ export class PodHistory {
   readonly #pods = new Map<string, Growing>();
   readonly #objects = new Map<string, Pod>();
   readonly #listeners = new Set<() => void>();
-  /** Pods that already were terminating when the run began: not its terminations. */
+  /** Pods that were terminating when the run began. Their ends are no terminations of the run. */
   readonly #leftover = new Set<string>();
-  /** When (Date.now()); undefined before. */
+  /** When the run began (Date.now()); undefined before. */
   #begun: number | undefined;
 
   constructor(clock: ServerClock) {
     this.#clock = clock;
   }
 
-  /** What was there before is no change. */
+  /** Pods that were there before the run are no change. */
   begin(at = Date.now()): void {
     this.#begun = at;
   }
@@ -60,12 +60,12 @@ export class PodHistory {
     ).length;
   }
 
-  /** A rollout of them had already begun. */
+  /** A rollout of the pods had already begun. */
   get hasLeftovers(): boolean {
     return this.#leftover.size > 0;
   }
 
-  /** Whether it has ever been the target's. */
+  /** Whether the pod has ever been the target's. */
   knows(uid: string): boolean {
     return this.#pods.has(uid);
   }
@@ -74,7 +74,7 @@ export class PodHistory {
     return this.#objects.has(uid);
   }
 
-  /** Which pod an address belonged to at a time (Date.now()); the one that had it last where several had. */
+  /** The pod that an address belonged to at a time (Date.now()). Where several pods had it, the last of them. */
   podAt(address: string, at: number): string | undefined {
     return this.facts
       .filter(({ addresses, created, gone }) => {
@@ -83,7 +83,7 @@ export class PodHistory {
       .sort((a, b) => b.created.from - a.created.from)[0]?.name;
   }
 
-  /** The pod whose own address it was; undefined for one that several had at once, as pods in the node's network have. */
+  /** The pod whose own address it was; undefined for an address that several pods had at once, as pods in the node's network have. */
   ownerOf(address: string, at: number): string | undefined {
     const shares = this.facts.filter(
       ({ addresses, created, gone }) =>
@@ -92,7 +92,7 @@ export class PodHistory {
     return shares.length > 1 ? undefined : this.podAt(address, at);
   }
 
-  /** Is called after each change. @returns ends that. */
+  /** Calls `listener` after each change. @returns a function that ends that. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -117,7 +117,7 @@ export class PodHistory {
     this.changed();
   }
 
-  /** It goes on elsewhere: no end of it is to be expected. */
+  /** The pod goes on elsewhere. No end of it is to be expected. */
   leave(uid: string): void {
     this.#objects.delete(uid);
     this.changed();
@@ -168,7 +168,7 @@ export class PodHistory {
     return facts;
   }
 
-  /** When the last pod of that name was gone: a StatefulSet's come again in the same second, and stamps are no finer. */
+  /** When the last pod of that name was gone. A pod of a StatefulSet comes again in the same second, and timestamps are no finer. */
   #endOf(name: string): number {
     const last = [...this.#pods.values()].findLast((pod) => pod.name === name && pod.gone !== undefined);
     return last?.gone?.to ?? -Infinity;
@@ -178,12 +178,12 @@ export class PodHistory {
     const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
     if (facts.deleted !== undefined) return;
     if (deletionTimestamp === undefined) {
-      // Deleted and gone in one: what a forced deletion looks like.
+      // A forced deletion looks so: deleted and gone at once.
       if (type === "gone" && facts.gone === undefined) facts.deleted = { at: seen, grace: 0 };
       return;
     }
     const grace = (deletionGracePeriodSeconds ?? 0) * 1_000;
-    // The stamp is the deletion's second and the grace period; where the watch was away it knows better.
+    // The timestamp is the deletion's second plus the grace period. After an interruption of the watch it is more exact than what was seen.
     const stamped = this.#clock.toLocal(Date.parse(deletionTimestamp) - grace);
     facts.deleted = { at: narrow(seen, { from: stamped, to: stamped + 1_000 }), grace };
   }
@@ -222,7 +222,7 @@ export class PodHistory {
     facts.ends.push(end);
   }
 
-  /** A stamp of whole seconds; what was seen at `at` was not later than that. */
+  /** A timestamp of whole seconds. What was seen at `at` was not later than that. */
   #second(stamp: string | null | undefined, at: number): Moment {
     if (stamp === undefined || stamp === null) return { from: at, to: at };
     const local = this.#clock.toLocal(Date.parse(stamp));
@@ -244,12 +244,12 @@ function isLeaving({ metadata, status }: Pod): boolean {
   );
 }
 
-/** Every later status repeats a stamp; the offset of the clocks, which is known better and better, moves it by less than a second. */
+/** Every later status repeats a timestamp. The offset of the clocks, which is known better and better, moves it by less than a second. */
 function isSame(one: number, other: number): boolean {
   return Math.abs(one - other) < 900;
 }
 
-/** Both at once; where they contradict, the one that was seen. */
+/** What both say. Where they contradict each other, what was seen. */
 function narrow(seen: Moment, stamped: Moment): Moment {
   const both = { from: Math.max(seen.from, stamped.from), to: Math.min(seen.to, stamped.to) };
   return both.from <= both.to ? both : seen;

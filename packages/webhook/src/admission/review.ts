@@ -1,5 +1,6 @@
-import { printable } from "@lameduck/drain/common";
+import { messageOf, printable } from "@lameduck/drain/common";
 import { type PatchOperation, cut } from "@lameduck/inject";
+import type { Outcome } from "../metrics.ts";
 
 /** What the API server asks about. Objects are as strangers wrote them. */
 export interface AdmissionRequest {
@@ -27,7 +28,20 @@ export interface AdmissionResponse {
   readonly audit?: Readonly<Record<string, string>>;
 }
 
-export interface Review {
+/** @param gone aborts when the API server does not wait for the answer any more. */
+export type ReviewHandler = (
+  request: AdmissionRequest,
+  gone: AbortSignal,
+) => AdmissionResponse | Promise<AdmissionResponse>;
+
+/** For the API server. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly outcome: Outcome;
+}
+
+interface Review {
   /** The version in which the answer is to be given. */
   readonly apiVersion: string;
   readonly request: AdmissionRequest;
@@ -46,8 +60,36 @@ const mostBrackets = 200_000;
 /** What Kubernetes calls things is never longer. */
 const longestName = 253;
 
+/**
+ * The answer to a body, whatever that is: a whole AdmissionReview, which admits unless the handler says otherwise.
+ * @param onFault a handler threw: that is our mistake.
+ */
+export async function answerReview(
+  text: string,
+  handler: ReviewHandler,
+  gone: AbortSignal,
+  onFault?: (error: unknown, request: AdmissionRequest) => void,
+): Promise<Answer> {
+  const review = readReview(text);
+  if ("problem" in review) return unreadable(200, review.problem, review.uid);
+  const { request, apiVersion } = review;
+  try {
+    const response = await handler(request, gone);
+    return { status: 200, body: answerOf(request.uid, response, apiVersion), outcome: outcomeOf(response) };
+  } catch (error) {
+    onFault?.(error, request);
+    const response = admittedUnchanged(`something is wrong inside: ${messageOf(error)}`);
+    return { status: 200, body: answerOf(request.uid, response, apiVersion), outcome: "fault" };
+  }
+}
+
+/** The answer to what is no review. */
+export function unreadable(status: number, problem: string, uid = ""): Answer {
+  return { status, body: answerOf(uid, admittedUnchanged(problem)), outcome: "unreadable" };
+}
+
 /** @returns why it cannot be read, in place of a review. */
-export function readReview(text: string): Review | { readonly problem: string; readonly uid: string } {
+function readReview(text: string): Review | { readonly problem: string; readonly uid: string } {
   if (hasMoreBrackets(mostBrackets, text))
     return { problem: `the body has more than ${mostBrackets} lists and objects`, uid: "" };
   let value: unknown;
@@ -89,7 +131,7 @@ function hasMoreBrackets(most: number, text: string): boolean {
 }
 
 /** The whole answer, whatever was asked. */
-export function answerOf(uid: string, verdict: AdmissionResponse, apiVersion: string = versions[0]): string {
+function answerOf(uid: string, verdict: AdmissionResponse, apiVersion: string = versions[0]): string {
   const { allowed, message, retryAfter, patch = [], warnings = [], audit = {} } = verdict;
   const annotations = Object.entries(audit).map(
     ([key, value]) => [key, printableWithin(value, longestAudit)] as const,
@@ -121,8 +163,14 @@ function statusOf(retryAfter: number | undefined): object {
 }
 
 /** Whatever goes wrong with us, the cluster goes on. */
-export function admittedUnchanged(problem: string): AdmissionResponse {
+function admittedUnchanged(problem: string): AdmissionResponse {
   return { allowed: true, warnings: [`lameduck: admitted as it is: ${problem}`] };
+}
+
+function outcomeOf({ allowed, patch, retryAfter }: AdmissionResponse): Outcome {
+  if (!allowed) return retryAfter === undefined ? "rejected" : "delayed";
+  if (patch === undefined) return "allowed";
+  return patch.length > 0 ? "injected" : "left-alone";
 }
 
 /** What is made printable becomes longer: it is cut before, since it may have megabytes, and after. */

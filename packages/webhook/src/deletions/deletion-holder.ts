@@ -1,5 +1,4 @@
-import type { AsyncReviewHandler } from "../admission/handler.ts";
-import type { AdmissionResponse } from "../admission/review.ts";
+import type { AdmissionResponse, ReviewHandler } from "../admission/review.ts";
 import { deletionCallOf, type DeletionCall } from "./deletion-call.ts";
 import { Deletions, type HoldEnd, type Dependencies } from "./deletions.ts";
 import { Evictions, type EvictionEnd } from "./evictions.ts";
@@ -51,7 +50,7 @@ export class DeletionHolder {
     await Promise.all([this.#restorer.stop(), this.#options.dependencies.endpoints.stop()]);
   }
 
-  readonly review: AsyncReviewHandler = async (request, gone) => {
+  readonly review: ReviewHandler = async (request, gone) => {
     const call = deletionCallOf(request);
     if (!call) return { allowed: true };
     const began = performance.now();

@@ -183,7 +183,7 @@ export class Deletions {
           const found = await pods.get(namespace, name);
           if (found?.metadata.uid === uid && (await pods.restore(found))) onRestored();
         },
-        { timeout: 60_000, signal: this.#stopping.signal.aborted ? undefined : this.#stopping.signal },
+        { timeoutMs: 60_000, signal: this.#stopping.signal.aborted ? undefined : this.#stopping.signal },
       );
     } catch (error) {
       if (!this.#stopping.signal.aborted) onProblem("deletions", error);

@@ -41,10 +41,10 @@ function wordOf(text: string | undefined): string | undefined {
   return text !== undefined && word.test(text) ? text : undefined;
 }
 
-const longest = 500;
+const longestText = 500;
 
 /** One line that a terminal can show. */
 function textOf(text: string | undefined): string | undefined {
   const shown = text?.replaceAll(/[^\P{C}]/gu, " ").trim();
-  return shown ? shown.slice(0, longest) : undefined;
+  return shown ? shown.slice(0, longestText) : undefined;
 }

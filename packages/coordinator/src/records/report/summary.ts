@@ -62,10 +62,10 @@ function releaseSentence({ moments }: Body, consumers: readonly ConsumerRecord[]
   return consumers.length === 0 ? undefined : "released: unknown";
 }
 
-/** Milliseconds before the end of the grace period from which a container counts as one that used all of it. Exits have whole seconds. */
-const lastSeconds = 2_000;
-/** Milliseconds: with less a program has little to spare in any case. */
-const shortGrace = 10_000;
+/** A container that ends so shortly before the end of the grace period has used all of it. Exits have whole seconds. */
+const lastMs = 2_000;
+/** With less a program has little to spare in any case. */
+const shortGraceMs = 10_000;
 
 /** A container that ended only at the end of the grace period, and by itself: a hook that hung, or a program that took all the time. */
 export function lateText({
@@ -76,8 +76,9 @@ export function lateText({
   hold,
 }: Pick<DrainReport, "containers" | "graceSeconds" | "killed" | "moments" | "hold">): string | undefined {
   const grace = graceSeconds * 1_000;
-  const late = containers.filter(({ exitedMs = 0 }) => exitedMs >= grace - lastSeconds);
-  if (killed === "yes" || late.length === 0 || grace < shortGrace || hold.reason === "cap") return undefined;
+  const late = containers.filter(({ exitedMs = 0 }) => exitedMs >= grace - lastMs);
+  if (killed === "yes" || late.length === 0 || grace < shortGraceMs || hold.reason === "cap")
+    return undefined;
   const after =
     moments.closing === undefined
       ? "a preStop hook hung"

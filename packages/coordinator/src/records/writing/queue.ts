@@ -13,8 +13,8 @@ export interface Ended {
 
 /** One minute at 10,000 terminations a minute. Beyond this the oldest are dropped, and counted. */
 const most = 10_000;
-/** Milliseconds for which a replica that does not write keeps terminations: the writer may be killed before it writes. */
-const keptFor = 90_000;
+/** A replica that does not write keeps terminations so long: the writer may be killed before it writes. */
+const keptForMs = 90_000;
 
 /** Terminations that have ended and are not recorded yet, as far as this replica knows. */
 export class EndedTerminations {
@@ -53,7 +53,7 @@ export class EndedTerminations {
 
   /** In a replica that does not write: drops entries that the writer has had the time to record. */
   forgetOld(): void {
-    const before = this.#now() - keptFor;
+    const before = this.#now() - keptForMs;
     for (const [uid, { at }] of this.#waiting) if (at < before) this.#waiting.delete(uid);
   }
 }

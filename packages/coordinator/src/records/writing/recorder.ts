@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { hasStatus, isTransient, startupRefusals, type KubernetesClient } from "@lameduck/kube";
+import { hasStatus, isTransient, startupRefusalsMs, type KubernetesClient } from "@lameduck/kube";
 import type { TerminationListener, TerminationView } from "../../termination-view.ts";
 import { describeTermination, type NewReport } from "../report/describe.ts";
 import { reportsOf } from "../report/drain-report.ts";
@@ -162,7 +162,7 @@ export class Recorder {
     } catch (error) {
       if (hasStatus(error, 409)) return "known";
       // No answer, or a refusal by a server that has not read its roles yet: a retry may help.
-      const isStarting = hasStatus(error, 401, 403) && waited < startupRefusals;
+      const isStarting = hasStatus(error, 401, 403) && waited < startupRefusalsMs;
       if (isTransient(error) || isStarting || this.#stopping.signal.aborted) throw error;
       // A final refusal: the namespace is being deleted, or the kind is not installed.
       this.#options.onProblem(error);
