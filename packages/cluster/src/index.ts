@@ -5,40 +5,31 @@ export { TokenBucket } from "./events/token-bucket.ts";
 export { WorkloadEvents } from "./events/workload-events.ts";
 export {
   type ContainerExit,
+  identityOf,
   type Injected,
-  keepNode,
-  keepPod,
-  keepSlice,
-  type KeptNode,
-  type KeptPod,
-  type KeptSlice,
+  slimToLabel,
+  slimNode,
+  slimPod,
+  slimPolicy,
+  slimSlice,
+  type SlimNode,
+  type SlimPod,
+  type SlimSlice,
+  type PolicyObject,
   sizeOfSlice,
   type WorkloadName,
 } from "./objects.ts";
-export {
-  BoundedCache,
-  type IndexedRoute,
-  type IndexedService,
-  type OnLeftOut,
-} from "./paths/bounded-cache.ts";
-export { type Exposure, type SelectingService, SenderIndex } from "./paths/index-of-senders.ts";
+export { followPaths } from "./paths/following.ts";
 export { addedWithin } from "./paths/last-times.ts";
-export {
-  gatewayRoutes,
-  type GrantObject,
-  inVersion,
-  keepLabel,
-  keepMetadata,
-  keepPolicy,
-  type PolicyObject,
-  type RouteObject,
-  type ServiceObject,
-} from "./paths/objects.ts";
-export {
-  keepGateway,
-  keepIngressClass,
-  keepRoutingRoute,
-  keepRoutingService,
-} from "./paths/routing-objects.ts";
+export { type TrafficPaths, PathIndex, type SelectingService } from "./paths/path-index.ts";
+export { routeKinds } from "./paths/route-kinds.ts";
 export { type PodRoutes, Routing } from "./paths/routing.ts";
-export { type Reading, sourcesOf, type SourcesOptions } from "./sources.ts";
+export {
+  type OnLeftOut,
+  slimGateway,
+  slimIngressClass,
+  SlimPaths,
+  type SlimRoute,
+  type SlimService,
+} from "./paths/slim-paths.ts";
+export { type Follow, followed, following, type SourcesOptions } from "./sources.ts";

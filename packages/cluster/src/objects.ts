@@ -6,6 +6,7 @@ import {
   type Pod,
 } from "@lameduck/kube";
 import {
+  apiVersion,
   carrierPath,
   initFile,
   registerFile,
@@ -39,7 +40,7 @@ export interface WorkloadName {
 }
 
 /** The part of a pod that is kept, because a cluster has tens of thousands. */
-export interface KeptPod extends KubernetesObject {
+export interface SlimPod extends KubernetesObject {
   readonly node: string | undefined;
   readonly addresses: readonly string[];
   /** The node's address, for pods in the node's network, which share it. */
@@ -61,7 +62,7 @@ export interface KeptPod extends KubernetesObject {
   readonly isToEnd?: true;
 }
 
-export interface KeptEndpoint {
+export interface SlimEndpoint {
   /** Its uid. Its address where the slice names no pod, as in one that is kept by hand. */
   readonly pod: string;
   readonly isReady: boolean;
@@ -73,14 +74,14 @@ export interface KeptEndpoint {
   readonly reservedFor?: readonly string[];
 }
 
-export interface KeptSlice extends KubernetesObject {
+export interface SlimSlice extends KubernetesObject {
   /** "NAMESPACE/NAME" */
   readonly service: string;
   readonly addressType?: string;
-  readonly endpoints: readonly KeptEndpoint[];
+  readonly endpoints: readonly SlimEndpoint[];
 }
 
-export interface KeptNode extends KubernetesObject {
+export interface SlimNode extends KubernetesObject {
   readonly isReady: boolean;
   readonly addresses: readonly string[];
   /** Of its pods, and of its own end of their network: "10.244.1.0/24". */
@@ -94,7 +95,7 @@ interface PodObject extends Omit<Pod, "spec" | "status"> {
 
 const none: readonly never[] = [];
 
-export function keepPod(pod: PodObject): KeptPod {
+export function slimPod(pod: PodObject): SlimPod {
   const { metadata, spec, status } = pod;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   const graceSeconds = deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30;
@@ -105,7 +106,7 @@ export function keepPod(pod: PodObject): KeptPod {
   // Sidecars of this kind outlive the containers, and serve with the pod's address until they end.
   const sidecarRuns = status?.initContainerStatuses?.some(({ state }) => state?.running !== undefined);
   return {
-    metadata: slim(metadata),
+    metadata: identityOf(metadata),
     node: spec?.nodeName,
     addresses,
     hostAddress: spec?.hostNetwork === true ? (status?.hostIP ?? "") : undefined,
@@ -205,10 +206,10 @@ interface SliceObject extends KubernetesObject {
     | null;
 }
 
-export function keepSlice({ metadata, addressType = "", endpoints }: SliceObject): KeptSlice {
+export function slimSlice({ metadata, addressType = "", endpoints }: SliceObject): SlimSlice {
   return {
     metadata: {
-      ...slim(metadata),
+      ...identityOf(metadata),
       ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
     },
     service: `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
@@ -238,7 +239,7 @@ const perEndpoint = 300;
 const perPlace = 100;
 
 /** Bytes, as far as they can be told without looking into the heap. */
-export function sizeOfSlice({ endpoints }: KeptSlice): number {
+export function sizeOfSlice({ endpoints }: SlimSlice): number {
   return endpoints.reduce(
     (size, { pod, reservedFor = [] }) =>
       size +
@@ -257,9 +258,9 @@ interface NodeObject extends KubernetesObject {
   };
 }
 
-export function keepNode({ metadata, spec, status }: NodeObject): KeptNode {
+export function slimNode({ metadata, spec, status }: NodeObject): SlimNode {
   return {
-    metadata: slim(metadata),
+    metadata: identityOf(metadata),
     ...(spec?.podCIDRs === undefined ? {} : { ranges: spec.podCIDRs }),
     isReady: status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false,
     addresses: (status?.addresses ?? []).flatMap(({ type, address }) =>
@@ -268,7 +269,47 @@ export function keepNode({ metadata, spec, status }: NodeObject): KeptNode {
   };
 }
 
-function slim({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
+export interface PolicyObject extends KubernetesObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly spec?: unknown;
+  readonly status?: unknown;
+}
+
+export function slimPolicy({ metadata, spec, status }: PolicyObject): PolicyObject {
+  return {
+    apiVersion,
+    kind: "DrainPolicy",
+    metadata: {
+      ...identityOf(metadata),
+      ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+    },
+    // The API server keeps no more of it than the schema has.
+    spec,
+    status: { conditions: ownConditions(status) },
+  };
+}
+
+/** Whoever may write the status may add conditions without end. */
+function ownConditions(status: unknown): readonly unknown[] {
+  const { conditions } = (status ?? {}) as { readonly conditions?: unknown };
+  const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
+  const typeOf = (one: unknown): unknown => (one as { readonly type?: unknown } | null)?.type;
+  return ["Accepted", "LosesRequests"].flatMap((type) => all.find((one) => typeOf(one) === type) ?? []);
+}
+
+/** Of namespaces and nodes one label counts. */
+export function slimToLabel(label: string): (object: KubernetesObject) => KubernetesObject {
+  return ({ metadata }) => {
+    const { [label]: value } = metadata.labels ?? {};
+    return {
+      metadata: { ...identityOf(metadata), ...(value === undefined ? {} : { labels: { [label]: value } }) },
+    };
+  };
+}
+
+/** Which object it is, and nothing that somebody wrote into it. */
+export function identityOf({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
   return {
     name,
     uid,

@@ -5,6 +5,29 @@ import {
   Source,
   type SourceOptions,
 } from "@lameduck/kube";
+import { apiPath } from "@lameduck/protocol";
+
+/** A list that is followed. */
+export interface FollowedKind {
+  /** "services": for the log, the metrics and the status. */
+  readonly name: string;
+  readonly path: string;
+}
+
+const at = (folder: string, name: string): FollowedKind => ({ name, path: `${folder}/${name}` });
+
+/** The kinds that webhook and coordinator follow, besides those that lead to Services: `routeKinds`. */
+export const followed = {
+  pods: at("/api/v1", "pods"),
+  nodes: at("/api/v1", "nodes"),
+  namespaces: at("/api/v1", "namespaces"),
+  services: at("/api/v1", "services"),
+  endpointSlices: at("/apis/discovery.k8s.io/v1", "endpointslices"),
+  ingressClasses: at("/apis/networking.k8s.io/v1", "ingressclasses"),
+  gateways: at("/apis/gateway.networking.k8s.io/v1", "gateways"),
+  referenceGrants: at("/apis/gateway.networking.k8s.io/v1beta1", "referencegrants"),
+  drainPolicies: at(apiPath, "drainpolicies"),
+} as const;
 
 export interface SourcesOptions {
   readonly onProblem: (part: string, error: unknown) => void;
@@ -12,25 +35,20 @@ export interface SourcesOptions {
   readonly retryMs?: number;
 }
 
-/** How one of them is read. */
-export type Reading<T> = Pick<SourceOptions<T>, "quota" | "renewalSeconds" | "onHeard">;
+/** Makes the list and watch of a kind, which keeps of an object what `slim` returns. */
+export type Follow = <Slim extends KubernetesObject>(
+  kind: FollowedKind,
+  slim: (object: never) => Slim | undefined,
+  take: (change: Change<Slim>) => void,
+  reading?: Pick<SourceOptions<Slim>, "quota" | "renewalSeconds" | "onHeard">,
+) => Source<Slim>;
 
-/** Makes the lists and watches of one reader. Each keeps of an object what `keep` returns. */
-export function sourcesOf(
-  client: KubernetesClient,
-  { onProblem, retryMs }: SourcesOptions,
-): <Kept extends KubernetesObject>(
-  name: string,
-  path: string,
-  keep: (object: never) => Kept | undefined,
-  take: (change: Change<Kept>) => void,
-  reading?: Reading<Kept>,
-) => Source<Kept> {
-  return (name, path, keep, take, reading = {}) =>
+export function following(client: KubernetesClient, { onProblem, retryMs }: SourcesOptions): Follow {
+  return ({ name, path }, slim, take, reading = {}) =>
     new Source(client, {
       name,
       path,
-      keep: (object) => keep(object as never),
+      keep: (object) => slim(object as never),
       onChange: take,
       onProblem,
       ...reading,

@@ -1,24 +1,20 @@
-import type { Change, KubernetesClient, KubernetesObject, QuotaOptions, Source } from "@lameduck/kube";
+import type { KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
 import {
-  BoundedCache,
-  gatewayRoutes,
-  type GrantObject,
-  inVersion,
-  keepPolicy,
-  type Reading,
-  sourcesOf,
-  type SourcesOptions,
-  keepGateway,
-  keepIngressClass,
-  keepRoutingRoute,
-  keepRoutingService,
-  keepNode,
-  keepPod,
-  keepSlice,
-  sizeOfSlice,
+  type Follow,
+  followed,
+  following,
+  followPaths,
+  slimNode,
+  slimPod,
+  slimPolicy,
+  slimSlice,
   type Routing,
+  sizeOfSlice,
+  slimGateway,
+  slimIngressClass,
+  SlimPaths,
+  type SourcesOptions,
 } from "@lameduck/cluster";
-import { apiPath } from "@lameduck/protocol";
 import type { Nodes } from "./state/nodes.ts";
 import type { Terminations } from "./state/terminations.ts";
 import type { PolicySettings } from "./settings.ts";
@@ -33,12 +29,12 @@ export interface ClusterOptions extends SourcesOptions {
   readonly onChange: () => void;
 }
 
-/** Seconds after which the watch of EndpointSlices is renewed: it gives a sign of life each time, also where nothing changes. */
-const slicesRenewal = 5;
-/** What is kept of the EndpointSlices of one namespace: bytes, for some 100,000 endpoints, or 60,000 that are reserved for a zone. */
-const slicesQuota = 32 * 1024 * 1024;
-/** Milliseconds without such a sign, after which nobody knows here which pods are published. */
-const longestUnheard = 15_000;
+/** After which the watch of EndpointSlices is renewed: it gives a sign of life each time, also where nothing changes. */
+const slicesRenewalSeconds = 5;
+/** What is kept of the EndpointSlices of one namespace: for some 100,000 endpoints, or 60,000 that are reserved for a zone. */
+const slicesQuotaBytes = 32 * 1024 * 1024;
+/** Without such a sign for longer, nobody knows here which pods are published. */
+const longestUnheardMs = 15_000;
 
 /** Reads the cluster by list and watch, and passes each change on. */
 export class Cluster {
@@ -51,79 +47,53 @@ export class Cluster {
     this.#options = options;
     this.#slicesHeardAt = options.now();
     const { nodes, routing, settings, terminations, now, onChange } = options;
-    const read = sourcesOf(client, options);
-    const keeping = new BoundedCache((kind, { namespace = "" }) => {
-      routing.leftOut(kind, namespace);
-      onChange();
-    });
-    const source = <Kept extends KubernetesObject>(
-      name: string,
-      path: string,
-      keep: (object: never) => Kept,
-      take: (change: Change<Kept>) => void,
-      reading: Reading<Kept> = {},
-    ): Source<Kept> => {
-      const changed = (change: Change<Kept>): void => {
-        take(change);
-        onChange();
-      };
-      return read(name, path, keep, changed, reading);
-    };
-    const quotaOf = <Kept extends KubernetesObject>(name: string): QuotaOptions<Kept> =>
-      keeping.quota(name, (full) => {
-        routing.listed(name, full);
-        onChange();
-      });
-    /** What whoever may write into a namespace may make any number of. */
-    const bounded = <Kept extends KubernetesObject>(
-      name: string,
-      path: string,
-      keep: (object: never) => Kept,
-      take: (change: Change<Kept>) => void,
-    ): Source<Kept> => source(name, path, keep, take, { quota: quotaOf(name) });
-    this.#essential = [
-      source("pods", "/api/v1/pods", keepPod, (change) => terminations.pod(change, now())),
-      source(
-        "endpointslices",
-        "/apis/discovery.k8s.io/v1/endpointslices",
-        keepSlice,
-        (change) => terminations.slice(change, now()),
-        {
-          quota: { ...quotaOf("endpointslices"), sizeOf: sizeOfSlice, most: slicesQuota },
-          renewalSeconds: slicesRenewal,
-          onHeard: () => (this.#slicesHeardAt = now()),
+    const silent = following(client, options);
+    const follow: Follow = (kind, slimmed, take, reading) =>
+      silent(
+        kind,
+        slimmed,
+        (change) => {
+          take(change);
+          onChange();
         },
-      ),
-      source("nodes", "/api/v1/nodes", keepNode, (change) => nodes.take(change, now())),
-      bounded("services", "/api/v1/services", keepRoutingService, (change) => routing.service(change, now())),
-      bounded("ingresses", "/apis/networking.k8s.io/v1/ingresses", keepRoutingRoute("Ingress"), (change) =>
-        routing.route(change, now()),
-      ),
-      source("ingressclasses", "/apis/networking.k8s.io/v1/ingressclasses", keepIngressClass, (change) =>
-        routing.ingressClass(change, now()),
-      ),
-      source("drainpolicies", `${apiPath}/drainpolicies`, keepPolicy, (change) => settings.take(change)),
+        reading,
+      );
+    const slim = new SlimPaths({
+      asks: "by Services",
+      onFull: (part, namespace) => {
+        routing.leftOut(part, namespace);
+        onChange();
+      },
+      onListed: (part, full) => {
+        routing.listed(part, full);
+        onChange();
+      },
+    });
+    const { endpointSlices, gateways } = followed;
+    const paths = followPaths(follow, slim, {
+      service: (change) => routing.service(change, now()),
+      route: (change) => routing.route(change, now()),
+      grant: (change) => routing.grant(change, now()),
+    });
+    this.#essential = [
+      follow(followed.pods, slimPod, (change) => terminations.pod(change, now())),
+      follow(endpointSlices, slimSlice, (change) => terminations.slice(change, now()), {
+        quota: { ...slim.quota(endpointSlices.name), sizeOf: sizeOfSlice, most: slicesQuotaBytes },
+        renewalSeconds: slicesRenewalSeconds,
+        onHeard: () => (this.#slicesHeardAt = now()),
+      }),
+      follow(followed.nodes, slimNode, (change) => nodes.take(change, now())),
+      paths.services,
+      ...paths.builtIn,
+      follow(followed.ingressClasses, slimIngressClass, (change) => routing.ingressClass(change, now())),
+      follow(followed.drainPolicies, slimPolicy, (change) => settings.take(change)),
     ];
     this.#sources = [
       ...this.#essential,
-      bounded("gateways", "/apis/gateway.networking.k8s.io/v1/gateways", keepGateway, (change) =>
-        routing.gateway(change, now()),
-      ),
-      ...gatewayRoutes.map(({ kind, name, path, version }) => {
-        const keep = keepRoutingRoute(kind);
-        return bounded(
-          name,
-          path,
-          (route: Parameters<typeof keep>[0]) => inVersion(version, keep(route)),
-          (change) => routing.route(change, now()),
-        );
+      follow(gateways, slimGateway, (change) => routing.gateway(change, now()), {
+        quota: slim.quota(gateways.name),
       }),
-      bounded(
-        "referencegrants",
-        "/apis/gateway.networking.k8s.io/v1beta1/referencegrants",
-        (object: GrantObject) => keeping.grant(object),
-        (change) => routing.grant(change, now()),
-      ),
+      ...paths.installed,
     ];
   }
 
@@ -161,7 +131,7 @@ export class Cluster {
 
   /** Whether a pod that is published here is published in the cluster. */
   get knowsEndpoints(): boolean {
-    return this.unheard * 1_000 < longestUnheard;
+    return this.unheard * 1_000 < longestUnheardMs;
   }
 
   /** Whether every list that the cluster has is read. A kind that it does not have names no consumer. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Nodes } from "../src/state/nodes.ts";
-import { keepPod, type KeptNode, type KeptPod } from "@lameduck/cluster";
+import { slimPod, type SlimNode, type SlimPod } from "@lameduck/cluster";
 import { Pods } from "../src/state/pods.ts";
 import { gone, Model, there } from "./model.ts";
 
@@ -9,8 +9,8 @@ const ended = { terminated: { exitCode: 0, reason: "Completed" } };
 const running = { running: {} };
 
 /** A pod that is deleted, and whose only container has ended. */
-function ending(uid: string, sidecar?: object): KeptPod {
-  return keepPod({
+function ending(uid: string, sidecar?: object): SlimPod {
+  return slimPod({
     metadata: { name: uid, uid, namespace: "shop", deletionTimestamp: "2026-01-01T00:00:30Z" },
     spec: { nodeName: "node1", containers: [{ name: "app" }] },
     status: {
@@ -42,7 +42,7 @@ test("nobody is at the address of a pod that has ended, until another pod has it
 
 test("a node that is made anew keeps its address when the end of the former one is heard of late", () => {
   const nodes = new Nodes();
-  const node = (uid: string): KeptNode => ({
+  const node = (uid: string): SlimNode => ({
     metadata: { name: "node1", uid },
     isReady: true,
     addresses: ["192.168.0.1"],

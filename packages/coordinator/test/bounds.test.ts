@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Listings, keepRoutingRoute, Routing, gatewayRoutes, inVersion } from "@lameduck/cluster";
+import { Listings, routeKinds, Routing, SlimPaths } from "@lameduck/cluster";
 import { until } from "../../cluster/test/operator-api.ts";
 import { coordinating, fieldsOf, type Coordinating, type Scene } from "./fixture.ts";
 import { there } from "./model.ts";
@@ -53,23 +53,22 @@ test("routes of all kinds and versions lead to a pod, and one version's end take
   routing.gateway({ ...change, object: gateway }, 0);
   const spec = { parentRefs: [{ name: "edge" }], rules: [{ backendRefs: [{ name: "web" }] }] };
   const route = { metadata: { name: "r", namespace: "shop", uid: "r" }, spec };
-  assert.deepEqual(gatewayRoutes.map(({ kind, version }) => `${kind} ${version}`).slice(2), [
+  assert.deepEqual(routeKinds.map(({ kind, version }) => `${kind} ${version}`).slice(3), [
     "TLSRoute v1alpha2",
     "TLSRoute v1",
     "TCPRoute v1alpha2",
     "UDPRoute v1alpha2",
   ]);
-  const [old, newer] = ["v1alpha2", "v1"].map((version) =>
-    inVersion(version, keepRoutingRoute("TLSRoute")(route)),
-  );
+  const slim = new SlimPaths({ asks: "by Services" });
+  const [old, newer] = routeKinds.slice(3, 5).map((kind) => slim.route(kind)(route));
   assert.ok(old && newer);
   for (const object of [old, newer]) routing.route({ ...change, object }, 0);
   routing.route({ ...change, type: "gone", object: old }, 0);
   routing.forget(60_000);
-  assert.deepEqual(routing.of(["shop/web"]).needs, ["gateway-class/envoy"]);
+  assert.deepEqual(routing.of(["shop/web"]).requiredReporters, ["gateway-class/envoy"]);
   routing.route({ ...change, type: "gone", object: newer }, 60_000);
   routing.forget(120_000);
-  assert.deepEqual(routing.of(["shop/web"]).needs, []);
+  assert.deepEqual(routing.of(["shop/web"]).requiredReporters, []);
 });
 
 /** A pod that both nodes have let go of. */
@@ -138,7 +137,7 @@ test("of a namespace's EndpointSlices so much is kept, and where one is left out
 
 test("routes of a namespace that are left out count for nothing once all of them fit again", () => {
   const routing = new Routing();
-  const needs = (): readonly string[] => routing.of(["shop/web"]).needs;
+  const needs = (): readonly string[] => routing.of(["shop/web"]).requiredReporters;
   routing.leftOut("ingresses", "shop");
   routing.leftOut("services", "shop");
   assert.deepEqual(needs(), ["objects-left-out"]);

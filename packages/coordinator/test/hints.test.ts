@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import fc from "fast-check";
-import { Listings, type KeptSlice } from "@lameduck/cluster";
-import type { KeptEndpoint } from "../../cluster/src/objects.ts";
+import { Listings, type SlimSlice } from "@lameduck/cluster";
+import type { SlimEndpoint } from "../../cluster/src/objects.ts";
 import { there } from "./model.ts";
 
 interface Sender {
@@ -18,9 +18,9 @@ const senders: readonly Sender[] = [true, false].flatMap((knowsNodes) =>
 );
 
 /** The endpoints that a proxy chooses by the traffic policy Cluster. */
-function chosenBy({ node, zone, knowsNodes }: Sender, endpoints: readonly KeptEndpoint[]): Set<string> {
+function chosenBy({ node, zone, knowsNodes }: Sender, endpoints: readonly SlimEndpoint[]): Set<string> {
   const ready = endpoints.filter(({ isReady }) => isReady);
-  const hintsOf = ({ reservedFor = [] }: KeptEndpoint, kind: string): readonly string[] =>
+  const hintsOf = ({ reservedFor = [] }: SlimEndpoint, kind: string): readonly string[] =>
     reservedFor.filter((place) => place.startsWith(kind));
   const isMode = (kind: string, own: string): boolean =>
     ready.every((one) => hintsOf(one, kind).length > 0) &&
@@ -43,7 +43,7 @@ const endpoint = fc
     nodes: places("node/"),
     zones: places("zone/"),
   })
-  .map(({ condition, nodes, zones }): Omit<KeptEndpoint, "pod"> => ({
+  .map(({ condition, nodes, zones }): Omit<SlimEndpoint, "pod"> => ({
     isReady: condition === "ready",
     isTerminating: condition === "terminating",
     ...(nodes.length + zones.length > 0 ? { reservedFor: [...nodes, ...zones] } : {}),
@@ -64,8 +64,8 @@ it("each pod that a proxy begins to choose because of a change of hints or readi
   fc.assert(
     fc.property(changes, (all) => {
       const listings = new Listings(() => true);
-      const slices = [new Map<string, KeptEndpoint>(), new Map<string, KeptEndpoint>()];
-      const published = (): KeptEndpoint[] => slices.flatMap((slice) => [...slice.values()]);
+      const slices = [new Map<string, SlimEndpoint>(), new Map<string, SlimEndpoint>()];
+      const published = (): SlimEndpoint[] => slices.flatMap((slice) => [...slice.values()]);
       for (const [now, { slice, pod, to }] of all.entries()) {
         const before = published();
         const uid = `${slice}-${pod}`;
@@ -76,9 +76,9 @@ it("each pod that a proxy begins to choose because of a change of hints or readi
         const name = `web-${slice}`;
         const endpoints = [...(slices[slice]?.values() ?? [])];
         const metadata = { name, uid: name, namespace: "shop" };
-        const object: KeptSlice = { metadata, service: "shop/web", endpoints };
-        const { isWidened, isOpened, emptied } = listings.slice(there(object), now);
-        if (isWidened) widened++;
+        const object: SlimSlice = { metadata, service: "shop/web", endpoints };
+        const { hintsDropped, fallsBackToTerminating, lostLastReady } = listings.slice(there(object), now);
+        if (hintsDropped) widened++;
         const after = published();
         const isNew = (one: string): boolean =>
           listings.publishedAt({ namespace: "shop", uid: one, addresses: [] }) === now;
@@ -89,7 +89,11 @@ it("each pod that a proxy begins to choose because of a change of hints or readi
             if (former.has(one) || isNew(one)) continue;
             begun++;
             const isReady = after.some((each) => each.pod === one && each.isReady);
-            const isFound = isReady ? isWidened : wasReady.has(one) ? isOpened : emptied.has(undefined);
+            const isFound = isReady
+              ? hintsDropped
+              : wasReady.has(one)
+                ? fallsBackToTerminating
+                : lostLastReady.has(undefined);
             assert.ok(isFound, `${one} at ${now}, by ${JSON.stringify(sender)}`);
           }
         }

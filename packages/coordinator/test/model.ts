@@ -3,10 +3,16 @@ import { PolicySettings } from "../src/settings.ts";
 import type { Report } from "../src/state/consumer.ts";
 import { Consumers } from "../src/state/consumers.ts";
 import { Nodes } from "../src/state/nodes.ts";
-import { keepPod, type KeptPod, type KeptSlice, Routing } from "@lameduck/cluster";
-import type { KeptEndpoint } from "../../cluster/src/objects.ts";
+import {
+  slimPod,
+  type SlimPod,
+  type SlimSlice,
+  Routing,
+  type SlimRoute,
+  type SlimService,
+} from "@lameduck/cluster";
+import type { SlimEndpoint } from "../../cluster/src/objects.ts";
 import type { Termination } from "../src/state/termination.ts";
-import type { KeptRoute, KeptService } from "../../cluster/src/paths/routing-objects.ts";
 import { Terminations } from "../src/state/terminations.ts";
 import { Withdrawals } from "../src/state/withdrawals.ts";
 
@@ -18,20 +24,28 @@ const serviceOf = (
   isHeadless: boolean,
   balancers: readonly string[] = [],
   isLocal = false,
-): KeptService => ({
+): SlimService => ({
   metadata: { name: "web", namespace: "shop", uid },
+  selector: [],
   isHeadless,
   isLocal,
   balancers,
+  convergence: undefined,
 });
 
-const ingressOf = (name: string, services: readonly string[]): KeptRoute => ({
+/** @param through as `routeKinds` reads it. */
+export const routeOf = (
+  kind: string,
+  name: string,
+  services: readonly string[],
+  through: readonly string[],
+): SlimRoute => ({
   metadata: { name, uid: name, namespace: "shop" },
-  kind: "Ingress",
-  ingressClassName: "nginx",
+  kind,
   services,
-  gateways: [],
+  through,
   isCut: false,
+  convergence: undefined,
 });
 
 /** The coordinator's knowledge alone, on a clock of the test's. Pods are behind Service shop/web. */
@@ -61,7 +75,7 @@ export class Model {
       if (termination.isNews(what)) this.happened.push([what, uid]);
     },
   });
-  readonly #published = new Map<string, Omit<KeptEndpoint, "pod">>();
+  readonly #published = new Map<string, Omit<SlimEndpoint, "pod">>();
 
   constructor(acknowledgements: object = {}) {
     this.policy("shop", acknowledgements);
@@ -83,11 +97,15 @@ export class Model {
   }
 
   ingress(services: readonly string[], name = "i", ingressClassName = "nginx"): void {
-    this.routing.route(there({ ...ingressOf(name, services), ingressClassName }), this.now);
+    this.route(routeOf("Ingress", name, services, [`ingress-class/${ingressClassName}`]));
+  }
+
+  route(route: SlimRoute): void {
+    this.routing.route(there(route), this.now);
   }
 
   ingressGone(name = "i"): void {
-    this.routing.route(gone(ingressOf(name, [])), this.now);
+    this.routing.route(gone(routeOf("Ingress", name, [], [])), this.now);
   }
 
   /** Late enough that nobody counts as late any more. */
@@ -115,11 +133,11 @@ export class Model {
     uid: string,
     isDeleted = false,
     fields: { hostNetwork?: boolean; hostPort?: number; address?: string; phase?: string } = {},
-  ): KeptPod {
+  ): SlimPod {
     const { hostNetwork = false, hostPort, address = `ip-${uid}`, phase = "Running" } = fields;
     const ports = hostPort === undefined ? [] : [{ containerPort: 80, hostPort }];
     const deletionTimestamp = new Date(this.now + 30_000).toISOString();
-    const pod = keepPod({
+    const pod = slimPod({
       metadata: {
         name: uid,
         uid,
@@ -143,7 +161,7 @@ export class Model {
   publish(
     uid: string,
     isReady: boolean,
-    { live, ...conditions }: Partial<Omit<KeptEndpoint, "pod">> & { readonly live?: boolean } = {},
+    { live, ...conditions }: Partial<Omit<SlimEndpoint, "pod">> & { readonly live?: boolean } = {},
   ): void {
     this.#published.set(uid, { isReady, isTerminating: !isReady, node: "node0", ...conditions });
     this.#slice(live);
@@ -179,7 +197,7 @@ export class Model {
   }
 
   #slice(live = this.terminations.isSynced): void {
-    const slice: KeptSlice = {
+    const slice: SlimSlice = {
       metadata: { name: "web-1", uid: "web-1", namespace: "shop" },
       service: "shop/web",
       endpoints: Array.from(this.#published, ([pod, conditions]) => ({ pod, ...conditions })),

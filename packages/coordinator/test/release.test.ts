@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { keepSlice } from "@lameduck/cluster";
+import { slimSlice } from "@lameduck/cluster";
 import { Model, there } from "./model.ts";
 
 /** Two nodes that report, and one pod that is terminating and withdrawn. */
@@ -60,7 +60,7 @@ describe("a withdrawal", () => {
     model.publish("a", true);
     const slice = (addresses: readonly string[]): void => {
       const metadata = { name: "own", uid: "own", namespace: "shop" };
-      model.terminations.slice(there(keepSlice({ metadata, endpoints: [{ addresses }] })), model.now);
+      model.terminations.slice(there(slimSlice({ metadata, endpoints: [{ addresses }] })), model.now);
     };
     slice(["fd00:0::5", "fd00::6"]);
     model.synced();
@@ -134,7 +134,7 @@ describe("a withdrawal", () => {
     model.synced();
     for (const pod of pods) model.pod(pod, true);
     const { mock } = t.mock.method(model.terminations.listings, "servicesOf");
-    const pinned = t.mock.method(model.terminations.listings, "isPinned");
+    const pinned = t.mock.method(model.terminations.listings, "publishesNotReady");
     for (const pod of pods) publish(pod, false);
     model.terminations.decide(model.now);
     assert.equal(model.withdrawals.lastSequence, 1_000);

@@ -1,7 +1,7 @@
 /** EndpointSlices with hints: a ready pod may be reserved for the proxies of some zones or nodes (`trafficDistribution`). */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { keepSlice } from "@lameduck/cluster";
+import { slimSlice } from "@lameduck/cluster";
 import { Model, there } from "./model.ts";
 
 type Place = { readonly zone?: string; readonly node?: string } | undefined;
@@ -52,7 +52,7 @@ class Reserving extends Model {
     const labels = { "kubernetes.io/service-name": "web" };
     const metadata = { name: "web-1", uid: "web-1", namespace: "shop", labels };
     this.terminations.slice(
-      { ...there(keepSlice({ metadata, endpoints })), live: this.terminations.isSynced },
+      { ...there(slimSlice({ metadata, endpoints })), live: this.terminations.isSynced },
       this.now,
     );
   }
@@ -132,7 +132,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
     const labels = { "kubernetes.io/service-name": "web" };
     const metadata = { name: "web-2", uid: "web-2", namespace: "shop", labels };
     const endpoints = [{ targetRef: { kind: "Pod", uid: "other" }, hints: { forZones: [{ name: "b" }] } }];
-    const slice = there(keepSlice({ metadata, endpoints }));
+    const slice = there(slimSlice({ metadata, endpoints }));
     model.terminations.slice(slice, model.now);
     model.pass(20_000);
     model.terminations.slice({ ...slice, type: "gone" }, model.now);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { keepPod, type KeptPod } from "@lameduck/cluster";
+import { slimPod, type SlimPod } from "@lameduck/cluster";
 import fc from "fast-check";
 import { type Termination, terminationOf, type Transition } from "../src/state/termination.ts";
 import { Withdrawals } from "../src/state/withdrawals.ts";
@@ -15,9 +15,9 @@ interface Facts {
 
 const names = ["app", "log", "proxy"];
 
-function podOf({ isDeleted, address, exits, isFinished, isHostNetwork }: Facts): KeptPod {
+function podOf({ isDeleted, address, exits, isFinished, isHostNetwork }: Facts): SlimPod {
   const ended = { terminated: { exitCode: 0, finishedAt: "2026-11-25T12:00:00Z" } };
-  return keepPod({
+  return slimPod({
     metadata: {
       name: "web-1",
       uid: "web-1",

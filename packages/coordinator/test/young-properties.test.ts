@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import type { KeptEndpoint } from "../../cluster/src/objects.ts";
-import type { KeptSlice } from "@lameduck/cluster";
+import type { SlimEndpoint } from "../../cluster/src/objects.ts";
+import type { SlimSlice } from "@lameduck/cluster";
 import { Model, there } from "./model.ts";
 
 /** What the API server says at some time of pod a, and of another pod behind the same Services. */
@@ -147,8 +147,8 @@ class Replica {
   readonly model = new Model();
   /** What it knows of the slices is of this time. */
   heardAt = -Infinity;
-  readonly #slices = new Map<string, KeptSlice>();
-  readonly #heard = new Map<string, KeptSlice>();
+  readonly #slices = new Map<string, SlimSlice>();
+  readonly #heard = new Map<string, SlimSlice>();
   readonly #applied = new Map<string, Set<number>>();
 
   constructor(now: number, state: Published) {
@@ -178,7 +178,7 @@ class Replica {
   }
 
   /** As the API server does: it counts the changes. */
-  #write(service: string, endpoints: readonly KeptEndpoint[]): void {
+  #write(service: string, endpoints: readonly SlimEndpoint[]): void {
     const former = this.#slices.get(service);
     if (former && isDeepStrictEqual(former.endpoints, endpoints)) return;
     const generation = (former?.metadata.generation ?? 0) + 1;

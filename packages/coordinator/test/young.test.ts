@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Model, there } from "./model.ts";
+import { Model, routeOf, there } from "./model.ts";
 
 /** Two nodes that report, and Service shop/web with one pod that stays. */
 function running(): Model {
@@ -186,16 +186,15 @@ describe("a young pod", () => {
       [["shop/one", "shop/none"], true],
     ] as const) {
       const model = running();
-      const route = (name: string, to: readonly string[]): void => {
-        const metadata = { name, uid: name, namespace: "shop" };
-        const leads = {
-          kind: "HTTPRoute",
-          ingressClassName: undefined,
-          services: ["shop/web"],
-          isCut: false,
-        };
-        model.routing.route(there({ ...leads, metadata, gateways: to }), model.now);
-      };
+      const route = (name: string, to: readonly string[]): void =>
+        model.route(
+          routeOf(
+            "HTTPRoute",
+            name,
+            ["shop/web"],
+            to.map((one) => `gateway/${one}`),
+          ),
+        );
       for (const name of ["one", "two"])
         model.routing.gateway(
           there({ metadata: { name, uid: name, namespace: "shop" }, gatewayClass: "envoy" }),

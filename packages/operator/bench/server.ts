@@ -5,7 +5,7 @@ import { injectingHandler } from "../../webhook/src/admission/mutate.ts";
 import { AdmissionServer } from "../../webhook/src/admission/server.ts";
 import { validate } from "../../webhook/src/admission/validate.ts";
 import { rotate } from "../../webhook/src/certificates/rotate.ts";
-import { SenderIndex } from "@lameduck/cluster";
+import { PathIndex } from "@lameduck/cluster";
 import { WebhookMetrics } from "../../webhook/src/metrics.ts";
 
 const services = 50;
@@ -18,13 +18,16 @@ const { authority, leaf } = await rotate(
 );
 
 async function ours(): Promise<number> {
-  const senders = new SenderIndex();
+  const paths = new PathIndex();
   for (let index = 0; index < services; index++)
-    senders.service({
+    paths.service({
       type: "there",
       object: {
         metadata: { name: `s${index}`, uid: `u${index}`, namespace: "shop" },
         selector: Object.entries({ app: index === 0 ? "web" : `other-${index}`, tier: "front" }),
+        isHeadless: false,
+        isLocal: false,
+        balancers: [],
         convergence: { value: 10, origin: "kube-proxy" },
       },
       at: 0,
@@ -35,7 +38,7 @@ async function ours(): Promise<number> {
   const server = new AdmissionServer({
     mutate: injectingHandler({
       cluster: {
-        exposure: (namespace, labels) => senders.of(namespace, labels),
+        pathsTo: (namespace, labels) => paths.pathsTo(namespace, labels),
         labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
         policyOf: () => undefined,
         architectures: ["amd64"],

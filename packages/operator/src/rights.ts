@@ -1,3 +1,4 @@
+import { followed, routeKinds } from "@lameduck/cluster";
 import { operatorNames } from "@lameduck/protocol";
 
 /** A rule as a Role or ClusterRole holds it. */
@@ -7,6 +8,24 @@ export interface RoleRule {
   readonly verbs: readonly string[];
   readonly resourceNames?: readonly string[];
 }
+
+/** To follow these kinds: one rule for each group of the API. */
+function mayFollow(kinds: readonly { readonly path: string }[]): readonly RoleRule[] {
+  const resources = new Map<string, Set<string>>();
+  for (const { path } of kinds) {
+    const [, root, ...parts] = path.split("/");
+    const group = root === "api" ? "" : (parts[0] ?? "");
+    resources.set(group, (resources.get(group) ?? new Set()).add(parts.at(-1) ?? ""));
+  }
+  return Array.from(resources, ([group, own]) => ({
+    apiGroups: [group],
+    resources: [...own],
+    verbs: ["list", "watch"],
+  }));
+}
+
+const builtInRoutes = routeKinds.filter(({ isBuiltIn }) => isBuiltIn);
+const installedRoutes = routeKinds.filter(({ isBuiltIn }) => !isBuiltIn);
 
 /** What the coordinator needs besides to record how pods ended: packages/coordinator/src/records. */
 const recordRights: readonly RoleRule[] = [
@@ -46,14 +65,14 @@ export const operatorRights: {
     },
   ],
   clusterRole: [
-    { apiGroups: [""], resources: ["services", "namespaces", "nodes"], verbs: ["list", "watch"] },
-    { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: ["list", "watch"] },
-    {
-      apiGroups: ["gateway.networking.k8s.io"],
-      resources: ["httproutes", "grpcroutes", "tlsroutes", "tcproutes", "udproutes", "referencegrants"],
-      verbs: ["list", "watch"],
-    },
-    { apiGroups: ["lameduck.dev"], resources: ["drainpolicies"], verbs: ["list", "watch"] },
+    ...mayFollow([
+      followed.services,
+      followed.namespaces,
+      followed.nodes,
+      ...routeKinds,
+      followed.referenceGrants,
+      followed.drainPolicies,
+    ]),
     { apiGroups: ["lameduck.dev"], resources: ["drainpolicies/status"], verbs: ["patch"] },
     {
       apiGroups: ["admissionregistration.k8s.io"],
@@ -116,27 +135,18 @@ export const coordinatorRights: {
     },
   ],
   clusterRole: [
-    { apiGroups: [""], resources: ["pods", "nodes", "services"], verbs: ["list", "watch"] },
-    { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
-    {
-      apiGroups: ["networking.k8s.io"],
-      resources: ["ingresses", "ingressclasses"],
-      verbs: ["list", "watch"],
-    },
-    {
-      apiGroups: ["gateway.networking.k8s.io"],
-      resources: [
-        "gateways",
-        "httproutes",
-        "grpcroutes",
-        "tlsroutes",
-        "tcproutes",
-        "udproutes",
-        "referencegrants",
-      ],
-      verbs: ["list", "watch"],
-    },
-    { apiGroups: ["lameduck.dev"], resources: ["drainpolicies"], verbs: ["list", "watch"] },
+    ...mayFollow([
+      followed.pods,
+      followed.nodes,
+      followed.services,
+      followed.endpointSlices,
+      ...builtInRoutes,
+      followed.ingressClasses,
+      followed.gateways,
+      ...installedRoutes,
+      followed.referenceGrants,
+      followed.drainPolicies,
+    ]),
     { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
     ...recordRights,
   ],

@@ -33,7 +33,6 @@ export const aws = {
     help: "addresses as targets; needs @aws-sdk/client-elastic-load-balancing-v2",
     reads: [
       {
-        form: "aws=TARGET-GROUP-ARN",
         what: "`DescribeTargetHealth`",
         letGoWhen: "it is not registered any more, or `draining`",
         basis: "proof",

@@ -8,7 +8,6 @@ export const cilium = {
     help: "the agent's API (/run/cilium/cilium.sock)",
     reads: [
       {
-        form: "cilium[=SOCKET]",
         what: "`/v1/service` of the agent's socket",
         letGoWhen: "it is in no Service, or it terminates while others are active",
         basis: "proof",

@@ -8,7 +8,6 @@ export const envoy = {
     help: "administration interface, such as http://127.0.0.1:9901",
     reads: [
       {
-        form: "envoy=URL",
         what: "`/clusters?format=json` of the administration interface",
         letGoWhen: "no cluster lists it, or EDS says that it drains",
         basis: "proof",

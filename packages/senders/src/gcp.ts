@@ -18,7 +18,6 @@ export const gcp = {
     help: "network endpoint group; needs @google-cloud/compute",
     reads: [
       {
-        form: "gcp=PROJECT/ZONE/NEG",
         what: "`listNetworkEndpoints`",
         letGoWhen: "it is not in the network endpoint group",
         basis: "proof",

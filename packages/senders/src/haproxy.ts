@@ -8,8 +8,7 @@ export const haproxy = {
     help: "runtime API, by the path of its Unix socket or HOST:PORT",
     reads: [
       {
-        form: "haproxy=SOCKET`, `haproxy=HOST:PORT",
-        what: "`show servers state` of the runtime API",
+        what: "`show servers state` of the runtime API, at a Unix socket or `HOST:PORT`",
         letGoWhen: "each server with it is in maintenance",
         basis: "proof",
       },

@@ -8,7 +8,6 @@ export const http = {
     help: "your own endpoint, as docs/consumers.md describes",
     reads: [
       {
-        form: "http=URL",
         what: "an endpoint of yours, below",
         letGoWhen: "your answer does not name it",
         basis: "proof",

@@ -46,7 +46,8 @@ export interface ConsumerFacts {
   readonly help: string;
   /** Rows of docs/consumers.md. */
   readonly reads: readonly {
-    readonly form: string;
+    /** `usage` unless given. */
+    readonly form?: string;
     readonly what: string;
     readonly letGoWhen: string;
     readonly basis: "proof" | "evidence";

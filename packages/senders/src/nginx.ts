@@ -8,7 +8,6 @@ export const nginx = {
     help: "nginx.conf, and the file with its process id (/run/nginx.pid)",
     reads: [
       {
-        form: "nginx=FILE[,PIDFILE]",
         what: "the configuration with what it includes, the master and its workers",
         letGoWhen: "no file names it, and none that the accepting workers have read did",
         basis: "proof",

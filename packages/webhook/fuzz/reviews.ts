@@ -150,7 +150,7 @@ function clusterOf(random: Random): ClusterLookup {
     return object;
   };
   return {
-    exposure: () => (random() < 0.1 ? undefined : { exposedBy: [`Service ${mark}`], convergence: undefined }),
+    pathsTo: () => (random() < 0.1 ? undefined : { exposedBy: [`Service ${mark}`], convergence: undefined }),
     labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
     policyOf,
     architectures: random() < 0.5 ? undefined : ["amd64"],

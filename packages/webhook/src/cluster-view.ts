@@ -1,22 +1,19 @@
 import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
 import { injectLabelValue, type Architecture, architectures, policyName } from "@lameduck/inject";
-import { apiPath, injectLabel } from "@lameduck/protocol";
+import { injectLabel } from "@lameduck/protocol";
 import {
-  SenderIndex,
-  type Exposure,
-  type SelectingService,
-  BoundedCache,
-  type IndexedRoute,
-  type IndexedService,
+  type TrafficPaths,
+  followed,
+  following,
+  followPaths,
+  slimToLabel,
+  slimPolicy,
   type OnLeftOut,
-  gatewayRoutes,
-  keepLabel,
-  keepPolicy,
-  type GrantObject,
+  PathIndex,
   type PolicyObject,
-  type RouteObject,
-  type ServiceObject,
-  sourcesOf,
+  type SelectingService,
+  SlimPaths,
+  type SlimService,
   type SourcesOptions,
 } from "@lameduck/cluster";
 
@@ -31,11 +28,11 @@ const architectureLabel = "kubernetes.io/arch";
 
 /** What the operator knows of the cluster, by list and watch: little of each object, and nothing of pods. */
 export class ClusterView {
-  readonly #senders = new SenderIndex();
+  readonly #paths = new PathIndex();
   readonly #namespaces = new Map<string, Readonly<Record<string, string>>>();
   readonly #policies = new Map<string, PolicyObject>();
   readonly #nodes = new Map<string, string>();
-  readonly #services: Source<IndexedService>;
+  readonly #services: Source<SlimService>;
   readonly #labelled: Source<KubernetesObject>;
   readonly #essential: readonly Source<KubernetesObject>[];
   readonly #sources: readonly Source<KubernetesObject>[];
@@ -43,62 +40,24 @@ export class ClusterView {
   #architectures: { readonly known: readonly Architecture[] | undefined } | undefined;
 
   constructor(client: KubernetesClient, options: ClusterViewOptions) {
-    const { onChange } = options;
-    const source = sourcesOf(client, options);
-    const keeping = new BoundedCache(options.onLeftOut ?? (() => undefined));
-    this.#services = source(
-      "services",
-      "/api/v1/services",
-      (object: ServiceObject) => keeping.service(object),
-      (change) => this.#senders.service(change),
-      { quota: keeping.quota("services") },
-    );
-    this.#labelled = source<KubernetesObject>(
-      "namespaces",
-      "/api/v1/namespaces",
-      keepLabel(injectLabel),
-      (change) => {
-        this.#namespace(change);
-        onChange?.();
-      },
-    );
-    const policies = source<PolicyObject>(
-      "drainpolicies",
-      `${apiPath}/drainpolicies`,
-      keepPolicy,
-      (change) => {
-        this.#policy(change);
-        onChange?.();
-      },
-    );
-    const nodes = source<KubernetesObject>(
-      "nodes",
-      "/api/v1/nodes",
-      keepLabel(architectureLabel),
-      (change) => {
-        if (this.#node(change)) onChange?.();
-      },
-    );
-    const routes = (kind: string, name: string, path: string, version?: string): Source<IndexedRoute> => {
-      const keep: (object: RouteObject) => IndexedRoute = keeping.route(name, kind);
-      return source(name, path, keep, (change) => this.#senders.route(change, version), {
-        quota: keeping.quota(name),
-      });
-    };
-    const ingresses = routes("Ingress", "ingresses", "/apis/networking.k8s.io/v1/ingresses");
-    const gateways = gatewayRoutes.map(({ kind, name, path, version }) => routes(kind, name, path, version));
-    const grants = source(
-      "referencegrants",
-      "/apis/gateway.networking.k8s.io/v1beta1/referencegrants",
-      (object: GrantObject) => keeping.grant(object),
-      (change) => this.#senders.grant(change),
-      { quota: keeping.quota("referencegrants") },
-    );
+    const { onChange, onLeftOut } = options;
+    const follow = following(client, options);
+    const slim = new SlimPaths({ asks: "by labels", ...(onLeftOut && { onLeftOut }) });
+    const { services, builtIn, installed } = followPaths(follow, slim, this.#paths);
+    this.#services = services;
+    this.#labelled = follow(followed.namespaces, slimToLabel(injectLabel), (change) => {
+      this.#namespace(change);
+      onChange?.();
+    });
+    const policies = follow(followed.drainPolicies, slimPolicy, (change) => {
+      this.#policy(change);
+      onChange?.();
+    });
+    const nodes = follow(followed.nodes, slimToLabel(architectureLabel), (change) => {
+      if (this.#node(change)) onChange?.();
+    });
     this.#essential = [this.#services, this.#labelled, policies, nodes];
-    this.#sources = [
-      ...this.#essential,
-      ...([ingresses, ...gateways, grants] as unknown as Source<KubernetesObject>[]),
-    ];
+    this.#sources = [...this.#essential, ...builtIn, ...installed];
   }
 
   start(): void {
@@ -126,8 +85,8 @@ export class ClusterView {
   }
 
   /** Undefined where nobody could look. */
-  exposure(namespace: string, labels: Readonly<Record<string, unknown>>): Exposure | undefined {
-    return this.#services.state === "synced" ? this.#senders.of(namespace, labels) : undefined;
+  pathsTo(namespace: string, labels: Readonly<Record<string, unknown>>): TrafficPaths | undefined {
+    return this.#services.state === "synced" ? this.#paths.pathsTo(namespace, labels) : undefined;
   }
 
   /** The Services that select such a pod; undefined where nobody could look. */
@@ -135,7 +94,7 @@ export class ClusterView {
     namespace: string,
     labels: Readonly<Record<string, string>>,
   ): readonly SelectingService[] | undefined {
-    return this.#services.state === "synced" ? this.#senders.selecting(namespace, labels) : undefined;
+    return this.#services.state === "synced" ? this.#paths.selecting(namespace, labels) : undefined;
   }
 
   labelsOf(namespace: string): Readonly<Record<string, string>> | undefined {

@@ -92,7 +92,7 @@ export class Webhook {
         lameduckVersion,
         version: () => this.#version,
         coordinator: flags.coordinator,
-        onUnknownExposure: () => this.metrics.blind.inc(),
+        onUnknownPaths: () => this.metrics.blind.inc(),
       }),
       validate,
       ...(this.#holding ? { hold: heldDeletionOptions(this.#holding) } : {}),

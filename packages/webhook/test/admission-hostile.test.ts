@@ -8,7 +8,7 @@ const size = 3 * 1024 * 1024;
 
 const mutate = injectingHandler({
   cluster: {
-    exposure: () => ({ exposedBy: ["Service web"], convergence: undefined }),
+    pathsTo: () => ({ exposedBy: ["Service web"], convergence: undefined }),
     labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
     policyOf: () => undefined,
     architectures: ["amd64"],

@@ -23,7 +23,7 @@ const request = (changes: Partial<AdmissionRequest> = {}): AdmissionRequest => (
 });
 
 const cluster: ClusterLookup = {
-  exposure: () => ({ exposedBy: ["Service web"], convergence: { value: 10, origin: "kube-proxy" } }),
+  pathsTo: () => ({ exposedBy: ["Service web"], convergence: { value: 10, origin: "kube-proxy" } }),
   labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
   policyOf: () => undefined,
   architectures: ["amd64"],
@@ -40,7 +40,7 @@ const judged = (
     namespace: "lameduck-system",
     lameduckVersion: "0.1.0",
     version: () => ({ major: 1, minor: 36 }),
-    onUnknownExposure: () => blind++,
+    onUnknownPaths: () => blind++,
   });
 
 test("an exposed pod is injected, and the audit log says how", () => {
@@ -79,7 +79,7 @@ test("pods are told of the coordinator, and of the mode that their namespace's p
 
 test("what nothing leads to, what says no, Jobs and system namespaces are left alone", () => {
   for (const verdict of [
-    judged({ exposure: () => ({ exposedBy: [], convergence: undefined }) })(
+    judged({ pathsTo: () => ({ exposedBy: [], convergence: undefined }) })(
       request({ object: pod({}, { containers: [{ name: "web" }] }) }),
     ),
     judged()(request({ object: pod({ annotations: { "lameduck.dev/inject": "false" } }) })),
@@ -99,7 +99,7 @@ test("a namespace too new to be known was chosen by the API server", () => {
 
 test("a pod that comes before the Services are known is judged by its ports, and counted", () => {
   blind = 0;
-  assert.notDeepEqual(judged({ exposure: () => undefined })(request()).patch, []);
+  assert.notDeepEqual(judged({ pathsTo: () => undefined })(request()).patch, []);
   assert.equal(blind, 1);
 });
 

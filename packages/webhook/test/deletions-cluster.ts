@@ -47,7 +47,7 @@ export class PodApi extends FakeApi {
     );
     const endpoints = pods.map(({ metadata }) => ({
       conditions: { ready: metadata["deletionTimestamp"] === undefined },
-      targetRef: { uid: metadata.uid },
+      targetRef: { kind: "Pod", uid: metadata.uid },
     }));
     this.put("discovery.k8s.io/endpointslices", "web-1", {
       metadata: { uid: "slice", namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },

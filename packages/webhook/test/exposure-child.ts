@@ -36,7 +36,7 @@ const labels = {
 };
 const times = Array.from({ length: 3 }, () => {
   const began = spent();
-  view.exposure("shop", labels);
+  view.pathsTo("shop", labels);
   return spent() - began;
 });
 const kept = [...view.sizes().values()].reduce((sum, one) => sum + one, 0);
@@ -50,7 +50,7 @@ console.log(
     why: leftOut[0],
     question: Math.max(...times),
     kept,
-    exposed: view.exposure("shop", { app: "web" })?.exposedBy.length,
+    exposed: view.pathsTo("shop", { app: "web" })?.exposedBy.length,
     problems,
   }),
 );

@@ -151,7 +151,7 @@ test("one namespace that is full takes nothing from another, and has room again 
   const known = (): number => view.sizes().get("services") ?? 0;
   const before = known();
   assert.ok(before > 350 && before < 550, String(before));
-  assert.deepEqual(view.exposure("shop", { app: "web" })?.exposedBy, ["Service web"]);
+  assert.deepEqual(view.pathsTo("shop", { app: "web" })?.exposedBy, ["Service web"]);
   assert.equal(logged.length, 1, "once for a namespace");
   assert.match(
     await metrics.registry.metrics(),
@@ -164,8 +164,8 @@ test("one namespace that is full takes nothing from another, and has room again 
   at = 3_600_001;
   api.change("services", names.at(-1) ?? "", { metadata: { labels: { a: "b" } } });
   api.change("services", "web", { spec: { selector: { app: "other" } } });
-  await until(() => view.exposure("shop", { app: "other" })?.exposedBy.length === 1, "web has changed");
+  await until(() => view.pathsTo("shop", { app: "other" })?.exposedBy.length === 1, "web has changed");
   assert.equal(logged.length, 2, "and again after an hour");
   api.change("services", "web", { spec: selecting(65) });
-  await until(() => view.exposure("shop", { app: "other" })?.exposedBy.length === 0, "absurd from now on");
+  await until(() => view.pathsTo("shop", { app: "other" })?.exposedBy.length === 0, "absurd from now on");
 });

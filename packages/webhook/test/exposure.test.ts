@@ -52,7 +52,7 @@ function grant(api: OperatorApi, namespace: string, to: { readonly name?: string
   });
 }
 const by = (view: ClusterView, labels: Record<string, string>): readonly string[] | undefined =>
-  view.exposure("shop", labels)?.exposedBy;
+  view.pathsTo("shop", labels)?.exposedBy;
 
 test("Services of the pod's namespace, and what leads to them", async () => {
   await using all = await viewed((api) => {
@@ -84,7 +84,7 @@ test("Services of the pod's namespace, and what leads to them", async () => {
     "Service web",
   ]);
   assert.deepEqual(by(view, { app: "db" }), []);
-  assert.ok((view.exposure("shop", { app: "web" })?.convergence?.value ?? 0) >= 10);
+  assert.ok((view.pathsTo("shop", { app: "web" })?.convergence?.value ?? 0) >= 10);
   api.change("services", "web", { spec: { selector: { app: "other" } } });
   await until(() => by(view, { app: "web" })?.length === 0, "the selector changed");
   api.remove("networking.k8s.io/ingresses", "shop");
@@ -134,7 +134,7 @@ test("the slowest sender decides the convergence", async () => {
     });
   });
   await until(() => all.view.notReady() === undefined, "everything read");
-  assert.deepEqual(all.view.exposure("shop", { app: "web" })?.convergence, {
+  assert.deepEqual(all.view.pathsTo("shop", { app: "web" })?.convergence, {
     value: 120,
     origin: "AWS NLB (IP targets)",
   });
@@ -148,10 +148,10 @@ test("nobody could look until the Services were read; it is not ready until then
   const view = new ClusterView(client, { retryMs: 20, onProblem: () => undefined });
   view.start();
   await until(() => view.notReady() === "not read yet: services", "the others");
-  assert.equal(view.exposure("shop", {}), undefined);
+  assert.equal(view.pathsTo("shop", {}), undefined);
   failing = false;
   await until(() => view.notReady() === undefined, "services");
-  assert.deepEqual(view.exposure("shop", {})?.exposedBy, []);
+  assert.deepEqual(view.pathsTo("shop", {})?.exposedBy, []);
   await view.stop();
   client.close();
 });

@@ -1,6 +1,5 @@
 import type { Change } from "@lameduck/kube";
-import { ListGaps } from "./list-gaps.ts";
-import type { KeptSlice } from "../objects.ts";
+import type { SlimSlice } from "../objects.ts";
 import { type ReadinessEffect, ReadyEndpoints } from "./ready-endpoints.ts";
 
 /** Slices of one Service that list a pod. None where they did before: proxies may still send to it. */
@@ -18,7 +17,7 @@ interface Listing {
   /** Slices that publish it as ready. */
   ready: number;
   /** Slices among them that list it as ready although it terminates (`publishNotReadyAddresses`). */
-  pinned: number;
+  publishedNotReady: number;
   slices: number;
   /** When a Service last began to publish it as one that proxies may choose. */
   publishedAt: number;
@@ -33,7 +32,7 @@ export interface SliceEffect extends ReadinessEffect {
   /** The uids and addresses for which it changes something, if the pods are of its namespace. */
   readonly touched: ReadonlySet<string>;
   /** Its Service's endpoints may have been otherwise meanwhile. */
-  readonly isGap: boolean;
+  readonly mayHaveMissedChange: boolean;
 }
 
 /** A pod as a slice may list it: anybody may write the uid of another namespace's pod into a slice, and that says nothing. */
@@ -45,7 +44,7 @@ export interface ListedPod {
 
 /** Which slices list which pods. Services that no longer list a pod are kept: their consumers may still send to it. */
 export class Listings {
-  readonly #slices = new Map<string, KeptSlice>();
+  readonly #slices = new Map<string, SlimSlice>();
   /** By "NAMESPACE/UID" and "NAMESPACE/ADDRESS", the namespace being that of the slices. */
   readonly #pods = new Map<string, Listing>();
   readonly #ready = new ReadyEndpoints();
@@ -57,7 +56,7 @@ export class Listings {
     this.#isThere = isThere;
   }
 
-  slice(change: Change<KeptSlice>, now: number): SliceEffect {
+  slice(change: Change<SlimSlice>, now: number): SliceEffect {
     const { type, object } = change;
     const { uid, namespace = "" } = object.metadata;
     const before = this.#slices.get(uid);
@@ -70,7 +69,7 @@ export class Listings {
     const readiness = this.#ready.replace(before, type === "there" ? object : undefined);
     if (before) this.#count(before, -1, touched, now);
     for (const pod of touched) this.#forgetIfGone(namespace, pod);
-    return { touched, isGap: this.#gaps.isGap(before, change), ...readiness };
+    return { touched, mayHaveMissedChange: this.#gaps.mayHaveMissedChange(before, change), ...readiness };
   }
 
   isReady(pod: ListedPod): boolean {
@@ -83,8 +82,8 @@ export class Listings {
   }
 
   /** Whether it is listed as ready until it is gone. */
-  isPinned(pod: ListedPod): boolean {
-    return this.#of(pod).some(({ pinned }) => pinned > 0);
+  publishesNotReady(pod: ListedPod): boolean {
+    return this.#of(pod).some(({ publishedNotReady }) => publishedNotReady > 0);
   }
 
   servicesOf(pod: ListedPod): readonly string[] {
@@ -114,17 +113,17 @@ export class Listings {
     for (const [name] of former.slice(0, -mostFormer)) services.delete(name);
   }
 
-  #count({ metadata, endpoints, service }: KeptSlice, by: 1 | -1, touched: Set<string>, now: number): void {
+  #count({ metadata, endpoints, service }: SlimSlice, by: 1 | -1, touched: Set<string>, now: number): void {
     for (const { pod, isReady, isTerminating, isServing, reservedFor } of endpoints) {
       const key = `${metadata.namespace ?? ""}/${pod}`;
       let listing = this.#pods.get(key);
       if (!listing) {
-        listing = { ready: 0, pinned: 0, slices: 0, publishedAt: -Infinity, services: new Map() };
+        listing = { ready: 0, publishedNotReady: 0, slices: 0, publishedAt: -Infinity, services: new Map() };
         this.#pods.set(key, listing);
       }
       listing.slices += by;
       if (isReady) listing.ready += by;
-      if (isReady && isTerminating) listing.pinned += by;
+      if (isReady && isTerminating) listing.publishedNotReady += by;
       const listed = listing.services.get(service) ?? { slices: 0, chosen: 0 };
       const mayBeChosen = isReady || (isTerminating && isServing !== false);
       if (mayBeChosen && listed.chosen === 0) listing.publishedAt = now;
@@ -142,5 +141,27 @@ export class Listings {
       }
       touched.add(pod);
     }
+  }
+}
+
+/**
+ * Tells whether a list hides a state in which a Service's endpoints have been since they were last known. The API server counts the changes of each
+ * slice (`metadata.generation`). A slice that is one change further has been in no other state. Where two slices have changed, a list does not say
+ * which came first. Proxies look at each Service and each family of addresses alone, and so does this.
+ */
+class ListGaps {
+  #listedAt = NaN;
+  /** Services and families of addresses of which this list has shown a changed slice. */
+  readonly #changed = new Set<string>();
+
+  mayHaveMissedChange(before: SlimSlice | undefined, { type, object, at, live }: Change<SlimSlice>): boolean {
+    if (live) return false;
+    if (at !== this.#listedAt) this.#changed.clear();
+    this.#listedAt = at;
+    const family = `${object.service} ${object.addressType}`;
+    const isOnlyOne = !this.#changed.has(family);
+    this.#changed.add(family);
+    const [{ generation: former = NaN } = {}, { generation }] = [before?.metadata, object.metadata];
+    return !isOnlyOne || type === "gone" || generation !== former + 1;
   }
 }

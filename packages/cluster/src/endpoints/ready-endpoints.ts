@@ -1,16 +1,16 @@
-import type { KeptSlice } from "../objects.ts";
+import type { SlimSlice } from "../objects.ts";
 
 /** Where a Service has lost its last ready endpoint: on a node, or in the whole cluster (undefined). */
-export type Emptied = string | undefined;
+export type EmptyPlace = string | undefined;
 
 /** What a change of a slice means for its Service. */
 export interface ReadinessEffect {
   /** Where it has no ready endpoint any more. */
-  readonly emptied: ReadonlySet<Emptied>;
+  readonly lostLastReady: ReadonlySet<EmptyPlace>;
   /** Proxies choose ready endpoints that were reserved for others: their own are gone, or other hints count now, or none. */
-  readonly isWidened: boolean;
+  readonly hintsDropped: boolean;
   /** Several zones or nodes have lost their own at once, and no other is ready: their proxies choose those that terminate, of all. */
-  readonly isOpened: boolean;
+  readonly fallsBackToTerminating: boolean;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface ReadinessEffect {
 const kinds = ["node/", "zone/"] as const;
 type Kind = (typeof kinds)[number];
 
-const isOf = (kind: Kind) => (place: Emptied) => place?.startsWith(kind) === true;
+const isOf = (kind: Kind) => (place: EmptyPlace) => place?.startsWith(kind) === true;
 /** No node or place is called so. */
 const anyOf = (kind: Kind): string => `any ${kind}`;
 
@@ -30,21 +30,22 @@ export class ReadyEndpoints {
   readonly #counts = new Map<string, number>();
 
   /** Counts the new state of a slice in place of the former one. */
-  replace(before: KeptSlice | undefined, after: KeptSlice | undefined): ReadinessEffect {
+  replace(before: SlimSlice | undefined, after: SlimSlice | undefined): ReadinessEffect {
     const { service = "" } = after ?? before ?? {};
     const counted = this.#counting(service);
     // New entries first: what moves within a slice empties nothing.
     if (after) this.#count(after, 1);
     const gone = before ? this.#count(before, -1) : [];
     const counting = this.#counting(service);
-    const emptied = new Set(gone.filter((place) => place?.includes("/") !== true));
+    const lostLastReady = new Set(gone.filter((place) => place?.includes("/") !== true));
     return {
-      emptied,
+      lostLastReady,
       // Hints of nodes that count again may be for other endpoints than those of zones.
-      isWidened:
+      hintsDropped:
         counted.some((kind) => !counting.includes(kind) || gone.some(isOf(kind))) ||
         (counted.includes("zone/") && counting.length > counted.length),
-      isOpened: emptied.has(undefined) && counted.some((kind) => gone.filter(isOf(kind)).length > 1),
+      fallsBackToTerminating:
+        lostLastReady.has(undefined) && counted.some((kind) => gone.filter(isOf(kind)).length > 1),
     };
   }
 
@@ -55,11 +56,11 @@ export class ReadyEndpoints {
   }
 
   /** @returns the places without a ready endpoint now. */
-  #count({ service, endpoints }: KeptSlice, by: 1 | -1): readonly Emptied[] {
-    const emptied: Emptied[] = [];
+  #count({ service, endpoints }: SlimSlice, by: 1 | -1): readonly EmptyPlace[] {
+    const empty: EmptyPlace[] = [];
     for (const { isReady, node, reservedFor } of endpoints) {
       if (!isReady) continue;
-      const places: Emptied[] = node === undefined ? [undefined] : [undefined, node];
+      const places: EmptyPlace[] = node === undefined ? [undefined] : [undefined, node];
       if (reservedFor)
         places.push(...kinds.filter((kind) => reservedFor.some(isOf(kind))).map(anyOf), ...reservedFor);
       for (const place of places) {
@@ -68,10 +69,10 @@ export class ReadyEndpoints {
         if (count > 0) this.#counts.set(key, count);
         else {
           this.#counts.delete(key);
-          emptied.push(place);
+          empty.push(place);
         }
       }
     }
-    return emptied;
+    return empty;
   }
 }

@@ -1,5 +1,5 @@
 import { annotationsOf, type Sender, senderOfRoute, sendersOfService } from "@lameduck/senders";
-import type { ServiceObject } from "./objects.ts";
+import type { ServiceObject } from "./services.ts";
 
 /** How long a sender goes on choosing a pod that is deleted, and where the number comes from. */
 export interface Convergence {

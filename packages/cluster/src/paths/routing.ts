@@ -1,9 +1,9 @@
 import type { Change } from "@lameduck/kube";
-import { Grants } from "./grants.ts";
-import type { GrantObject } from "./objects.ts";
-import { FormerLeads } from "./former-leads.ts";
+import { FormerPaths } from "./former-paths.ts";
 import { LastTimes } from "./last-times.ts";
-import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./routing-objects.ts";
+import { PathIndex } from "./path-index.ts";
+import { byDefaultClass, byGateway } from "./route-kinds.ts";
+import type { GrantObject, SlimGateway, SlimIngressClass, SlimRoute, SlimService } from "./slim-paths.ts";
 
 /** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "load-balancer/aws/shop/web". */
 export interface PodRoutes {
@@ -11,39 +11,36 @@ export interface PodRoutes {
   readonly throughNodes: boolean;
   /** Clients find its address by DNS. */
   readonly byName: boolean;
-  readonly needs: readonly string[];
+  readonly requiredReporters: readonly string[];
 }
 
-/** Needed where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
-const leftOutNeed = "objects-left-out";
-/** Needed where the class is not known: no default one, or a Gateway that is not there. Nothing has led through it. */
+/** Required where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
+const somethingLeftOut = "objects-left-out";
+/** Required where the class is not known: no default one, or a Gateway that is not there. Nothing has led through it. */
 const noClass = "ingress-class/none";
 const classOf = "gateway-class/of ";
-/** What leads to a Service besides what serves a need: the proxies of nodes, and clients that know its pods by name. */
+/** What leads to a Service besides what consumers report to serve: the proxies of nodes, and clients that know its pods by name. */
 const byNodes = "nodes";
 const byOwnNodes = "nodes, each to its own pods";
 const byNames = "names";
 
-/** Services and what leads to them: Ingresses, Gateways, load balancers. */
+/** What leads to the pods of a Service now, and has a moment ago: Ingresses, Gateways, load balancers. */
 export class Routing {
-  readonly #services = new Map<string, KeptService>();
-  readonly #routes = new Map<string, Map<string, KeptRoute>>();
-  readonly #served = new Map<string, readonly string[]>();
+  readonly #index = new PathIndex();
   /** By "NAMESPACE/NAME". */
-  readonly #gateways = new Map<string, KeptGateway>();
-  readonly #classes = new Map<string, KeptIngressClass>();
-  readonly #grants = new Grants();
+  readonly #gateways = new Map<string, SlimGateway>();
+  readonly #classes = new Map<string, SlimIngressClass>();
   /** By kind: namespaces with more objects than are kept. */
   readonly #full = new Map<string, ReadonlySet<string>>();
   /** Routes of which not all is kept, by namespace. */
   readonly #cut = new Map<string, Set<string>>();
-  readonly #former = new FormerLeads(leftOutNeed);
+  readonly #former = new FormerPaths(somethingLeftOut);
   /** Something leads to the Service that did not, or may not have. */
-  readonly #led = new LastTimes();
+  readonly #newPaths = new LastTimes();
   /** The Service has lost its last ready endpoint. */
-  readonly #emptied = new LastTimes();
+  readonly #lostLastReady = new LastTimes();
   /** Proxies choose endpoints of the Service that were reserved for others. */
-  readonly #widened = new LastTimes();
+  readonly #hintsDropped = new LastTimes();
   #version = 0;
 
   /** Changes when an answer may. */
@@ -51,65 +48,52 @@ export class Routing {
     return this.#version;
   }
 
-  service({ type, object }: Change<KeptService>, now: number): void {
-    const { uid, namespace, name } = object.metadata;
-    const key = `${namespace}/${name}`;
-    // Another one may have the name by now.
-    if (type === "gone" && this.#services.get(key)?.metadata.uid !== uid) return;
-    this.#changing([key], now, () => {
-      if (type === "gone") this.#services.delete(key);
-      else this.#services.set(key, object);
-    });
+  service(change: Change<SlimService>, now: number): void {
+    const { namespace, name } = change.object.metadata;
+    this.#changing([`${namespace}/${name}`], now, () => this.#index.service(change));
   }
 
-  route({ type, object }: Change<KeptRoute>, now: number): void {
+  route(change: Change<SlimRoute>, now: number): void {
+    const { type, object } = change;
     const { uid, namespace = "" } = object.metadata;
-    const before = this.#served.get(uid) ?? [];
-    const services = type === "gone" ? [] : object.services;
-    this.#changing(new Set([...before, ...services]), now, () => {
-      this.#noteCut(namespace, uid, type === "there" && object.isCut);
-      for (const service of before) {
-        const routes = this.#routes.get(service);
-        routes?.delete(uid);
-        if (routes?.size === 0) this.#routes.delete(service);
-      }
-      this.#served.delete(uid);
-      if (services.length > 0) this.#served.set(uid, services);
-      for (const service of services) {
-        const routes = this.#routes.get(service) ?? new Map<string, KeptRoute>();
-        this.#routes.set(service, routes.set(uid, object));
-      }
-    });
+    const isThere = type === "there";
+    this.#changing(
+      new Set([...this.#index.servicesOf(uid), ...(isThere ? object.services : [])]),
+      now,
+      () => {
+        this.#noteCut(namespace, uid, isThere && object.isCut);
+        this.#index.route(change);
+      },
+    );
   }
 
   grant(change: Change<GrantObject>, now: number): void {
-    const prefix = `${change.object.metadata.namespace}/`;
-    const services = [...this.#routes.keys()].filter((service) => service.startsWith(prefix));
-    this.#changing(services, now, () => this.#grants.take(change));
+    const { namespace = "" } = change.object.metadata;
+    this.#changing(this.#index.routedIn(namespace), now, () => this.#index.grant(change));
   }
 
   /** Drops what has led somewhere for long enough ago. */
   forget(now: number): void {
     if (this.#former.forget(now)) this.#version++;
-    this.#led.forget(now);
-    this.#emptied.forget(now);
-    this.#widened.forget(now);
+    this.#newPaths.forget(now);
+    this.#lostLastReady.forget(now);
+    this.#hintsDropped.forget(now);
   }
 
   /** Proxies may choose pods of the Service that they did not choose before, also such as are withdrawn already. */
   mayBeChosen(service: string, now: number): void {
-    this.#led.note(service, now);
+    this.#newPaths.note(service, now);
   }
 
   /** The Service has no ready endpoint any more, or none on this node: where none is ready, proxies choose those that terminate. */
-  emptied(service: string, node: string | undefined, now: number): void {
-    if (node === undefined || this.#services.get(service)?.isLocal === true)
-      this.#emptied.note(service, now, node);
+  lostLastReady(service: string, node: string | undefined, now: number): void {
+    if (node === undefined || this.#index.serviceAt(service)?.isLocal === true)
+      this.#lostLastReady.note(service, now, node);
   }
 
   /** Proxies choose ready endpoints of the Service that were reserved for other zones or nodes. */
-  widened(service: string, now: number): void {
-    this.#widened.note(service, now);
+  hintsDropped(service: string, now: number): void {
+    this.#hintsDropped.note(service, now);
   }
 
   /**
@@ -117,12 +101,12 @@ export class Routing {
    * other is; one that was, and is chosen already, is not chosen anew.
    */
   chosenSince(services: readonly string[], node: string | undefined, withdrawnAt: number): number {
-    const emptied = this.#emptied.of(services, node);
-    const widened = this.#widened.of(services, node);
+    const lostLastReady = this.#lostLastReady.of(services, node);
+    const hintsDropped = this.#hintsDropped.of(services, node);
     return Math.max(
-      this.#led.of(services, node),
-      emptied > withdrawnAt ? emptied : -Infinity,
-      widened < withdrawnAt ? widened : -Infinity,
+      this.#newPaths.of(services, node),
+      lostLastReady > withdrawnAt ? lostLastReady : -Infinity,
+      hintsDropped < withdrawnAt ? hintsDropped : -Infinity,
     );
   }
 
@@ -140,26 +124,27 @@ export class Routing {
     this.#full.set(kind, full);
   }
 
-  gateway({ type, object }: Change<KeptGateway>, now: number): void {
+  gateway({ type, object }: Change<SlimGateway>, now: number): void {
     const { uid, namespace, name } = object.metadata;
     const key = `${namespace}/${name}`;
     const known = this.#gateways.get(key);
     if (type === "gone" && known?.metadata.uid !== uid) return;
     // Its status changes often.
     const isSame = type === "there" && known?.gatewayClass === object.gatewayClass;
-    const services = isSame ? [] : this.#servicesBehind(({ gateways }) => gateways.includes(key));
+    const services = isSame
+      ? []
+      : this.#index.servicesBehind(({ through }) => through.includes(byGateway + key));
     this.#changing(services, now, () => {
       if (type === "there") this.#gateways.set(key, object);
       else this.#gateways.delete(key);
     });
   }
 
-  ingressClass({ type, object }: Change<KeptIngressClass>, now: number): void {
+  ingressClass({ type, object }: Change<SlimIngressClass>, now: number): void {
     const { uid, name } = object.metadata;
     if (type === "gone" && this.#classes.get(name)?.metadata.uid !== uid) return;
-    const byDefault = ({ kind, ingressClassName }: KeptRoute): boolean =>
-      kind === "Ingress" && ingressClassName === undefined;
-    this.#changing(this.#servicesBehind(byDefault), now, () => {
+    const behind = this.#index.servicesBehind(({ through }) => through.includes(byDefaultClass));
+    this.#changing(behind, now, () => {
       if (type === "there") this.#classes.set(name, object);
       else this.#classes.delete(name);
     });
@@ -167,70 +152,57 @@ export class Routing {
 
   /** @param services as "NAMESPACE/NAME". */
   of(services: Iterable<string>): PodRoutes {
-    const leads = new Set<string>();
+    const paths = new Set<string>();
     for (const service of services) {
       const [namespace = ""] = service.split("/");
-      if (this.#isFull(namespace) || this.#cut.has(namespace)) leads.add(leftOutNeed);
+      if (this.#isFull(namespace) || this.#cut.has(namespace)) paths.add(somethingLeftOut);
       // A Service that is gone still leads to its pods, until each proxy has applied that.
-      if (!this.#services.has(service)) leads.add(byNodes);
-      for (const lead of this.#leadsTo(service)) leads.add(lead);
-      for (const lead of this.#former.of(service)) leads.add(lead);
+      if (!this.#index.serviceAt(service)) paths.add(byNodes);
+      for (const path of this.#pathsTo(service)) paths.add(path);
+      for (const path of this.#former.of(service)) paths.add(path);
     }
-    const throughOwnNodes = leads.delete(byOwnNodes);
-    const throughNodes = leads.delete(byNodes) || throughOwnNodes;
-    const byName = leads.delete(byNames);
-    return { throughNodes, byName, needs: [...leads] };
-  }
-
-  #servicesBehind(isMeant: (route: KeptRoute) => boolean): readonly string[] {
-    return [...this.#routes].flatMap(([service, routes]) =>
-      [...routes.values()].some(isMeant) ? [service] : [],
-    );
+    const throughOwnNodes = paths.delete(byOwnNodes);
+    const throughNodes = paths.delete(byNodes) || throughOwnNodes;
+    const byName = paths.delete(byNames);
+    return { throughNodes, byName, requiredReporters: [...paths] };
   }
 
   /** Applies a change. What led to these Services before, and no longer does, counts for some time, and so does what is new. */
   #changing(services: Iterable<string>, now: number, change: () => void): void {
     const before = Array.from(services, (service) => ({
       service,
-      leads: this.#leadsTo(service),
+      paths: this.#pathsTo(service),
       gateways: this.#gatewaysTo(service),
     }));
     change();
     this.#version++;
-    for (const { service, leads, gateways } of before) {
-      const after = this.#leadsTo(service);
-      for (const lead of leads) if (!after.has(lead) && isLed(lead)) this.#former.add(service, lead, now);
-      const isNew = (lead: string): boolean => !leads.has(lead) && lead !== byNames && isLed(lead);
+    for (const { service, paths, gateways } of before) {
+      const after = this.#pathsTo(service);
+      for (const path of paths) if (!after.has(path) && mayBeUsed(path)) this.#former.add(service, path, now);
+      const isNew = (path: string): boolean => !paths.has(path) && path !== byNames && mayBeUsed(path);
       const isNewGateway = [...this.#gatewaysTo(service)].some((gateway) => !gateways.has(gateway));
-      if (isNewGateway || [...after].some(isNew)) this.#led.note(service, now);
+      if (isNewGateway || [...after].some(isNew)) this.#newPaths.note(service, now);
     }
   }
 
-  #leadsTo(service: string): Set<string> {
-    const leads = new Set<string>();
-    const known = this.#services.get(service);
-    if (known) leads.add(known.isHeadless ? byNames : known.isLocal ? byOwnNodes : byNodes);
-    for (const balancer of known?.balancers ?? []) leads.add(balancer);
-    for (const route of this.#routesTo(service)) for (const need of this.#needsOf(route)) leads.add(need);
-    return leads;
+  #pathsTo(service: string): Set<string> {
+    const paths = new Set<string>();
+    const known = this.#index.serviceAt(service);
+    if (known) paths.add(known.isHeadless ? byNames : known.isLocal ? byOwnNodes : byNodes);
+    for (const balancer of known?.balancers ?? []) paths.add(balancer);
+    for (const { through } of this.#index.routesTo(service))
+      for (const one of through) paths.add(this.#reporterOf(one));
+    return paths;
   }
 
   /** Gateways of one class may have proxies of their own. One that is new to the Service does not know its pods yet. */
   #gatewaysTo(service: string): ReadonlySet<string> {
-    const all = this.#routesTo(service).flatMap(({ gateways }) => gateways);
+    const all = this.#index.routesTo(service).flatMap(({ through }) => through);
     return new Set(
       all.flatMap((one) => {
-        const gateway = this.#gateways.get(one);
+        const gateway = this.#gateways.get(gatewayIn(one) ?? "");
         return gateway ? [`${one} ${gateway.gatewayClass}`] : [];
       }),
-    );
-  }
-
-  /** The routes that are let in. */
-  #routesTo(service: string): readonly KeptRoute[] {
-    const [namespace = "", name = ""] = service.split("/");
-    return [...(this.#routes.get(service)?.values() ?? [])].filter(({ kind, metadata }) =>
-      this.#grants.allows({ kind, from: metadata.namespace }, namespace, name),
     );
   }
 
@@ -244,18 +216,24 @@ export class Routing {
     else if (cut.delete(uid) && cut.size === 0) this.#cut.delete(namespace);
   }
 
-  #needsOf({ kind, ingressClassName, gateways }: KeptRoute): readonly string[] {
-    if (kind === "Ingress") {
-      const name =
-        ingressClassName ?? [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
-      return [name === undefined ? noClass : `ingress-class/${name}`];
+  /** @param through as a route names it. */
+  #reporterOf(through: string): string {
+    if (through === byDefaultClass) {
+      const name = [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
+      return name === undefined ? noClass : `ingress-class/${name}`;
     }
-    const classes = gateways.map((gateway) => this.#gateways.get(gateway)?.gatewayClass);
-    return classes.map((name, at) => (name === undefined ? classOf + gateways[at] : `gateway-class/${name}`));
+    const gateway = gatewayIn(through);
+    if (gateway === undefined) return through;
+    const name = this.#gateways.get(gateway)?.gatewayClass;
+    return name === undefined ? classOf + gateway : `gateway-class/${name}`;
   }
 }
 
+function gatewayIn(through: string): string | undefined {
+  return through.startsWith(byGateway) ? through.slice(byGateway.length) : undefined;
+}
+
 /** Whether somebody may send by it. */
-function isLed(lead: string): boolean {
-  return lead !== noClass && !lead.startsWith(classOf);
+function mayBeUsed(path: string): boolean {
+  return path !== noClass && !path.startsWith(classOf);
 }

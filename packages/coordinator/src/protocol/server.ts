@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { answerOneAtATime, capPerAddress, capSilent, readBody } from "@lameduck/program";
 import { operatorNames, headLine } from "@lameduck/protocol";
-import type { KeptPod } from "@lameduck/cluster";
+import type { SlimPod } from "@lameduck/cluster";
 import type { Terminations } from "../state/terminations.ts";
 import { peerOf } from "./identify.ts";
 import type { OtherVersion } from "./other-versions.ts";
@@ -194,6 +194,6 @@ async function answerHold(
 }
 
 /** Where all containers have ended the address may be another pod's by now. */
-function isAddressOf({ addresses, hostAddress, isFinished }: KeptPod, peer: string): boolean {
+function isAddressOf({ addresses, hostAddress, isFinished }: SlimPod, peer: string): boolean {
   return !isFinished && peer !== "" && (addresses.includes(peer) || hostAddress === peer);
 }

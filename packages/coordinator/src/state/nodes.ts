@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import type { Change } from "@lameduck/kube";
-import type { KeptNode } from "@lameduck/cluster";
+import type { SlimNode } from "@lameduck/cluster";
 
 /** So long a node counts that only its own proxy has reported. By then a late watch has shown it, or it was deleted. */
 const untilListedMs = 60_000;
@@ -42,7 +42,7 @@ export class Nodes {
     return this.#readiness;
   }
 
-  take({ type, object, live }: Change<KeptNode>, now: number): void {
+  take({ type, object, live }: Change<SlimNode>, now: number): void {
     const { uid, name } = object.metadata;
     for (const address of this.#addresses.get(uid) ?? [])
       if (this.#byAddress.get(address)?.uid === uid) this.#byAddress.delete(address);

@@ -1,30 +1,30 @@
-import type { KeptPod } from "@lameduck/cluster";
+import type { SlimPod } from "@lameduck/cluster";
 
 /** All pods of the cluster: by uid, by name, and by address. */
 export class Pods {
-  readonly #byUid = new Map<string, KeptPod>();
+  readonly #byUid = new Map<string, SlimPod>();
   /** By "NAMESPACE/NAME": the one that came last. */
-  readonly #byName = new Map<string, KeptPod>();
-  readonly #byAddress = new Map<string, KeptPod>();
+  readonly #byName = new Map<string, SlimPod>();
+  readonly #byAddress = new Map<string, SlimPod>();
 
   get size(): number {
     return this.#byUid.size;
   }
 
-  get all(): Iterable<KeptPod> {
+  get all(): Iterable<SlimPod> {
     return this.#byUid.values();
   }
 
-  get(uid: string): KeptPod | undefined {
+  get(uid: string): SlimPod | undefined {
     return this.#byUid.get(uid);
   }
 
-  named(namespace: string, name: string): KeptPod | undefined {
+  named(namespace: string, name: string): SlimPod | undefined {
     return this.#byName.get(`${namespace}/${name}`);
   }
 
   /** The pod that has this address, of those that have one of their own. */
-  at(address: string): KeptPod | undefined {
+  at(address: string): SlimPod | undefined {
     return this.#byAddress.get(address);
   }
 
@@ -32,7 +32,7 @@ export class Pods {
     return this.at(address)?.node;
   }
 
-  put(pod: KeptPod): void {
+  put(pod: SlimPod): void {
     const { metadata, addresses, hostAddress, isFinished } = pod;
     this.#byUid.set(metadata.uid, pod);
     this.#byName.set(keyOf(pod), pod);
@@ -40,7 +40,7 @@ export class Pods {
     else if (hostAddress === undefined) for (const address of addresses) this.#byAddress.set(address, pod);
   }
 
-  remove(pod: KeptPod): void {
+  remove(pod: SlimPod): void {
     const { uid } = pod.metadata;
     this.#byUid.delete(uid);
     if (this.#byName.get(keyOf(pod))?.metadata.uid === uid) this.#byName.delete(keyOf(pod));
@@ -48,12 +48,12 @@ export class Pods {
   }
 
   /** Another pod may have them by now. */
-  #forgetAddresses({ metadata, addresses }: KeptPod): void {
+  #forgetAddresses({ metadata, addresses }: SlimPod): void {
     for (const address of addresses)
       if (this.#byAddress.get(address)?.metadata.uid === metadata.uid) this.#byAddress.delete(address);
   }
 }
 
-function keyOf({ metadata }: KeptPod): string {
+function keyOf({ metadata }: SlimPod): string {
   return `${metadata.namespace}/${metadata.name}`;
 }

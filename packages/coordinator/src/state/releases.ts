@@ -131,7 +131,8 @@ export class Releases {
   /** Whether some of the consumers are known only by their own reports. */
   hasUnlisted(termination: Termination): boolean {
     return (
-      this.#settingsOf(termination).external !== undefined || this.routesTo(termination).needs.length > 0
+      this.#settingsOf(termination).external !== undefined ||
+      this.routesTo(termination).requiredReporters.length > 0
     );
   }
 
@@ -172,11 +173,11 @@ export class Releases {
     // No slice lists a pod that is gone. Its record still names the consumers that mattered to it.
     if (known && services.length === 0) return known;
     const routes = routing.of(services);
-    const groups = routes.needs.map((need) => this.#groupStates.groupOfNeed(need));
+    const groups = routes.requiredReporters.map((need) => this.#groupStates.groupOfNeed(need));
     const cached = {
       version,
       services,
-      publishesNotReady: listings.isPinned(termination),
+      publishesNotReady: listings.publishesNotReady(termination),
       routes,
       groups,
     };

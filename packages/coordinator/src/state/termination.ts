@@ -1,4 +1,4 @@
-import type { ContainerExit, Injected, KeptPod, WorkloadName } from "@lameduck/cluster";
+import type { ContainerExit, Injected, SlimPod, WorkloadName } from "@lameduck/cluster";
 import type { NamedConsumers, TerminationNews, TerminationView } from "../termination-view.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
@@ -38,7 +38,7 @@ export interface TerminationOptions {
 /** One termination. `StateMachine` alone writes its fields. */
 export type Termination = Readonly<StateMachine>;
 
-export function terminationOf(pod: KeptPod, options: TerminationOptions): Termination {
+export function terminationOf(pod: SlimPod, options: TerminationOptions): Termination {
   return new StateMachine(pod, options);
 }
 
@@ -90,7 +90,7 @@ class StateMachine implements TerminationView {
   #finishedAt: number | undefined;
   #hasEnded = false;
 
-  constructor(pod: KeptPod, options: TerminationOptions) {
+  constructor(pod: SlimPod, options: TerminationOptions) {
     const { metadata, node, addresses, workload, graceSeconds, exits, finalizers } = pod;
     this.uid = metadata.uid;
     this.namespace = metadata.namespace ?? "";
@@ -160,12 +160,12 @@ class StateMachine implements TerminationView {
   }
 
   /** Whether consumers have not looked for some address of the pod yet: the termination may be older than it. */
-  hasNewAddress({ addresses }: KeptPod): boolean {
+  hasNewAddress({ addresses }: SlimPod): boolean {
     return addresses.some((address) => !this.addresses.includes(address));
   }
 
   /** The pod has changed. */
-  update(pod: KeptPod, now: number): readonly Transition[] {
+  update(pod: SlimPod, now: number): readonly Transition[] {
     const happened: Transition[] = [];
     const isBeginning = this.isHeldOnly && pod.deletedAt !== undefined;
     if (isBeginning) {

@@ -1,5 +1,5 @@
 import type { Change } from "@lameduck/kube";
-import { Listings, type KeptPod, type KeptSlice, addedWithin, type Routing } from "@lameduck/cluster";
+import { Listings, type SlimPod, type SlimSlice, addedWithin, type Routing } from "@lameduck/cluster";
 import type { PolicySettings } from "../settings.ts";
 import { GroupStates } from "./consumer-groups.ts";
 import { ConsumerProgress } from "./consumer-progress.ts";
@@ -84,7 +84,7 @@ export class Terminations {
     for (const pod of this.pods.all) if (pod.deletedAt !== undefined) this.#begin(pod, now);
   }
 
-  pod({ type, object }: Change<KeptPod>, now: number): void {
+  pod({ type, object }: Change<SlimPod>, now: number): void {
     this.#tick(now);
     const { uid, namespace = "" } = object.metadata;
     const termination = this.#all.get(uid);
@@ -105,12 +105,13 @@ export class Terminations {
     this.#tell(termination, this.#listed(termination, now));
   }
 
-  slice(change: Change<KeptSlice>, now: number): void {
+  slice(change: Change<SlimSlice>, now: number): void {
     this.#tick(now);
     const [{ routing }, { service }] = [this.#options, change.object];
-    const { touched, isGap, emptied, isWidened, isOpened } = this.listings.slice(change, now);
-    if (isGap || isOpened) routing.mayBeChosen(service, now);
-    for (const node of emptied) routing.emptied(service, node, now);
+    const { touched, mayHaveMissedChange, lostLastReady, hintsDropped, fallsBackToTerminating } =
+      this.listings.slice(change, now);
+    if (mayHaveMissedChange || fallsBackToTerminating) routing.mayBeChosen(service, now);
+    for (const node of lostLastReady) routing.lostLastReady(service, node, now);
     for (const pod of touched) {
       const termination = this.#all.get(this.pods.at(pod)?.metadata.uid ?? pod);
       if (!termination) continue;
@@ -120,7 +121,7 @@ export class Terminations {
       this.#tell(termination, happened);
     }
     // What it withdraws was chosen because of earlier changes only.
-    if (isWidened) routing.widened(service, now);
+    if (hintsDropped) routing.hintsDropped(service, now);
   }
 
   /** Follows a pod as if it were being deleted: somebody asks whether it could be. */
@@ -186,7 +187,7 @@ export class Terminations {
     this.#now = now;
   }
 
-  #begin(pod: KeptPod, now: number): void {
+  #begin(pod: SlimPod, now: number): void {
     const termination = this.#add(pod, now);
     const { withdrawnAt, sequence } = termination;
     this.#tell(termination, [
@@ -196,7 +197,7 @@ export class Terminations {
     ]);
   }
 
-  #add(pod: KeptPod, now: number): Termination {
+  #add(pod: SlimPod, now: number): Termination {
     const { withdrawals } = this.#options;
     const termination = terminationOf(pod, {
       withdrawals,

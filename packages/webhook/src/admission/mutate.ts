@@ -12,12 +12,12 @@ import {
   settingsFor,
 } from "@lameduck/inject";
 import { injectLabel, probeAnnotation, isMap } from "@lameduck/protocol";
-import type { Exposure } from "@lameduck/cluster";
+import type { TrafficPaths } from "@lameduck/cluster";
 import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
 
 /** What a review needs to know of the cluster. */
 export interface ClusterLookup {
-  exposure(namespace: string, labels: Readonly<Record<string, unknown>>): Exposure | undefined;
+  pathsTo(namespace: string, labels: Readonly<Record<string, unknown>>): TrafficPaths | undefined;
   labelsOf(namespace: string): Readonly<Record<string, string>> | undefined;
   policyOf(namespace: string): unknown;
   readonly architectures: ClusterFacts["architectures"];
@@ -33,7 +33,7 @@ export interface MutationOptions {
   /** Where pods ask whether all senders have let go; undefined where acknowledgements are off. */
   readonly coordinator?: string | undefined;
   /** A pod was judged while Services and routes could not be read. */
-  readonly onUnknownExposure?: () => void;
+  readonly onUnknownPaths?: () => void;
 }
 
 /** Injects pods. It never denies a request. */
@@ -53,8 +53,8 @@ export function injectingHandler(options: MutationOptions): (request: AdmissionR
         audit: auditAnnotations([skipped]),
       };
     const metadata = isMap(object) ? mapIn(object["metadata"]) : {};
-    const exposure = cluster.exposure(namespace, mapIn(metadata["labels"]));
-    if (!exposure) options.onUnknownExposure?.();
+    const paths = cluster.pathsTo(namespace, mapIn(metadata["labels"]));
+    if (!paths) options.onUnknownPaths?.();
     const policies = {
       namespacePolicy: cluster.policyOf(namespace),
       clusterPolicy: cluster.policyOf(options.namespace),
@@ -66,9 +66,9 @@ export function injectingHandler(options: MutationOptions): (request: AdmissionR
     const { coordinator: address } = options;
     const { patch, reasons, warnings } = inject(object, settings, {
       lameduckVersion: options.lameduckVersion,
-      exposedBy: exposure?.exposedBy,
+      exposedBy: paths?.exposedBy,
       version: options.version(),
-      convergenceSeconds: exposure?.convergence,
+      convergenceSeconds: paths?.convergence,
       architectures: cluster.architectures,
       coordinator: address === undefined ? undefined : coordinatorOf(address, policies),
     });

@@ -1,5 +1,5 @@
 import { hasStatus, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
-import { keepMetadata } from "@lameduck/cluster";
+import { identityOf } from "@lameduck/cluster";
 import { operatorNames } from "@lameduck/protocol";
 
 interface WebhookConfiguration extends KubernetesObject {
@@ -33,7 +33,7 @@ export class CaBundles {
         path: `${group}/${kind}`,
         query: { fieldSelector: `metadata.name=${name}` },
         keep: ({ metadata, webhooks = [] }) => ({
-          metadata: keepMetadata(metadata),
+          metadata: identityOf(metadata),
           webhooks: webhooks.map(({ clientConfig }) => ({ clientConfig })),
         }),
         onChange,

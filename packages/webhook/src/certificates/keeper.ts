@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hasStatus, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
-import { keepMetadata } from "@lameduck/cluster";
+import { identityOf } from "@lameduck/cluster";
 import { bundleOf, fromSecretData, toSecretData, validity, type Chain } from "./chain.ts";
 import type { Issued } from "./issue.ts";
 import { rotate, type RotationOptions } from "./rotate.ts";
@@ -53,7 +53,7 @@ export class CertificateKeeper {
       path: this.#path(),
       query: { fieldSelector: `metadata.name=${secret}` },
       // It is read when it has changed: the key need not stand in memory twice.
-      keep: ({ metadata }) => ({ metadata: keepMetadata(metadata) }),
+      keep: ({ metadata }) => ({ metadata: identityOf(metadata) }),
       onChange,
       onProblem: (_name, error) => onProblem(error),
     });

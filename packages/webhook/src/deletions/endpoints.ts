@@ -1,38 +1,17 @@
-import { type Change, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
-import { keepMetadata } from "@lameduck/cluster";
+import { type Change, type KubernetesClient, type Source } from "@lameduck/kube";
+import { followed, following, slimSlice, type SlimSlice } from "@lameduck/cluster";
 
-interface Slice extends KubernetesObject {
-  readonly endpoints?:
-    | readonly {
-        readonly conditions?: { readonly ready?: boolean };
-        readonly targetRef?: { readonly uid?: string };
-      }[]
-    | null;
-}
-
-interface KeptSlice {
-  readonly service: string;
-  readonly ready: ReadonlySet<string>;
-}
-
-const serviceLabel = "kubernetes.io/service-name";
-
-/** Which pods are ready endpoints of which Service, by list and watch: the uids only. */
+/** Which pods are ready endpoints of which Service, by list and watch. */
 export class EndpointView {
-  readonly #source: Source<Slice>;
-  readonly #slices = new Map<string, KeptSlice>();
+  readonly #source: Source<SlimSlice>;
+  readonly #slices = new Map<string, SlimSlice>();
   /** Uids of slices by "NAMESPACE/SERVICE". */
   readonly #ofService = new Map<string, Set<string>>();
   readonly #waiting = new Set<() => void>();
 
   constructor(client: KubernetesClient, onProblem: (part: string, error: unknown) => void) {
-    this.#source = new Source<Slice>(client, {
-      name: "endpointslices",
-      path: "/apis/discovery.k8s.io/v1/endpointslices",
-      keep: ({ metadata, endpoints }) => ({ metadata: keepMetadata(metadata), endpoints: endpoints ?? [] }),
-      onChange: (change) => this.#take(change),
-      onProblem,
-    });
+    const follow = following(client, { onProblem });
+    this.#source = follow(followed.endpointSlices, slimSlice, (change) => this.#take(change));
   }
 
   start(): void {
@@ -75,25 +54,23 @@ export class EndpointView {
   }
 
   #readyOf(service: string): ReadonlySet<string> {
-    const slices = [...(this.#ofService.get(service) ?? [])];
-    return new Set(slices.flatMap((uid) => [...(this.#slices.get(uid)?.ready ?? [])]));
+    const slices = [...(this.#ofService.get(service) ?? [])].flatMap((uid) => this.#slices.get(uid) ?? []);
+    const endpoints = slices.flatMap((slice) => slice.endpoints);
+    return new Set(endpoints.filter(({ isReady }) => isReady).map(({ pod }) => pod));
   }
 
-  #take({ type, object }: Change<Slice>): void {
-    const { uid, namespace = "", labels = {} } = object.metadata;
-    const service = `${namespace}/${labels[serviceLabel] ?? ""}`;
-    const before = this.#slices.get(uid);
-    if (before) this.#ofService.get(before.service)?.delete(uid);
-    this.#slices.delete(uid);
+  #take({ type, object }: Change<SlimSlice>): void {
+    const { uid } = object.metadata;
+    const before = this.#slices.get(uid)?.service;
+    if (before !== undefined) {
+      const known = this.#ofService.get(before);
+      known?.delete(uid);
+      if (known?.size === 0) this.#ofService.delete(before);
+    }
     if (type === "there") {
-      // Unset means ready.
-      const ready = (object.endpoints ?? []).flatMap(({ conditions, targetRef }) =>
-        conditions?.ready !== false && targetRef?.uid !== undefined ? [targetRef.uid] : [],
-      );
-      this.#slices.set(uid, { service, ready: new Set(ready) });
-      const own = this.#ofService.get(service) ?? new Set();
-      this.#ofService.set(service, own.add(uid));
-    } else if (this.#ofService.get(service)?.size === 0) this.#ofService.delete(service);
+      this.#slices.set(uid, object);
+      this.#ofService.set(object.service, (this.#ofService.get(object.service) ?? new Set()).add(uid));
+    } else this.#slices.delete(uid);
     for (const wake of this.#waiting) wake();
   }
 }

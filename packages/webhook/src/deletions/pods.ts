@@ -5,7 +5,7 @@ import {
   type PodDisruptionBudget,
   selects,
 } from "@lameduck/kube";
-import type { Exposure, SelectingService } from "@lameduck/cluster";
+import type { TrafficPaths, SelectingService } from "@lameduck/cluster";
 import { settingsFor } from "@lameduck/inject";
 import { budgetsOf, ownerOf, policyKeysFor } from "./facts.ts";
 import { markingPatch, restoringPatch, type Mark } from "./mark.ts";
@@ -16,7 +16,7 @@ import { usualConvergence } from "./settings.ts";
 /** What is known of the cluster without asking. */
 export interface KnownCluster {
   selecting(namespace: string, labels: Labels): readonly SelectingService[] | undefined;
-  exposure(namespace: string, labels: Labels): Exposure | undefined;
+  pathsTo(namespace: string, labels: Labels): TrafficPaths | undefined;
   policyOf(namespace: string): unknown;
 }
 
@@ -132,7 +132,7 @@ export class HeldPods {
       clusterPolicy: this.#cluster.policyOf(this.#ownNamespace),
     });
     const seconds =
-      settings.convergenceSeconds ?? this.#cluster.exposure(namespace, labels)?.convergence?.value;
+      settings.convergenceSeconds ?? this.#cluster.pathsTo(namespace, labels)?.convergence?.value;
     return seconds === undefined ? usualConvergence : seconds * 1_000;
   }
 }

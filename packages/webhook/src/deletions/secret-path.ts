@@ -1,7 +1,7 @@
 import { messageOf } from "@lameduck/drain/common";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { hasStatus, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
-import { keepMetadata } from "@lameduck/cluster";
+import { identityOf } from "@lameduck/cluster";
 import { operatorNames } from "@lameduck/protocol";
 
 interface ClientConfig {
@@ -36,7 +36,7 @@ export class SecretPath {
       path: group,
       query: { fieldSelector: `metadata.name=${operatorNames.heldDeletions}` },
       keep: ({ metadata, webhooks = [] }) => ({
-        metadata: keepMetadata(metadata),
+        metadata: identityOf(metadata),
         webhooks: webhooks.map(({ clientConfig = {} }) => ({ clientConfig })),
       }),
       onChange: () => this.#updateAll(),

@@ -1,33 +1,33 @@
-/** Milliseconds for which counts what has led to a Service. A proxy sends on until it has applied that it does not lead there any more. */
-const lasting = 60_000;
+/** For so long what has led to a Service counts. A proxy sends on until it has applied that it does not lead there any more. */
+const lastingMs = 60_000;
 /** Of Services that one route leads to: twice as many as are kept. Beyond that the pods of the namespace are not released. */
 const mostPerNamespace = 2_000;
 
-interface FormerLead {
+interface FormerPath {
   readonly service: string;
-  readonly lead: string;
+  readonly path: string;
   readonly until: number;
 }
 
 /** What has led to each Service a moment ago: an Ingress that is deleted together with its pods, or that leads to others now. */
-export class FormerLeads {
+export class FormerPaths {
   /** In the order of their ends. */
-  readonly #all = new Map<string, FormerLead>();
-  readonly #ofService = new Map<string, Map<string, FormerLead>>();
+  readonly #all = new Map<string, FormerPath>();
+  readonly #ofService = new Map<string, Map<string, FormerPath>>();
   readonly #counts = new Map<string, number>();
   readonly #tooMany: string;
 
-  /** @param tooMany the lead that stands for those of a namespace that are too many. */
+  /** @param tooMany the path that stands for those of a namespace that are too many. */
   constructor(tooMany: string) {
     this.#tooMany = tooMany;
   }
 
   /** @param service as "NAMESPACE/NAME". */
-  add(service: string, lead: string, now: number): void {
+  add(service: string, path: string, now: number): void {
     const namespace = namespaceOf(service);
     const isFull = (this.#counts.get(namespace) ?? 0) >= mostPerNamespace;
-    if (isFull && !this.#all.has(`${service} ${lead}`)) this.#put(wholeOf(namespace), this.#tooMany, now);
-    else this.#put(service, lead, now);
+    if (isFull && !this.#all.has(`${service} ${path}`)) this.#put(wholeOf(namespace), this.#tooMany, now);
+    else this.#put(service, path, now);
   }
 
   *of(service: string): Generator<string> {
@@ -44,22 +44,22 @@ export class FormerLeads {
     return this.#all.size < before;
   }
 
-  #put(service: string, lead: string, now: number): void {
-    const known = this.#ofService.get(service)?.get(lead);
+  #put(service: string, path: string, now: number): void {
+    const known = this.#ofService.get(service)?.get(path);
     if (known) this.#drop(known);
-    const former = { service, lead, until: now + lasting };
+    const former = { service, path, until: now + lastingMs };
     const namespace = namespaceOf(service);
-    this.#all.set(`${service} ${lead}`, former);
-    this.#ofService.set(service, (this.#ofService.get(service) ?? new Map()).set(lead, former));
+    this.#all.set(`${service} ${path}`, former);
+    this.#ofService.set(service, (this.#ofService.get(service) ?? new Map()).set(path, former));
     this.#counts.set(namespace, (this.#counts.get(namespace) ?? 0) + 1);
   }
 
-  #drop({ service, lead }: FormerLead): void {
+  #drop({ service, path }: FormerPath): void {
     const namespace = namespaceOf(service);
-    const leads = this.#ofService.get(service);
-    this.#all.delete(`${service} ${lead}`);
-    leads?.delete(lead);
-    if (leads?.size === 0) this.#ofService.delete(service);
+    const paths = this.#ofService.get(service);
+    this.#all.delete(`${service} ${path}`);
+    paths?.delete(path);
+    if (paths?.size === 0) this.#ofService.delete(service);
     const left = (this.#counts.get(namespace) ?? 1) - 1;
     if (left > 0) this.#counts.set(namespace, left);
     else this.#counts.delete(namespace);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { FormerLeads } from "../../cluster/src/paths/former-leads.ts";
-import { Model, there } from "./model.ts";
+import { FormerPaths } from "../../cluster/src/paths/former-paths.ts";
+import { Model, routeOf, there } from "./model.ts";
 
 /** One node, and one proxy of class nginx. Pod a is behind Service shop/web, to which the Ingress leads. */
 function behindIngress(): Model {
@@ -56,16 +56,13 @@ describe("what has led to a pod a moment ago is waited for", () => {
     model.node("node1");
     ofClass("old");
     ofDefault("nginx", true);
-    const metadata = { name: "r", uid: "r", namespace: "shop" };
-    const route = { metadata, services: ["shop/web"], isCut: false, ingressClassName: undefined };
-    model.routing.route(there({ ...route, kind: "HTTPRoute", gateways: ["shop/g"] }), model.now);
-    const ingress = { ...route, metadata: { ...metadata, name: "i", uid: "i" }, gateways: [] };
-    model.routing.route(there({ ...ingress, kind: "Ingress" }), model.now);
+    model.route(routeOf("HTTPRoute", "r", ["shop/web"], ["gateway/shop/g"]));
+    model.route(routeOf("Ingress", "i", ["shop/web"], ["the default ingress class"]));
     ofClass("new");
     ofDefault("nginx", false);
     ofDefault("haproxy", true);
     const needs = ["gateway-class/old", "gateway-class/new", "ingress-class/nginx", "ingress-class/haproxy"];
-    const led = (): readonly string[] => model.routing.of(["shop/web"]).needs.toSorted();
+    const led = (): readonly string[] => model.routing.of(["shop/web"]).requiredReporters.toSorted();
     assert.deepEqual(led(), needs.toSorted());
     model.now += 60_000;
     model.routing.forget(model.now);
@@ -125,7 +122,7 @@ it("a Service that is made anew under its name is not taken away by the end of t
 });
 
 it("a namespace that changes without end keeps its pods, and fills no memory", () => {
-  const leads = new FormerLeads("too-many");
+  const leads = new FormerPaths("too-many");
   for (let at = 0; at < 10_000; at++) leads.add(`shop/web-${at}`, "ingress-class/nginx", at / 10_000);
   leads.add("quiet/web", "ingress-class/nginx", 1);
   const known = (service: string): string[] => [...leads.of(service)];

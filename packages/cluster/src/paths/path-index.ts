@@ -1,0 +1,145 @@
+import type { Change, KubernetesObject } from "@lameduck/kube";
+import type { Convergence } from "./convergence.ts";
+import type { GrantObject, SlimRoute, SlimService } from "./slim-paths.ts";
+
+type Labels = Readonly<Record<string, unknown>>;
+
+export interface SelectingService {
+  readonly name: string;
+  readonly selector: SlimService["selector"];
+}
+
+/** What leads to a pod with certain labels. */
+export interface TrafficPaths {
+  /** "Service web", "Ingress shop": the first ones. */
+  readonly exposedBy: readonly string[];
+  /** The convergence of the slowest of all. */
+  readonly convergence: Convergence | undefined;
+}
+
+/** No reader needs more. */
+const mostNamed = 20;
+
+/**
+ * Services and what leads to them. Only a Service leads to pods; Ingresses and routes lead to Services. A question about a pod
+ * costs as much as its namespace has Services.
+ */
+export class PathIndex {
+  /** By namespace and name. */
+  readonly #services = new Map<string, Map<string, SlimService>>();
+  /** By "NAMESPACE/SERVICE" and uid. */
+  readonly #routes = new Map<string, Map<string, SlimRoute>>();
+  /** Services by the uid of the route that leads to them. */
+  readonly #servicesOf = new Map<string, readonly string[]>();
+  /** By the namespace that they open, and uid. */
+  readonly #grants = new Map<string, Map<string, GrantObject>>();
+
+  service(change: Change<SlimService>): void {
+    const { namespace = "", name } = change.object.metadata;
+    put(this.#services, namespace, name, change);
+  }
+
+  route(change: Change<SlimRoute>): void {
+    const { object, type } = change;
+    const { uid } = object.metadata;
+    for (const service of this.servicesOf(uid)) put(this.#routes, service, uid, { type: "gone", object });
+    this.#servicesOf.delete(uid);
+    if (type === "gone" || object.services.length === 0) return;
+    this.#servicesOf.set(uid, object.services);
+    for (const service of object.services) put(this.#routes, service, uid, change);
+  }
+
+  grant(change: Change<GrantObject>): void {
+    const { uid, namespace = "" } = change.object.metadata;
+    put(this.#grants, namespace, uid, change);
+  }
+
+  /** @param service as "NAMESPACE/NAME", here and below. */
+  serviceAt(service: string): SlimService | undefined {
+    const [namespace = "", name = ""] = service.split("/");
+    return this.#services.get(namespace)?.get(name);
+  }
+
+  /** Where a route leads. */
+  servicesOf(uid: string): readonly string[] {
+    return this.#servicesOf.get(uid) ?? [];
+  }
+
+  /** Services to which such a route leads, let in or not. */
+  servicesBehind(isMeant: (route: SlimRoute) => boolean): readonly string[] {
+    return [...this.#routes].flatMap(([service, routes]) =>
+      [...routes.values()].some(isMeant) ? [service] : [],
+    );
+  }
+
+  /** Services of the namespace to which a route leads, let in or not. */
+  routedIn(namespace: string): readonly string[] {
+    return [...this.#routes.keys()].filter((service) => service.startsWith(`${namespace}/`));
+  }
+
+  /** Anybody may make thousands of routes that lead nowhere: grants are looked through once for each namespace that they come from. */
+  routesTo(service: string): readonly SlimRoute[] {
+    const [namespace = "", name = ""] = service.split("/");
+    const answers = new Map<string, boolean>();
+    return [...(this.#routes.get(service)?.values() ?? [])].filter(({ kind, metadata }) => {
+      if (metadata.namespace === namespace) return true;
+      const from = `${kind}/${metadata.namespace}`;
+      const isLetIn = answers.get(from) ?? this.#letsIn(kind, metadata.namespace, namespace, name);
+      answers.set(from, isLetIn);
+      return isLetIn;
+    });
+  }
+
+  /** The Services that select such a pod, and by what. */
+  selecting(namespace: string, labels: Labels): readonly SelectingService[] {
+    return this.#selecting(namespace, labels).map(({ metadata: { name }, selector }) => ({ name, selector }));
+  }
+
+  pathsTo(namespace: string, labels: Labels): TrafficPaths {
+    const exposedBy = new Set<string>();
+    let slowest: Convergence | undefined;
+    const add = (kind: string, { metadata, convergence }: SlimService | SlimRoute): void => {
+      if (exposedBy.size < mostNamed) exposedBy.add(`${kind} ${metadata.name}`);
+      if (convergence && convergence.value > (slowest?.value ?? -1)) slowest = convergence;
+    };
+    for (const service of this.#selecting(namespace, labels)) {
+      add("Service", service);
+      for (const route of this.routesTo(`${namespace}/${service.metadata.name}`)) add(route.kind, route);
+    }
+    return { exposedBy: [...exposedBy], convergence: slowest };
+  }
+
+  #selecting(namespace: string, labels: Labels): SlimService[] {
+    const services = [...(this.#services.get(namespace)?.values() ?? [])];
+    return services.filter(
+      ({ selector }) => selector.length > 0 && selector.every(([key, value]) => labels[key] === value),
+    );
+  }
+
+  /** A Gateway ignores a backend in another namespace unless a ReferenceGrant there names the route's kind and namespace. */
+  #letsIn(kind: string, from: string | undefined, to: string, service: string): boolean {
+    for (const { spec = {} } of this.#grants.get(to)?.values() ?? []) {
+      const isFrom = spec.from?.some((one) => one.kind === kind && one.namespace === from);
+      if (isFrom && spec.to?.some((one) => one.kind === "Service" && (one.name ?? service) === service))
+        return true;
+    }
+    return false;
+  }
+}
+
+/** Where an object is gone, another one may have its key by now. */
+function put<T extends KubernetesObject>(
+  all: Map<string, Map<string, T>>,
+  group: string,
+  key: string,
+  { type, object }: Pick<Change<T>, "type" | "object">,
+): void {
+  const known = all.get(group);
+  if (type === "there") {
+    if (known) known.set(key, object);
+    else all.set(group, new Map([[key, object]]));
+  } else if (known?.get(key)?.metadata.uid === object.metadata.uid) {
+    known.delete(key);
+    if (known.size === 0) all.delete(group);
+  }
+}
