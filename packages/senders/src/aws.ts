@@ -9,7 +9,7 @@ const nlb: Sender = {
   seconds: 120,
   because:
     "new connections were seen for 2 minutes, whatever the deregistration delay (aws-load-balancer-controller #2366)",
-  knownBy: `a Service of type LoadBalancer with \`${ofServices}nlb-target-type: ip\` or \`${ofServices}type: nlb-ip\``,
+  knownBy: "a Service of type LoadBalancer, its `...nlb-target-type` being `ip` or its `...type` `nlb-ip`",
   replacesNodes: true,
 };
 
@@ -18,7 +18,7 @@ const alb: Sender = {
   label: "ALB",
   seconds: 40,
   because: "25 to 40 s were seen (aws-load-balancer-controller #1064, #2106)",
-  knownBy: `an Ingress of class \`alb\` with \`${ofIngresses}target-type: ip\``,
+  knownBy: "an Ingress of class `alb`, its `...target-type` being `ip`",
 };
 
 const hasPodTargets = (annotations: Annotations): boolean =>

@@ -7,7 +7,7 @@ const neg: Sender = {
   label: "NEG",
   seconds: 60,
   because: "15 to 60 s were seen (ingress-gce #1718, #2222)",
-  knownBy: `a Service whose \`${annotation}\` has an Ingress or ports, an Ingress before it, an Ingress of class \`gce...\``,
+  knownBy: `a Service by its \`${annotation}\`, an Ingress before it, an Ingress of class \`gce...\``,
 };
 
 export const gcp = {

@@ -9,8 +9,7 @@ const ofNodes = {
   label,
   seconds: usual.interval * usual.threshold + usual.timeout,
   because: "interval x failures + timeout",
-  knownBy:
-    "a Service of type LoadBalancer with `externalTrafficPolicy: Local`; its annotations tell the number",
+  knownBy: "a Service of type LoadBalancer with `externalTrafficPolicy: Local`",
 } as const satisfies Sender;
 
 /**
