@@ -1,13 +1,20 @@
 /**
  * `npm test`: formatting, types, lint, then every package's tests. Installs nothing and starts no cluster. Arguments narrow the
  * tests to those whose path contains one of them, and skip the checks: `npm test -- drain`. `--skipped` adds the files in which the
- * last whole run skipped a test, such as for want of a program that has been installed since.
+ * last whole run skipped a test, such as for want of a program that has been installed since. `npm test -w packages/drain` is
+ * `npm test -- packages/drain/`.
  */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { globSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
+const root = join(import.meta.dirname, "..");
+process.chdir(root);
+const cache = join(root, "node_modules/.cache");
 /** Where a whole run notes the files in which it has skipped a test, one a line. */
-const notes = "node_modules/.cache/lameduck-skipped";
+const notes = join(cache, "lameduck-skipped");
+/** Tests start a thousand processes, most of them from the same sources: each source is stripped of its types and compiled once. */
+process.env["NODE_COMPILE_CACHE"] = join(cache, "lameduck-compiled");
 
 const wanted = process.argv.slice(2).flatMap((part) => (part === "--skipped" ? skippedFiles() : [part]));
 const isWhole = process.argv.length === 2;
@@ -20,9 +27,13 @@ if (tests.length === 0) {
   process.exit(2);
 }
 
-const checks: [what: string, command: string, ...arguments_: string[]][] = [
-  ["formatting", "prettier", "--check", "--log-level", "warn", "."],
-  ["types", "tsc", "-b"],
+type Step = readonly [what: string, command: string, ...arguments_: string[]];
+
+const types: Step = ["types", "tsc", "-b"];
+/** The slowest of the checks, on one core: the others go beside it. */
+const formatting: Step = ["formatting", "prettier", "--check", "--log-level", "warn", "."];
+const checks: readonly Step[] = [
+  types,
   ["types of the tests", "tsc", "-p", "tsconfig.test.json"],
   ["types of e2e", "tsc", "-p", "e2e/tsconfig.json"],
   ["what follows from the table of options", "node", "packages/options/generate/main.ts", "--check"],
@@ -33,25 +44,36 @@ const checks: [what: string, command: string, ...arguments_: string[]][] = [
   ["lint", "oxlint", "--type-aware", "--quiet"],
 ];
 
-if (isWhole) {
-  for (const [what, ...command] of checks) run(what, command);
-  mkdirSync(notes, { recursive: true });
-} else run("types", ["tsc", "-b"]);
 /** They load servers, and mostly wait: two go side by side, but nothing that computes. */
 const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove)\./;
 /** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. */
 const alone = /stage\/test\/causes/;
+/** They wait for holds, time-outs and other processes, and leave half of a core to who computes. */
+const waiting = /^packages\/(init|node|rollout|stage|watcher|webhook)\//;
 const parts = Object.groupBy(tests, (path) =>
-  loading.test(path) ? "loading" : alone.test(path) ? "alone" : "together",
+  loading.test(path) ? "loading" : alone.test(path) ? "alone" : waiting.test(path) ? "waiting" : "computing",
 );
-// Most tests wait more than they compute. With three at a time some miss their time-outs on two slow cores.
-runTests("side by side", 2, parts.together);
-runTests("under load, side by side", 2, parts.loading);
-runTests("alone", 1, parts.alone);
 
-function runTests(how: string, concurrency: number, files: readonly string[] = []): void {
-  if (files.length === 0) return;
-  run(`${files.length} test files, ${how}`, [
+if (isWhole) {
+  await all([inOrder(checks), run(formatting)]);
+  mkdirSync(notes, { recursive: true });
+} else await all([run(types)]);
+await all([
+  runTests("that wait, two at a time", 2, parts.waiting),
+  runTests("that compute, one at a time beside them", 1, parts.computing, parts.waiting && "afterwards"),
+]);
+await all([runTests("under load, side by side", 2, parts.loading)]);
+await all([runTests("alone", 1, parts.alone)]);
+
+async function runTests(
+  how: string,
+  concurrency: number,
+  files: readonly string[] = [],
+  told?: "afterwards",
+): Promise<boolean> {
+  if (files.length === 0) return true;
+  const step: Step = [
+    `${files.length} test files ${how}`,
     process.execPath,
     "--test",
     `--test-concurrency=${concurrency}`,
@@ -59,7 +81,8 @@ function runTests(how: string, concurrency: number, files: readonly string[] = [
     `--import=${new URL("test-limit.ts", import.meta.url).href}`,
     ...(isWhole ? noting(how) : []),
     ...files,
-  ]);
+  ];
+  return run(step, told);
 }
 
 function noting(how: string): string[] {
@@ -80,10 +103,29 @@ function skippedFiles(): string[] {
   process.exit(2);
 }
 
-function run(what: string, [command = "", ...arguments_]: readonly string[]): void {
+async function all(steps: readonly Promise<boolean>[]): Promise<void> {
+  if ((await Promise.all(steps)).includes(false)) process.exit(1);
+}
+
+async function inOrder(steps: readonly Step[]): Promise<boolean> {
+  for (const step of steps) if (!(await run(step))) return false;
+  return true;
+}
+
+/** `told` afterwards: what it prints comes in one piece, as something else prints meanwhile. */
+function run([what, command, ...arguments_]: Step, told?: "afterwards"): Promise<boolean> {
   console.error(`\n${what}`);
-  const { status, signal } = spawnSync(command, arguments_, { stdio: "inherit" });
-  if (status === 0) return;
-  console.error(`${what}: ${signal ?? `exit ${status}`}`);
-  process.exit(1);
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, arguments_, {
+      stdio: told ? ["inherit", "pipe", "pipe"] : "inherit",
+    });
+    const output: Buffer[] = [];
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on("data", (bytes: Buffer) => output.push(bytes));
+    child.on("error", reject).on("close", (code, signal) => {
+      if (told) process.stdout.write(`\n${what}\n${Buffer.concat(output).toString()}`);
+      if (code !== 0) console.error(`${what}: ${signal ?? `exit ${code}`}`);
+      resolve(code === 0);
+    });
+  });
 }

@@ -85,7 +85,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   "lameduck.dev/reserve": ["10s", "1s", "9m", "none"],
   "lameduck.dev/grace-period": ["20s", "90s", "99m", "90 s"],
   "lameduck.dev/convergence": ["7s", "120s", "500ms", "1s"],
-  "lameduck.dev/carrier": ["configmap", "none", "image-volume", "init-container", "floppy"],
+  "lameduck.dev/init-volume": ["configmap", "none", "image-volume", "init-container", "floppy"],
   "lameduck.dev/instrument-node": ["true", "false", "1"],
   "lameduck.dev/injected": ["0.0.9"],
   "example.com/other": ["'; drop"],

@@ -110,7 +110,7 @@ export async function injects(cluster: Cluster, way: Way): Promise<void> {
     return (
       ours.length > 0 &&
       ours.every((one) => one.asked > 0 && one.seen === one.asked) &&
-      namespaces.some(({ name, carrier }) => name === "default" && carrier === "usable")
+      namespaces.some(({ name, initVolume }) => name === "default" && initVolume === "usable")
     );
   };
   await until(seen, { what: `lameduck status to see injection by ${way}`, timeoutMs: 120_000 });
@@ -118,7 +118,7 @@ export async function injects(cluster: Cluster, way: Way): Promise<void> {
 
 interface StatusRead {
   readonly trials: readonly { readonly by: Way; readonly asked: number; readonly seen: number }[];
-  readonly namespaces: readonly { readonly name: string; readonly carrier: string }[];
+  readonly namespaces: readonly { readonly name: string; readonly initVolume: string }[];
 }
 
 interface Made {

@@ -1,6 +1,6 @@
 import {
   coordinatorRights,
-  flaggingRights,
+  workloadAuditRights,
   heldDeletionRights,
   operatorRights,
   type RoleRule,
@@ -21,7 +21,7 @@ export const accounts: readonly Account[] = [
   {
     namespace,
     name: workload,
-    everywhere: [...operatorRights.clusterRole, ...flaggingRights, ...heldDeletionRights],
+    everywhere: [...operatorRights.clusterRole, ...workloadAuditRights, ...heldDeletionRights],
     own: [...operatorRights.role, ...operatorRights.certificates],
   },
   {

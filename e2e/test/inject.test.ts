@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { hasStatus } from "@lameduck/kube";
 import {
   admissionPolicy,
-  carrierKeys,
+  initVolumeKeys,
   drainPolicyCrd,
   inject,
   applyPatch,
@@ -32,7 +32,7 @@ const clusterPolicy = {
   apiVersion,
   kind: "DrainPolicy",
   metadata: { name: "default" },
-  spec: { instrumentNode: true, carrierImage: "registry.example/lameduck:0.1.0" },
+  spec: { instrumentNode: true, initImage: "registry.example/lameduck:0.1.0" },
 };
 
 interface Made {
@@ -134,7 +134,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
     );
   });
 
-  it("the injection starts a pod whose carrier is missing, and ends it as without Lameduck", async () => {
+  it("the injection starts a pod whose init volume is missing, and ends it as without Lameduck", async () => {
     await apply(cluster, serving("without", "held"));
     await cluster.kubectl(["wait", "-n", "held", "--for=condition=Ready", "pod/without", "--timeout=90s"]);
     await cluster.kubectl(["delete", "-n", "held", "pod/without", "--timeout=90s"]);
@@ -151,7 +151,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
 
   it("the injection holds a pod whose image knows nothing of Lameduck, from a ConfigMap", async () => {
     const binary = readFileSync(builtInit).toString("base64");
-    const key = carrierKeys[process.arch === "arm64" ? "arm64" : "amd64"];
+    const key = initVolumeKeys[process.arch === "arm64" ? "arm64" : "amd64"];
     await cluster.api.post("/api/v1/namespaces/held/configmaps", {
       metadata: { name: "lameduck-init" },
       binaryData: { [key]: binary },

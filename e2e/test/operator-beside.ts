@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { flaggingRights, heldDeletionRights, operatorRights } from "@lameduck/operator";
+import { workloadAuditRights, heldDeletionRights, operatorRights } from "@lameduck/operator";
 import {
   heldDeletionsConfiguration,
   mutatingConfiguration,
@@ -63,7 +63,11 @@ export function operatorsObjects(options: { readonly holdsDeletions?: boolean } 
     validatingConfiguration({ url }),
     ...(isHolding ? [heldDeletionsConfiguration({ url })] : []),
   ] as unknown as Manifest[];
-  const rules = [...operatorRights.clusterRole, ...flaggingRights, ...(isHolding ? heldDeletionRights : [])];
+  const rules = [
+    ...operatorRights.clusterRole,
+    ...workloadAuditRights,
+    ...(isHolding ? heldDeletionRights : []),
+  ];
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata },

@@ -25,16 +25,16 @@ interface Created {
 describe("the webhook on a real API server", { skip: reason ?? false }, () => {
   let cluster: Cluster;
   let kubeconfig: string;
-  let carriers: string;
+  let initVolumes: string;
   let operator: Running;
 
   before(async () => {
     await requireInit();
     cluster = await quietCluster({ nodes: 1 });
-    carriers = join(cluster.directory, "carriers");
-    await mkdir(carriers);
+    initVolumes = join(cluster.directory, "initVolumes");
+    await mkdir(initVolumes);
     for (const name of ["lameduck-init-amd64", "lameduck-init-arm64"])
-      await copyFile(builtInit, join(carriers, name));
+      await copyFile(builtInit, join(initVolumes, name));
     await apply(cluster, drainPolicyCrd, ...operatorsObjects(), ...shop());
     kubeconfig = await leastKubeconfig(cluster);
     operator = await start();
@@ -47,10 +47,10 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
 
   const start = (): Promise<Running> =>
     startBeside(cluster, kubeconfig, [
-      `--carrier-directory=${carriers}`,
+      `--init-directory=${initVolumes}`,
       "--certificate-lifetime=10s",
       "--authority-lifetime=30s",
-      "--flags-every=2s",
+      "--audit-every=2s",
     ]);
 
   /** A pod as somebody makes it; admission cannot tell a dry run. */
@@ -83,13 +83,13 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     assert.ok(slowest < blocked, `of ${all.length} pods one took ${Math.round(slowest)} ms`);
   };
 
-  it("the webhook injects, and copies the carrier, with the rights that it says it needs", async () => {
+  it("the webhook injects, and copies the init volume, with the rights that it says it needs", async () => {
     const found = await until(
       () =>
         cluster.api.get<{ binaryData: Record<string, string> }>(
           "/api/v1/namespaces/shop/configmaps/lameduck-init",
         ),
-      { what: "the carrier" },
+      { what: "the init volume" },
     );
     // Of the processors that the nodes have.
     const own = `lameduck-init-${process.arch === "arm64" ? "arm64" : "amd64"}`;
@@ -246,12 +246,12 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     assert.doesNotMatch(operator.log(), /told of the authority.*told of the authority/s);
   });
 
-  it("the webhook keeps the carrier while a pod mounts it, and takes it away with the last", async () => {
-    const carrier = (): Promise<string> =>
+  it("the webhook keeps the init volume while a pod mounts it, and takes it away with the last", async () => {
+    const initVolume = (): Promise<string> =>
       cluster.kubectl([
         "get",
         "configmap",
-        operatorNames.carrierConfigMap,
+        operatorNames.initConfigMap,
         "-n",
         "shop",
         "--ignore-not-found",
@@ -264,15 +264,15 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     await cluster.kubectl(["label", "namespace", "shop", "lameduck.dev/inject-"]);
     await until(async () => !(await create()).injected, { what: "the namespace is not injected any more" });
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-    assert.notEqual(await carrier(), "", "mounted, so it stays");
+    assert.notEqual(await initVolume(), "", "mounted, so it stays");
     await cluster.kubectl(["delete", "pod", "held", "-n", "shop", "--grace-period=0", "--force"]);
     // Any change of a namespace makes it look again.
     await until(
       async () => {
         await cluster.kubectl(["annotate", "namespace", "shop", `test=${performance.now()}`, "--overwrite"]);
-        return (await carrier()) === "";
+        return (await initVolume()) === "";
       },
-      { what: "the carrier gone", everyMs: 500 },
+      { what: "the init volume gone", everyMs: 500 },
     );
   });
 

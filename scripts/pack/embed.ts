@@ -32,7 +32,7 @@ export function embed(name: Published): void {
   for (const one of inside[name]) {
     const from = join(folderOf(one), "dist");
     const to = join(dist, "private", one);
-    const needed = filesOf(one, from);
+    const needed = filesOf(name, one, from);
     for (const file of compiled(from))
       if (needed(file) && hasSource(folderOf(one), file) && wanted(file.replace(/\.js\.map$/, ".js")))
         cpSync(join(from, file), join(to, file));
@@ -49,10 +49,11 @@ export function embed(name: Published): void {
 
 /**
  * Which files of a private package go along: all, as some start others by their path, but of a cluster's programs only what their public faces
- * import. The programs are in the container image, with dependencies that nobody else needs.
+ * import. The programs are in the container image, with dependencies that nobody else needs. Of the protocol a pod has its own part.
  */
-function filesOf(name: string, dist: string): (file: string) => boolean {
-  if (!["webhook", "coordinator", "operator"].includes(name)) return () => true;
+function filesOf(into: Published, name: string, dist: string): (file: string) => boolean {
+  const isOfPod = into === "node" && name === "protocol";
+  if (!isOfPod && !["webhook", "coordinator", "operator"].includes(name)) return () => true;
   const needed = new Set<string>();
   const visit = (file: string): void => {
     if (needed.has(file)) return;
@@ -60,8 +61,8 @@ function filesOf(name: string, dist: string): (file: string) => boolean {
     for (const [, path = ""] of readFileSync(join(dist, file), "utf8").matchAll(relativeImports))
       visit(posix.join(posix.dirname(file), path));
   };
-  visit(entryOf(name, ""));
-  return (file) => needed.has(file.replaceAll("\\", "/").replace(/\.js\.map$/, ".js"));
+  visit(entryOf(name, isOfPod ? "/pod" : ""));
+  return (file) => needed.has(file.replaceAll("\\", "/").replace(/\.(js\.map|d\.ts)$/, ".js"));
 }
 
 /** CommonJS has been bundled already. */

@@ -9,9 +9,9 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const order = [
   "options",
   "drain",
+  "protocol",
   "node",
   "init",
-  "protocol",
   "kube",
   "manifests",
   "senders",
@@ -39,7 +39,7 @@ export type Published = (typeof published)[number];
 /** What each of them carries inside. */
 export const inside: Readonly<Record<Published, readonly string[]>> = {
   init: [],
-  node: ["options", "drain"],
+  node: ["options", "drain", "protocol"],
   cli: [
     "options",
     "drain",

@@ -11,11 +11,11 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { chartEnvironment } from "@lameduck/operator/chart-environment";
-import { writeFiles } from "@lameduck/operator/image";
+import { operatorFiles } from "@lameduck/operator/image";
 import { operatorNames } from "@lameduck/protocol";
 import { parseAllDocuments } from "yaml";
 import { apiPort, fabricAddress } from "../../cluster/network/addresses.ts";
@@ -99,7 +99,10 @@ async function drive(cluster: Cluster, wanted: ReturnType<typeof wantedOf>): Pro
     await using edge = await cluster.openEdge();
     void edge;
     await cluster.inside("edge", ["ip", "route", "add", "local", addressRange, "dev", "lo"]);
-    await writeFiles(directory, process.arch === "arm64" ? "arm64" : "x64");
+    for (const [name, text] of await operatorFiles()) {
+      await mkdir(dirname(join(directory, name)), { recursive: true });
+      await writeFile(join(directory, name), text);
+    }
     const kubeconfig = join(directory, "kubeconfig");
     const inside = `https://${fabricAddress}:${apiPort}`;
     const outside = await readFile(cluster.kubeconfig, "utf8");

@@ -1,3 +1,13 @@
+import { request } from "node:http";
+import {
+  type CoordinatorAnswer,
+  LineReader,
+  parseCoordinatorAnswer,
+  parseStreamAnswer,
+  streamProtocol,
+  writeConsumerReport,
+} from "@lameduck/protocol";
+
 /**
  * Reports as a node's kube-proxy, to each replica of the coordinator, that everything is applied as soon as it hears of it. Usage: false-reporter.ts
  * PLAN; says a line when each replica has answered once, and ends with its input.
@@ -12,36 +22,49 @@ export interface FalseReporterPlan {
 const plan = JSON.parse(process.argv[2] ?? "") as FalseReporterPlan;
 process.stdin.on("end", () => process.exit(0)).resume();
 
-interface CoordinatorAnswer {
-  readonly epoch: string;
-  readonly head: number;
-}
-
-async function report(origin: string, told: CoordinatorAnswer | undefined): Promise<CoordinatorAnswer> {
-  const body = {
-    version: 1,
-    kind: "kube-proxy",
-    node: plan.node,
-    basis: "rules",
-    epoch: told?.epoch ?? null,
-    applied: told?.head ?? 0,
-    known: told?.head ?? 0,
-    wait: told === undefined ? 0 : 10_000,
-  };
-  const response = await fetch(`${origin}/v1/consumers/${plan.node}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${plan.token}` },
-    body: JSON.stringify(body),
+/** Resolves with the first answer, and goes on. */
+function reportTo(origin: string): Promise<void> {
+  const path = `/v1/consumers/${plan.node}`;
+  const headers = { authorization: `Bearer ${plan.token}`, connection: "Upgrade", upgrade: streamProtocol };
+  return new Promise((resolve, reject) => {
+    const asked = request(new URL(path, origin), { headers, agent: false });
+    asked.on("upgrade", (_response, socket, head) => {
+      const reader = new LineReader(2 ** 23);
+      const report = (told?: CoordinatorAnswer): void => {
+        const line = writeConsumerReport({
+          kind: "kube-proxy",
+          node: plan.node,
+          basis: "rules",
+          epoch: told?.epoch ?? null,
+          applied: told?.head ?? 0,
+          also: [],
+          known: told?.head ?? 0,
+          waitMs: told === undefined ? 0 : 10_000,
+          serves: [],
+          problem: undefined,
+          reason: undefined,
+        });
+        socket.write(`${line}\n`);
+      };
+      const take = (chunk: Buffer): void => {
+        for (const line of reader.take(chunk)) {
+          const { status = 0, text = "" } = parseStreamAnswer(line ?? "") ?? {};
+          if (status !== 200) throw new Error(`${origin} answered ${status}: ${text}`);
+          resolve();
+          report(parseCoordinatorAnswer(text));
+        }
+      };
+      socket
+        .on("data", take)
+        .on("error", reject)
+        .on("close", () => process.exit(1));
+      report();
+      take(head);
+    });
+    asked.on("response", ({ statusCode }) => reject(new Error(`${origin} answered ${statusCode}`)));
+    asked.on("error", reject).end();
   });
-  if (!response.ok) throw new Error(`${origin} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as CoordinatorAnswer;
 }
 
-const first = await Promise.all(plan.coordinators.map((origin) => report(origin, undefined)));
+await Promise.all(plan.coordinators.map(reportTo));
 process.stdout.write("believed\n");
-await Promise.all(
-  plan.coordinators.map(async (origin, index) => {
-    let told = first[index];
-    for (;;) told = await report(origin, told);
-  }),
-);

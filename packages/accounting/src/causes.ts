@@ -11,7 +11,7 @@ import {
 } from "./evidence/evidence.ts";
 import { isClosing, type PodLife, listenerAt, lastExit } from "./evidence/pod-life.ts";
 import { reloadAt, emptyAt } from "./evidence/sender-history.ts";
-import { tolerance } from "./evidence/tolerance.ts";
+import { toleranceMs } from "./evidence/tolerance.ts";
 import type { Cause } from "./model/results.ts";
 import { chose, seen, ago, used, ending } from "./phrases.ts";
 import { count, spell } from "./words.ts";
@@ -83,7 +83,7 @@ function senderItself(evidence: Evidence): string | undefined {
       : `${seen(record)}: ${record.sender} itself ended the connection`;
   }
   // A request that it cut as it left is at times read late on a busy machine: when it set out counts as well.
-  const reload = sender && reloadAt(sender, [at, setOut(record)], tolerance.observation);
+  const reload = sender && reloadAt(sender, [at, setOut(record)], toleranceMs.observation);
   // A reload is to blame only where nothing happened to the pod meanwhile.
   if (reload === undefined || (life && wasClosing(life, at))) return undefined;
   if (symptom !== "reset" && symptom !== "truncated") return undefined;
@@ -100,7 +100,7 @@ const noEndpointError = "NO_ENDPOINT";
 /** C9: there was no pod to choose. */
 function noEndpoint({ record, symptom, sender, candidates }: Evidence): string | undefined {
   const at = failedAt(record);
-  const empty = sender && emptyAt(sender, at, tolerance.observation);
+  const empty = sender && emptyAt(sender, at, toleranceMs.observation);
   // A pod that was chosen is an endpoint; one inferred from the time was not chosen for certain.
   const chosen = record.pod !== undefined && candidates === undefined;
   const fits = empty !== undefined && !chosen && symptom !== "wrong-answer" && symptom !== "truncated";
@@ -168,17 +168,17 @@ function acceptQueue(evidence: Evidence): string | undefined {
 function closedOnIt({ record, run }: Evidence, life: PodLife): number | undefined {
   const at = failedAt(record);
   const closed = life.listener.findLast((change) => !change.open && near(at, change.at))?.at;
-  if (closed === undefined || (record.connected ?? record.intended) > closed + tolerance.observation)
+  if (closed === undefined || (record.connected ?? record.intended) > closed + toleranceMs.observation)
     return undefined;
   // The end of the process closes its listener too, and then cuts what it had accepted. The two cannot be distinguished.
-  if (life.exits.some((exit) => near(closed, exit.at, tolerance.exit))) return undefined;
+  if (life.exits.some((exit) => near(closed, exit.at, toleranceMs.exit))) return undefined;
   return run.cutAccepted(life, at) ? undefined : closed;
 }
 
 /** C3: it set out on a kept-alive connection that the pod was just closing. */
 function keepAliveRace(evidence: Evidence): string | undefined {
   const { record, symptom, life } = evidence;
-  if (!life || symptom !== "reset" || !record.reused || flight(record) > tolerance.race) return undefined;
+  if (!life || symptom !== "reset" || !record.reused || flight(record) > toleranceMs.race) return undefined;
   const at = failedAt(record);
   const exit = exitNear(life, at);
   // A violent end closes nothing idle first: what it cut was in flight (C4), unless it set out too late for that.
@@ -192,7 +192,7 @@ function violent(exit: PodLife["exits"][number]): boolean {
 
 function closer(life: PodLife, at: number): string {
   if (exitNear(life, at)) return `${life.pod} was closing its connections and ended`;
-  if (listenerAt(life, at + tolerance.observation)?.open === false || (life.closing?.at ?? Infinity) <= at)
+  if (listenerAt(life, at + toleranceMs.observation)?.open === false || (life.closing?.at ?? Infinity) <= at)
     return `${life.pod} was closing its idle connections`;
   return deletionBefore(life, at)
     ? `${life.pod} had closed that idle connection, its listener still open`
@@ -211,7 +211,7 @@ function rememberedRoute(evidence: Evidence): string | undefined {
   if (!life || letGo === undefined || !isNew || (symptom !== "refused" && symptom !== "unreachable"))
     return undefined;
   const reset = evidence.run.lastReset(life, record.sender, at);
-  if (reset === undefined || at - reset > tolerance.remembered) return undefined;
+  if (reset === undefined || at - reset > toleranceMs.remembered) return undefined;
   return (
     `${seen(record)}: ${record.sender} had stopped choosing ${life.pod} ${spell(at - letGo)} before, but ${life.pod} had reset one of its connections ` +
     `${spell(at - reset)} before: for 10 s the kernel leads the next one from the same local port there, too`
@@ -239,10 +239,10 @@ function cutBy({ record, symptom }: Evidence, life: PodLife): string | undefined
   }
   if (symptom !== "reset" && symptom !== "truncated" && symptom !== "unavailable") return undefined;
   const exit = exitNear(life, at);
-  if (exit && setOut(record) <= exit.at + tolerance.race) return `${life.pod} ${ending(life, exit.at)}`;
+  if (exit && setOut(record) <= exit.at + toleranceMs.race) return `${life.pod} ${ending(life, exit.at)}`;
   if (symptom === "unavailable") return undefined;
-  if (isClosing(life, at + tolerance.observation)) return `${life.pod} cut its connections while it closed`;
-  if (life.signalled !== undefined && life.signalled <= at + tolerance.observation)
+  if (isClosing(life, at + toleranceMs.observation)) return `${life.pod} cut its connections while it closed`;
+  if (life.signalled !== undefined && life.signalled <= at + toleranceMs.observation)
     return `${life.pod} cut the connection after SIGTERM`;
   return deletionBefore(life, at) ? `${life.pod} cut the connection, in its preStop hook` : undefined;
 }
@@ -260,7 +260,7 @@ function listenerClosed(evidence: Evidence): string | undefined {
 /** "web-3 had closed its listener 2.0 s before" */
 function closedBefore({ record, symptom }: Evidence, life: PodLife): string | undefined {
   const at = failedAt(record);
-  const last = listenerAt(life, at + tolerance.observation);
+  const last = listenerAt(life, at + toleranceMs.observation);
   if (last && !last.open) return `${life.pod} ${last.how} ${ago(record, last.at)}`;
   if (life.closing && life.closing.at <= at)
     return symptom === "unavailable" && record.podKnownBy === "header"
@@ -286,9 +286,9 @@ function podGone(evidence: Evidence): string | undefined {
   const gone = life && addressGone(life);
   if (gone === undefined || symptom === "truncated" || symptom === "wrong-answer") return undefined;
   const at = failedAt(record);
-  if (at < gone - tolerance.observation) return undefined;
+  if (at < gone - toleranceMs.observation) return undefined;
   // A request that timed out counts from when it was sent; a failed connection attempt, from its failure.
-  if (symptom === "timeout" && setOut(record) < gone - tolerance.observation) return undefined;
+  if (symptom === "timeout" && setOut(record) < gone - toleranceMs.observation) return undefined;
   const past = setOut(record) - gone;
   const when =
     past >= 1

@@ -4,7 +4,7 @@ import type { Attributed, Attribution } from "./attribution.ts";
 import { failedAt, setOut } from "./evidence/evidence.ts";
 import type { PodLife } from "./evidence/pod-life.ts";
 import { symptomOf } from "./evidence/symptom.ts";
-import { tolerance } from "./evidence/tolerance.ts";
+import { toleranceMs } from "./evidence/tolerance.ts";
 import { seen } from "./phrases.ts";
 import { binomialTail } from "./statistics.ts";
 import { count } from "./words.ts";
@@ -104,16 +104,16 @@ function firstTrouble({ records }: RunRecording, lives: readonly PodLife[]): num
     ...(deleted ? [deleted.at] : []),
     ...(created > began ? [created] : []),
   ]);
-  return moments.reduce((least, at) => Math.min(least, at), Infinity) - tolerance.observation;
+  return moments.reduce((least, at) => Math.min(least, at), Infinity) - toleranceMs.observation;
 }
 
 function spanOf(record: RequestRecord, life: PodLife | undefined, first: number): Span {
   if (failedAt(record) < first) return "before";
   if (!life) return "touched";
-  const isThere = setOut(record) > (life.ready ?? Infinity) + tolerance.observation;
-  const isEnding = failedAt(record) >= (life.deleted?.at ?? Infinity) - tolerance.observation;
+  const isThere = setOut(record) > (life.ready ?? Infinity) + toleranceMs.observation;
+  const isEnding = failedAt(record) >= (life.deleted?.at ?? Infinity) - toleranceMs.observation;
   // A container that crashed is like a pod that ends.
-  const hasEnded = life.exits.some(({ at }) => failedAt(record) >= at - tolerance.observation);
+  const hasEnded = life.exits.some(({ at }) => failedAt(record) >= at - toleranceMs.observation);
   return isThere && !isEnding && !hasEnded ? "calm" : "touched";
 }
 

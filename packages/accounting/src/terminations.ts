@@ -7,7 +7,7 @@ import { lastExit, stoppedAccepting, type PodLife } from "./evidence/pod-life.ts
 import { convergedFrom, type SenderHistory } from "./evidence/sender-history.ts";
 import { spell } from "./words.ts";
 import { symptomOf } from "./evidence/symptom.ts";
-import { tolerance } from "./evidence/tolerance.ts";
+import { toleranceMs } from "./evidence/tolerance.ts";
 
 /** Counts by key, in the order of their first appearance. */
 export function tally<K extends string>(keys: Iterable<K>): Partial<Record<K, number>> {
@@ -34,9 +34,9 @@ export function chargedTo(
 ): number | undefined {
   if (ofNoPod.has(lost.cause)) return undefined;
   const own = life ? terminations.indexOf(life) : -1;
-  if (own >= 0 && lost.at + tolerance.observation >= terminations[own]!.deleted!.at) return own;
+  if (own >= 0 && lost.at + toleranceMs.observation >= terminations[own]!.deleted!.at) return own;
   const underWay = terminations.findLastIndex(
-    (one) => one.deleted!.at <= lost.at && lost.at <= over(one, ended) + tolerance.observation,
+    (one) => one.deleted!.at <= lost.at && lost.at <= over(one, ended) + toleranceMs.observation,
   );
   return underWay < 0 ? undefined : underWay;
 }
@@ -107,7 +107,7 @@ function stopReason(life: PodLife, stop: ReturnType<typeof stoppedAccepting>): s
   if (!stop) return "still running";
   // The end of the process closes the listener: then the end is the reason.
   const because = (moment: number | undefined): boolean =>
-    moment !== undefined && moment - stop.at <= tolerance.exit;
+    moment !== undefined && moment - stop.at <= toleranceMs.exit;
   if (stop.by !== "closing" && because(life.killed)) return "killed";
   if (stop.by !== "closing" && because(life.exits.at(-1)?.at)) return "exit";
   return stop.by;
@@ -157,5 +157,5 @@ function rate(life: PodLife, records: readonly RequestRecord[], countedFrom: num
   }
   const from = life.ready === undefined ? first : Math.max(countedFrom, life.ready);
   const time = until - Math.min(from, first);
-  return requests > 0 && time >= tolerance.observation ? requests / (time / 1_000) : undefined;
+  return requests > 0 && time >= toleranceMs.observation ? requests / (time / 1_000) : undefined;
 }

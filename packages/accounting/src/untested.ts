@@ -6,7 +6,7 @@ import { lastExit, stoppedAccepting, type PodLife } from "./evidence/pod-life.ts
 import { choiceAt, type SenderHistory } from "./evidence/sender-history.ts";
 import { ascending, countBelow } from "./statistics.ts";
 import { symptomOf } from "./evidence/symptom.ts";
-import { tolerance } from "./evidence/tolerance.ts";
+import { toleranceMs } from "./evidence/tolerance.ts";
 
 /** Load this long before the pod stopped, or after it was gone, still counts as load through its end. */
 const aroundMs = 1_000;
@@ -78,7 +78,7 @@ function momentsBySender(records: readonly RequestRecord[]): Map<string, number[
 function chose(sender: SenderHistory | undefined, pod: string, at: number): boolean {
   if (!sender || sender.choices.size === 0) return true;
   const choice = choiceAt(sender, pod, at);
-  return choice !== undefined && (choice.chosen || at - choice.at <= tolerance.news);
+  return choice !== undefined && (choice.chosen || at - choice.at <= toleranceMs.news);
 }
 
 function hasWithin(sorted: readonly number[], from: number, to: number): boolean {

@@ -55,7 +55,7 @@ const listed: Readonly<Record<string, Listed>> = {
   status: {
     group: operating,
     summary: "show which pods run with Lameduck, and why others do not",
-    load: async (exit) => (await import("./install/status.ts")).statusCommand(exit),
+    load: async (exit) => (await import("./status/command.ts")).statusCommand(exit),
   },
   report: {
     group: operating,
@@ -80,7 +80,7 @@ const listed: Readonly<Record<string, Listed>> = {
   "init-binary": {
     group: preparing,
     summary: "copy the lameduck-init binary",
-    load: async () => (await import("./init-binary/command.ts")).initBinaryCommand(),
+    load: async () => (await import("./init-binary.ts")).initBinaryCommand(),
   },
   completion: {
     group: others,
@@ -91,7 +91,7 @@ const listed: Readonly<Record<string, Listed>> = {
   init: {
     group: others,
     summary: "",
-    load: async () => (await import("./init-binary/command.ts")).renamedInit(),
+    load: async () => (await import("./init-binary.ts")).renamedInit(),
   },
   help: {
     group: others,

@@ -22,10 +22,17 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
 }
 
 /** An option and the file that it names; `-` is stdout. */
-export type OutputFile = readonly [option: string, file: string | undefined];
+type OutputFile = readonly [option: string, file: string | undefined];
 
-/** What goes there. */
-export type Output = readonly [...OutputFile, text: () => string];
+/** Options that name files, as commander delivers them. */
+type Files<Name extends string> = Readonly<Partial<Record<Name, string | undefined>>>;
+
+export function outputFiles<Name extends string>(
+  files: Files<Name>,
+  ...names: readonly Name[]
+): OutputFile[] {
+  return names.map((name) => [`--${name}`, files[name]]);
+}
 
 /**
  * Known before minutes of measuring, not after.
@@ -44,7 +51,7 @@ export function checkOutputs(files: readonly OutputFile[]): void {
   }
   for (const [option, file] of files)
     if (file !== undefined && file !== "-")
-      attempt(option, file, () => accessSync(dirname(resolve(file)), constants.W_OK));
+      attempt(`${option} ${file}`, () => accessSync(dirname(resolve(file)), constants.W_OK));
 }
 
 /** Where a file is, or will be, whatever links lead there. */
@@ -62,37 +69,43 @@ function placeOf(file: string): string {
   return path;
 }
 
-/** Whether no machine output goes to stdout. */
-export function isStdoutFree(files: readonly OutputFile[]): boolean {
-  return files.every(([, file]) => file !== "-");
-}
-
-/** Shows the text, unless an output goes to stdout, and writes the outputs. One full disk is no reason to lose the other files. */
-export function publish(text: () => string, outputs: readonly Output[]): void {
-  if (outputs.every(([, file]) => file !== "-")) process.stdout.write(text());
+/**
+ * Writes the files, and shows the text unless one of them is stdout. One full disk is no reason to lose the other files.
+ * @returns whether the text was shown.
+ */
+export function publish<Name extends string>(
+  text: () => string,
+  files: NoInfer<Files<Name>>,
+  texts: Readonly<Record<Name, () => string>>,
+): boolean {
+  const outputs = outputFiles(files, ...(Object.keys(texts) as Name[]));
+  const isShown = outputs.every(([, file]) => file !== "-");
+  if (isShown) process.stdout.write(text());
   const failures: Error[] = [];
-  for (const output of outputs)
+  for (const [index, make] of Object.values<() => string>(texts).entries())
     try {
-      writeOutput(...output);
+      writeOutput(...outputs[index]!, make);
     } catch (error) {
       failures.push(error as Error);
     }
   const [first, ...others] = failures;
   for (const error of others) process.stderr.write(`error ${error.message}\n`);
   if (first) throw first;
+  return isShown;
 }
 
 /** Writes what an option asked for; `-` is stdout. */
-export function writeOutput(...[option, file, text]: Output): void {
+export function writeOutput(...[option, file, text]: readonly [...OutputFile, text: () => string]): void {
   if (file === "-") process.stdout.write(text());
-  else if (file !== undefined) attempt(option, file, () => writeFileSync(file, text()));
+  else if (file !== undefined) attempt(`${option} ${file}`, () => writeFileSync(file, text()));
 }
 
-function attempt(option: string, file: string, act: () => void): void {
+/** @throws {CliError} LAMEDUCK_CANNOT_WRITE */
+export function attempt(place: string, act: () => void): void {
   try {
     act();
   } catch (error) {
-    throw new CliError("LAMEDUCK_CANNOT_WRITE", `${option} ${file}`, fileProblem(error));
+    throw new CliError("LAMEDUCK_CANNOT_WRITE", place, fileProblem(error));
   }
 }
 

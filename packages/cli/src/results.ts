@@ -8,7 +8,7 @@ import {
   type Results,
   type Wording,
 } from "@lameduck/accounting";
-import { publish, type OutputFile } from "./output.ts";
+import { checkOutputs, outputFiles, publish } from "./output.ts";
 
 /** Where the results of `lab` and `rollout` go beside the terminal. */
 export interface OutputOptions {
@@ -18,8 +18,6 @@ export interface OutputOptions {
   readonly markdown?: string;
   readonly allowLoss?: boolean;
 }
-
-const names = ["json", "html", "junit", "markdown"] as const;
 
 export function addOutputOptions(command: Command): Command {
   return command
@@ -31,27 +29,28 @@ export function addOutputOptions(command: Command): Command {
     .option("--allow-loss", "exit with 0 even if requests were lost or pods killed");
 }
 
-export function resultFiles(options: OutputOptions): OutputFile[] {
-  return names.map((name) => [`--${name}`, options[name]]);
+/** @throws as `checkOutputs` does. */
+export function checkResultFiles(options: OutputOptions): void {
+  checkOutputs(outputFiles(options, "json", "html", "junit", "markdown"));
 }
 
-export interface Published {
+interface Published {
   readonly instead?: Wording;
   /** Why the run did not come to its end, if it did not. */
   readonly unfinished?: string | undefined;
 }
 
-/** Shows the results and writes what was asked for. */
-export function publishResults(results: Results, options: OutputOptions, published: Published = {}): void {
+/** Shows the results and writes what was asked for. @returns whether they were shown. */
+export function publishResults(results: Results, options: OutputOptions, published: Published = {}): boolean {
   const { instead } = published;
-  const texts = {
-    json: () => serialiseResults(results),
-    html: () => htmlReport(results, instead),
-    junit: () => junitReport(results, { ...published, allowLoss: options.allowLoss }),
-    markdown: () => markdownReport(results, instead),
-  };
-  publish(
+  return publish(
     () => `\n${comparisonText(results, { stream: process.stdout, ...(instead ? { instead } : {}) })}`,
-    names.map((name) => [`--${name}`, options[name], texts[name]]),
+    options,
+    {
+      json: () => serialiseResults(results),
+      html: () => htmlReport(results, instead),
+      junit: () => junitReport(results, { ...published, allowLoss: options.allowLoss }),
+      markdown: () => markdownReport(results, instead),
+    },
   );
 }

@@ -4,11 +4,11 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, describe, test } from "node:test";
 import type { Command } from "commander";
 import { auditCommand } from "../src/audit/command.ts";
 import { completion } from "../src/completion/command.ts";
-import { initBinaryCommand } from "../src/init-binary/command.ts";
+import { initBinaryCommand } from "../src/init-binary.ts";
 import { labCommand } from "../src/lab/command.ts";
 import type { LabOptions } from "../src/lab/options.ts";
 import { labSettings } from "../src/lab/settings.ts";
@@ -18,25 +18,31 @@ import { rolloutRequest } from "../src/rollout/settings.ts";
 import { advise } from "../src/simulate/advise.ts";
 import { simulate } from "../src/simulate/simulate.ts";
 import { examples, type Example } from "./examples-found.ts";
-import { run } from "./running.ts";
+import { run, runAlone } from "./running.ts";
 
 const ws = createRequire(import.meta.url).resolve("ws");
 const fixtures = join(import.meta.dirname, "..", "..", "node", "test", "fixtures");
-/** Where the files are that examples name. */
+/** Where the files are that examples name, in a folder of its own for each lab. */
 const folder = mkdtempSync(join(tmpdir(), "lameduck-examples-"));
 after(() => rmSync(folder, { recursive: true }));
 const here = process.cwd();
 after(() => process.chdir(here));
+furnish(folder, "http");
 
-write(
-  "config",
-  `{ current-context: dev, clusters: [{ name: c, cluster: { server: "http://127.0.0.1:1" } }],
+/** Writes what examples name, with a server that speaks what they ask for. */
+function furnish(folder: string, protocol: string): void {
+  mkdirSync(join(folder, "deploy"), { recursive: true });
+  const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+  write(
+    "config",
+    `{ current-context: dev, clusters: [{ name: c, cluster: { server: "http://127.0.0.1:1" } }],
     contexts: [{ name: dev, context: { cluster: c } }] }`,
-);
-write("order.json", "{}");
-write("headers.txt", "Authorization: Bearer eyJh\n");
-write("k6.json", "");
-const deployment = `apiVersion: apps/v1
+  );
+  write("order.json", "{}");
+  write("headers.txt", "Authorization: Bearer eyJh\n");
+  write("k6.json", "");
+  write("lab.json", "{}");
+  const deployment = `apiVersion: apps/v1
 kind: Deployment
 metadata: { name: web }
 spec:
@@ -48,12 +54,15 @@ spec:
       containers:
         - { name: web, image: node, command: [node, server.js], workingDir: ${folder}, ports: [{ containerPort: 8080 }] }
 `;
-mkdirSync(join(folder, "deploy"));
-for (const name of ["deployment.yaml", "web.yaml", "deploy/web.yaml"]) write(name, deployment);
-for (const name of ["localhost-key.pem", "localhost-cert.pem"])
-  copyFileSync(join(fixtures, name), join(folder, name));
-write("shop.yaml", scenario());
-serve("http");
+  for (const name of ["deployment.yaml", "web.yaml", "deploy/web.yaml"]) write(name, deployment);
+  for (const name of ["localhost-key.pem", "localhost-cert.pem"])
+    copyFileSync(join(fixtures, name), join(folder, name));
+  write("shop.yaml", scenario());
+  write(
+    "server.js",
+    `const fs = require("node:fs");\n${server(folder, protocol)}.listen(Number(process.env.PORT ?? 8080));\n`,
+  );
+}
 
 /** The first scenario of its page, which has all fields. */
 function scenario(): string {
@@ -61,8 +70,7 @@ function scenario(): string {
   return /```yaml\n(.*?)```/s.exec(page)?.[1] ?? "";
 }
 
-/** The server of the examples, that speaks what they ask for. */
-function serve(protocol: string): void {
+function server(folder: string, protocol: string): string {
   const tls = `{ key: fs.readFileSync("${folder}/localhost-key.pem"), cert: fs.readFileSync("${folder}/localhost-cert.pem") }`;
   const create: Record<string, string> = {
     http: `require("node:http").createServer((_, response) => response.end("ok"))`,
@@ -76,15 +84,9 @@ function serve(protocol: string): void {
       new (require("${ws}").WebSocketServer)({ server }).on("connection", (socket) => socket.on("message", () => socket.send("pong")));
       server`,
   };
-  assert.ok(create[protocol], `no server speaks ${protocol}`);
-  write(
-    "server.js",
-    `const fs = require("node:fs");\n${create[protocol]}.listen(Number(process.env.PORT ?? 8080));\n`,
-  );
-}
-
-function write(name: string, text: string): void {
-  writeFileSync(join(folder, name), text);
+  const code = create[protocol];
+  assert.ok(code, `no server speaks ${protocol}`);
+  return code;
 }
 
 /** Reads a command line as its command does, up to where it would act. */
@@ -135,7 +137,6 @@ test("there are examples of every command that has any", () => {
 for (const { from, line, words } of found)
   test(`${from}: lameduck ${line.trim()}: is understood`, async () => {
     const [name = "", ...rest] = words;
-    write("lab.json", "{}");
     process.chdir(folder);
     await readers[name]?.(rest);
   });
@@ -145,18 +146,23 @@ const small = "--replicas 1 --rollouts 1 --rps 20 --warm-up 200ms --propagation 
   " ",
 );
 
-for (const { from, line, words } of of("lab"))
-  test(`${from}: lameduck ${line.trim()}: runs`, { skip: missing(words) }, async () => {
-    const protocol = words[words.indexOf("--protocol") + 1];
-    serve(words.includes("--protocol") ? (protocol ?? "http") : "http");
-    const end = words.indexOf("--");
-    const args = end === -1 ? [...words, ...small] : [...words.slice(0, end), ...small, ...words.slice(end)];
-    const { code, err } = await run(args, { cwd: folder });
-    // Names that nobody here knows are told.
-    if (code === 4) assert.match(err, /\.example.*\[LAMEDUCK_ALLOW_UNKNOWN_HOST\]/);
-    // 0 clean, 1 losses, 5 untested.
-    else assert.ok(code === 0 || code === 1 || code === 5, `${code}: ${err}`);
-  });
+// They mostly wait.
+describe("labs", { concurrency: 3 }, () => {
+  for (const [index, { from, line, words }] of of("lab").entries())
+    test(`${from}: lameduck ${line.trim()}: runs`, { skip: missing(words) }, async () => {
+      const own = join(folder, `lab-${index}`);
+      const protocol = words[words.indexOf("--protocol") + 1];
+      furnish(own, words.includes("--protocol") ? (protocol ?? "http") : "http");
+      const end = words.indexOf("--");
+      const args =
+        end === -1 ? [...words, ...small] : [...words.slice(0, end), ...small, ...words.slice(end)];
+      const { code, err } = await runAlone(args, { cwd: own });
+      // Names that nobody here knows are told.
+      if (code === 4) assert.match(err, /\.example.*\[LAMEDUCK_ALLOW_UNKNOWN_HOST\]/);
+      // 0 clean, 1 losses, 5 untested.
+      else assert.ok(code === 0 || code === 1 || code === 5, `${code}: ${err}`);
+    });
+});
 
 function missing(words: readonly string[]): string | false {
   if (process.env["LAMEDUCK_RUN_EXAMPLES"] !== "1") return "takes minutes in all: npm run test:examples";
@@ -196,10 +202,13 @@ for (const { from, line, words } of of("audit"))
 async function record(): Promise<void> {
   if (process.env["LAMEDUCK_RUN_EXAMPLES"] !== "1") {
     const each = [{ pod: "web-1", deletedAt: 0, oracle: 3_000 }];
-    write("lab.json", JSON.stringify({ tool: "lab", remedies: [{ sent: 500, duration: 5_000, each }] }));
+    writeFileSync(
+      join(folder, "lab.json"),
+      JSON.stringify({ tool: "lab", remedies: [{ sent: 500, duration: 5_000, each }] }),
+    );
     return;
   }
-  const { code, err } = await run(
+  const { code, err } = await runAlone(
     ["lab", "--policy", "adaptive", ...small, "--replicas", "2", "--rps", "100", "--json", "lab.json"],
     {
       cwd: folder,

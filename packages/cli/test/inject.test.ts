@@ -201,8 +201,8 @@ describe("lameduck inject", () => {
     ],
     [
       "the cluster's policy",
-      [file("x.yaml", deployment()), "--policy", file("q.yaml", `${policy}spec: { carrier: floppy }\n`)],
-      /q\.yaml: spec\.carrier: "floppy" is none of.*choose one of/,
+      [file("x.yaml", deployment()), "--policy", file("q.yaml", `${policy}spec: { initVolume: floppy }\n`)],
+      /q\.yaml: spec\.initVolume: "floppy" is none of.*choose one of/,
     ],
     [
       "no policy in it",

@@ -11,7 +11,7 @@ export const withoutInit =
   "lameduck-init is not built: npm run build:init";
 
 export const enabled = { "lameduck.dev/inject": "enabled" };
-export const carrier = "/api/v1/namespaces/shop/configmaps/lameduck-init";
+export const initVolume = "/api/v1/namespaces/shop/configmaps/lameduck-init";
 
 export interface Stored {
   kind: string;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { parseAllDocuments } from "yaml";
 import { peerOf } from "../src/install/metrics-from.ts";
-import { carrier, Cluster, withoutInit, type Stored } from "./install-cluster.ts";
+import { initVolume, Cluster, withoutInit, type Stored } from "./install-cluster.ts";
 
 const cluster = new Cluster();
 before(() => cluster.start());
@@ -45,7 +45,7 @@ describe("lameduck install", () => {
   });
 
   test("lameduck install brings what others need first and what sends pods to it last, then labels", async () => {
-    cluster.put(carrier, { kind: "ConfigMap", metadata: {} });
+    cluster.put(initVolume, { kind: "ConfigMap", metadata: {} });
     const { code, err } = await cluster.lameduck(
       "install",
       "--yes",
@@ -115,7 +115,9 @@ describe("lameduck install", () => {
       cluster.changes = [];
       const { code, err } = await cluster.lameduck("install", "--yes", "--policy-only", "--enable", "shop");
       assert.equal(code, 0, err);
-      const { binaryData } = cluster.objects.get(carrier) as Stored & { binaryData: Record<string, string> };
+      const { binaryData } = cluster.objects.get(initVolume) as Stored & {
+        binaryData: Record<string, string>;
+      };
       assert.equal(
         Buffer.from(binaryData["lameduck-init-amd64"] ?? "", "base64")
           .subarray(1, 4)

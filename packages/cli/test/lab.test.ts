@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { resultsOf } from "../../accounting/test/results-of.ts";
-import { program, run, runProgram, start, withoutNamespaces } from "./running.ts";
+import { program, runAlone, runProgram, start, withoutNamespaces } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -35,7 +35,7 @@ const quick = [
 const skip = await withoutNamespaces();
 
 // Each has namespaces of its own and little load.
-describe("labs side by side", { concurrency: 2 }, () => {
+describe("labs side by side", { concurrency: 3 }, () => {
   test("a manifest from stdin", { skip }, async () => {
     const server =
       "require('http').createServer((q, r) => r.end()).listen(8080); process.on('SIGTERM', () => process.exit(0))";
@@ -57,7 +57,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     const html = join(folder, "lab.html");
     const junit = join(folder, "lab.xml");
     const markdown = join(folder, "lab.md");
-    const { code, out, err } = await run([
+    const { code, out, err } = await runAlone([
       "lab",
       "--remedies",
       "close,adaptive",
@@ -121,7 +121,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
         'process.on("SIGTERM", () => process.exit());\n',
     );
     const own = ["--json", "-", "--", "node", server];
-    const { code, out, err } = await run(["lab", "--protocol", "h2c", ...quick, ...own]);
+    const { code, out, err } = await runAlone(["lab", "--protocol", "h2c", ...quick, ...own]);
     assert.equal(code, 1, err);
     const { remedies, settings } = resultsOf(out);
     const [nothing, adaptive] = remedies;
@@ -142,7 +142,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     );
     const json = join(folder, "own.json");
     const args = ["lab", "--env", "LAMEDUCK_GRACE_PERIOD=15s", ...quick];
-    const { code, out, err } = await run([...args, "--json", json, "--", "node", own]);
+    const { code, out, err } = await runAlone([...args, "--json", json, "--", "node", own]);
     assert.equal(code, 0, err + out);
     const { remedies } = resultsOf(readFileSync(json, "utf8"));
     const [nothing] = remedies;
@@ -151,7 +151,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.equal(nothing?.ownLameduck, true);
     assert.match(out, /^as shipped .* no loss$/m);
     assert.match(err, /adaptive is left out: the program brings Lameduck itself/);
-    const named = await run([...args, "--policy", "adaptive", "--", "node", own]);
+    const named = await runAlone([...args, "--policy", "adaptive", "--", "node", own]);
     assert.equal(named.code, 0, named.err + named.out);
     assert.match(named.out, /^adaptive \(own lameduck\) .* no loss$/m);
     assert.match(named.out.replaceAll(/\s+/g, " "), /its own settings \(policy fixed\)/);
@@ -159,7 +159,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
 
   test("terminations that no load went through are untested, whatever is allowed", async () => {
     const args = ["lab", "--remedies", "nothing", ...quick, "--rps", "0.1", "--allow-loss"];
-    const { code, out, err } = await run(args);
+    const { code, out, err } = await runAlone(args);
     assert.equal(code, 5, err + out);
     assert.doesNotMatch(out, /no loss/);
     assert.match(out, /2 terminations are untested/);
@@ -171,7 +171,7 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
       server,
       'require("node:http").createServer((q, r) => { r.statusCode = 401; r.end(); }).listen(process.env.PORT, process.env.HOST);\n',
     );
-    const { code, err, out } = await run(["lab", "--path", "/nope", ...quick, "--", "node", server]);
+    const { code, err, out } = await runAlone(["lab", "--path", "/nope", ...quick, "--", "node", server]);
     assert.equal(code, 4, err + out);
     assert.match(
       err,
@@ -227,13 +227,19 @@ function processesOf(temporary: string): string[] {
 }
 
 test("two outputs into one file are refused, also by two names of it", async () => {
-  const { code, err } = await run(["lab", "--json", "./x.json", "--html", join(process.cwd(), "x.json")]);
+  const { code, err } = await runAlone([
+    "lab",
+    "--json",
+    "./x.json",
+    "--html",
+    join(process.cwd(), "x.json"),
+  ]);
   assert.equal(code, 2);
   assert.match(err, /--html: .*x\.json is written by --json, too \[LAMEDUCK_BAD_OPTION\]/);
   const [real, link] = [join(folder, "real.json"), join(folder, "link.xml")];
   writeFileSync(real, "");
   symlinkSync(real, link);
-  const linked = await run(["lab", "--json", real, "--junit", link]);
+  const linked = await runAlone(["lab", "--json", real, "--junit", link]);
   assert.equal(linked.code, 2);
   assert.match(linked.err, /--junit: .*link\.xml is written by --json, too \[LAMEDUCK_BAD_OPTION\]/);
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { isHere } from "../src/audit/prove/here.ts";
 import { pictureOf } from "../src/audit/prove/report.ts";
-import { program, run, runProgram, start, withoutNamespaces } from "./running.ts";
+import { program, runAlone, runProgram, start, withoutNamespaces } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-prove-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -64,7 +64,9 @@ function file(name: string, text: string): string {
 async function proven(
   ...args: string[]
 ): Promise<{ readonly code: number | null; readonly proofs: readonly Shown[] }> {
-  const { code, out, err } = await run(["audit", ...args, "--prove", "--format", "json"], { cwd: folder });
+  const { code, out, err } = await runAlone(["audit", ...args, "--prove", "--format", "json"], {
+    cwd: folder,
+  });
   try {
     return { code, proofs: (JSON.parse(out) as { proofs: Shown[] }).proofs };
   } catch {
@@ -195,7 +197,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     [["x.yaml", "--prove", "--format", "sarif"], /--prove: shows its proofs as text/],
   ] as const)
     test(`${args.join(" ")} is refused`, async () => {
-      const { code, err } = await run(["audit", ...args]);
+      const { code, err } = await runAlone(["audit", ...args]);
       assert.equal(code, 2);
       assert.match(err, problem);
     });

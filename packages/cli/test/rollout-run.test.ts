@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Results } from "@lameduck/accounting";
 import { FakeCluster } from "../../rollout/test/fake-cluster.ts";
 import { FakeService } from "../../rollout/test/fake-rollout.ts";
-import { run, start } from "./running.ts";
+import { runAlone, start } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-run-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -47,13 +47,13 @@ async function deployed(): Promise<Parts> {
 test("the bound of the load follows from --timeout and --rps, and is printed; one that is too small is said to be", async () => {
   await using parts = await deployed();
   const args = [...parts.args, "--dry-run", "--rps", "100", "--timeout", "10m"];
-  const { err } = await run(args);
+  const { err } = await runAlone(args);
   // 0.5 s and 2 s before the first deletion, 10 min, and a minute of settling at most; a tenth more than are to be expected.
   assert.match(
     err,
     /at most 72,976 requests or 662\.5s \(warm-up, --timeout and settling take at most 662\.5s\)\n/,
   );
-  const few = await run([...args, "--requests-max", "1000"]);
+  const few = await runAlone([...args, "--requests-max", "1000"]);
   assert.match(
     few.err,
     /at most 1,000 requests .*; that may be 653s too few, and what ends without it is untested/,
@@ -63,7 +63,7 @@ test("the bound of the load follows from --timeout and --rps, and is printed; on
 test("a rollout under load from its beginning to its end", async () => {
   await using parts = await deployed();
   const [junit, markdown] = [join(folder, "whole.xml"), join(folder, "whole.md")];
-  const { code, err, out } = await run([...parts.args, "--junit", junit, "--markdown", markdown]);
+  const { code, err, out } = await runAlone([...parts.args, "--junit", junit, "--markdown", markdown]);
   assert.equal(code, 0, err);
   assert.match(out, /no loss/);
   const xml = readFileSync(junit, "utf8");
@@ -82,7 +82,7 @@ test("a rollout under load from its beginning to its end", async () => {
 test("a URL whose requests never work ends it before anything is changed, unless that is meant", async () => {
   await using parts = await deployed();
   parts.service.status = 401;
-  const { code, err, out } = await run(parts.args);
+  const { code, err, out } = await runAlone(parts.args);
   assert.equal(code, 4, err + out);
   assert.match(err, /GET \/: it never worked before the rollout: 401, .*LAMEDUCK_NEVER_WORKED/);
   assert.match(err, /nothing was changed/);
@@ -90,7 +90,7 @@ test("a URL whose requests never work ends it before anything is changed, unless
     parts.cluster.asked.filter(({ method }) => method !== "GET" && method !== "POST"),
     [],
   );
-  const meant = await run([...parts.args, "--expect-status", "401"]);
+  const meant = await runAlone([...parts.args, "--expect-status", "401"]);
   assert.equal(meant.code, 0, meant.err);
 });
 
@@ -98,7 +98,7 @@ test("terminations after the load's end are untested, and the exit code says so"
   await using parts = await deployed();
   const [junit, markdown] = [join(folder, "few.xml"), join(folder, "few.md")];
   const few = ["--rps", "100", "--requests-max", "50", "--junit", junit, "--markdown", markdown];
-  const { code, err, out } = await run([...parts.args, ...few]);
+  const { code, err, out } = await runAlone([...parts.args, ...few]);
   assert.equal(code, 5, err);
   const xml = readFileSync(junit, "utf8");
   assert.match(xml, /failures="0" errors="1" time="[\d.]+" skipped="0"/);

@@ -1,8 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import type { Socket } from "node:net";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { enterStage, type StageErrorCode } from "@lameduck/stage";
+import type { Asked } from "./commands-process.ts";
+import { program } from "./program.ts";
 
-export const program = fileURLToPath(new URL("../bin/lameduck.js", import.meta.url));
+export { program } from "./program.ts";
 
 export interface Ended {
   readonly code: number | null;
@@ -24,14 +28,79 @@ interface Where {
   readonly detached?: boolean;
 }
 
-/** Starts the command line. */
+/** Starts the command line, in a process of its own. */
 export function start(args: readonly string[], where?: Where): Running {
   return startProgram(process.execPath, [program, ...args], where);
 }
 
-export function run(args: readonly string[], where?: Where): Promise<Ended> {
+/** Runs the command line to its end, in a process of its own. */
+export function runAlone(args: readonly string[], where?: Where): Promise<Ended> {
   return start(args, where).ended;
 }
+
+/** Runs the command line to its end, in the process that runs those of the whole test file in turn. */
+export function run(args: readonly string[], { cwd = ".", env = process.env }: Where = {}): Promise<Ended> {
+  const path = cwd instanceof URL ? fileURLToPath(cwd) : resolve(cwd);
+  const ended = last.then(() => (commands ??= new Commands()).run({ args, cwd: path, env }));
+  last = ended.catch(() => undefined);
+  return ended;
+}
+
+let commands: Commands | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/** A process that runs command lines. It keeps this one alive only while it runs one, and ends with it. */
+class Commands {
+  readonly #child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL("commands-process.ts", import.meta.url))],
+    {
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    },
+  );
+  #out = "";
+  #err = "";
+  #heard = (): void => {};
+
+  constructor() {
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.#out += text;
+      this.#hear();
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#err += text;
+      this.#hear();
+    });
+    this.#child.on("close", () => this.#heard());
+    this.#keepWaiting(false);
+  }
+
+  async run(asked: Asked): Promise<Ended> {
+    this.#out = this.#err = "";
+    this.#keepWaiting(true);
+    const heard = new Promise<void>((done) => (this.#heard = done));
+    this.#child.send(asked);
+    await heard;
+    this.#keepWaiting(false);
+    const [out, err] = [this.#out, this.#err].map((text) => answer.exec(text));
+    if (!out || !err) throw new Error(`the process of the commands has ended: ${this.#err}`);
+    return { code: Number(out[2]), out: out[1] ?? "", err: err[1] ?? "" };
+  }
+
+  #hear(): void {
+    if (answer.test(this.#out) && answer.test(this.#err)) this.#heard();
+  }
+
+  #keepWaiting(waits: boolean): void {
+    const { channel, stdout, stderr } = this.#child;
+    for (const one of [this.#child, channel, stdout as Socket | null, stderr as Socket | null])
+      if (waits) one?.ref();
+      else one?.unref();
+  }
+}
+
+/** What a command has printed, and its exit code. */
+const answer = /^([^]*)\0(\d+)\0$/;
 
 /** Runs a program to its end. */
 export function runProgram(file: string, args: readonly string[], where?: Where): Promise<Ended> {
@@ -44,11 +113,11 @@ function startProgram(file: string, args: readonly string[], where: Where = {}):
   let err = "";
   child.stdout.on("data", (bytes: Buffer) => (out += bytes));
   child.stderr.on("data", (bytes: Buffer) => (err += bytes));
-  const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
+  const ended = new Promise<Ended>((done) => child.on("close", (code) => done({ code, out, err })));
   const said = async (words: RegExp): Promise<void> => {
     while (!words.test(err)) {
       if (child.exitCode !== null) throw new Error(`ended without saying ${words}: ${err}`);
-      await Promise.race([ended, new Promise((resolve) => child.stderr.once("data", resolve))]);
+      await Promise.race([ended, new Promise((heard) => child.stderr.once("data", heard))]);
     }
   };
   return { child, said, ended };

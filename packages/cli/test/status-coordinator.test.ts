@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ApiFailure, type KubernetesClient } from "@lameduck/kube";
-import { acknowledgementLines, areWorking, readAcknowledgements } from "../src/install/status/coordinator.ts";
+import { acknowledgementLines, areWorking, readAcknowledgements } from "../src/status/coordinator.ts";
 
 const status = {
   version: 1,

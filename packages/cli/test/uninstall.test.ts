@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { carrier, Cluster, enabled } from "./install-cluster.ts";
+import { initVolume, Cluster, enabled } from "./install-cluster.ts";
 
 const cluster = new Cluster();
 before(() => cluster.start());
@@ -41,14 +41,17 @@ describe("a namespace that was there before Lameduck", () => {
 
 test("a pod that is made while a person is asked keeps its hook", async () => {
   await cluster.lameduck("install", "--yes");
-  cluster.put(carrier, { kind: "ConfigMap", metadata: { annotations: { "lameduck.dev/carrier-sum": "1" } } });
+  cluster.put(initVolume, {
+    kind: "ConfigMap",
+    metadata: { annotations: { "lameduck.dev/init-volume-sum": "1" } },
+  });
   cluster.onDelete = (path) => {
     if (path.endsWith("mutatingwebhookconfigurations/lameduck.dev"))
       cluster.addPod("late", { annotations: { "lameduck.dev/injected": "0.1.0" } });
   };
   const { code, err } = await cluster.lameduck("uninstall", "--yes");
   assert.equal(code, 0, err);
-  assert.ok(cluster.objects.has(carrier), err);
+  assert.ok(cluster.objects.has(initVolume), err);
   assert.match(err, /kept for 1 running pods/);
 });
 

@@ -7,7 +7,7 @@ import {
 } from "@lameduck/kube";
 import {
   apiVersion,
-  carrierPath,
+  initVolumePath,
   initFile,
   registerFile,
   coordinatorVariable,
@@ -140,7 +140,7 @@ function injectedIn({ metadata, spec }: PodObject): { readonly injected?: Inject
   );
   const what = isLibrary
     ? "the library"
-    : hooks.includes(`${carrierPath}/${initFile}`)
+    : hooks.includes(`${initVolumePath}/${initFile}`)
       ? "a preStop hook"
       : hooks.includes('"sleep":')
         ? "the kubelet's sleep"

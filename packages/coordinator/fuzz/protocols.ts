@@ -1,5 +1,4 @@
-import { readLines } from "@lameduck/protocol";
-import { reportedKeys } from "../src/protocol/pod-requests.ts";
+import { parsePodReport } from "@lameduck/protocol";
 import { parseReport } from "../src/protocol/report.ts";
 
 /** Numbers from 0 to below 1. */
@@ -59,11 +58,11 @@ function tryReport(random: Random, pick: <T>(from: readonly T[]) => T): string |
   const read = parseReport(text, pick(names));
   if (typeof read === "string") return read === "" ? "a refusal without a word" : undefined;
   if (!("report" in read)) return read.version === "" ? "a version without a word" : undefined;
-  const { report, known, wait, epoch } = read;
+  const { report, known, waitMs, epoch } = read;
   const { applied, also, name, kind, node, serves, problem = "" } = report;
-  const numbers = [applied, known, wait, ...also.flat()];
+  const numbers = [applied, known, waitMs, ...also.flat()];
   if (!numbers.every((one) => Number.isSafeInteger(one) && one >= 0)) return `numbers: ${numbers.join()}`;
-  if (wait > 30_000 || problem.length > 500 || serves.length > 32 || also.length > 100) return "too much";
+  if (waitMs > 30_000 || problem.length > 500 || serves.length > 32 || also.length > 100) return "too much";
   if (!/^[\w.:-]+$/.test(name) || !/^[a-z0-9-]+$/.test(kind)) return `a name that is none: ${kind}/${name}`;
   if (kind === "kube-proxy" && node !== name) return "a proxy that speaks for another node";
   if (epoch !== null && typeof epoch !== "string") return "an epoch that is none";
@@ -77,10 +76,10 @@ function trySaid(random: Random, pick: <T>(from: readonly T[]) => T): string | u
   parts.push("__proto__", "constructor", "10.0.0.1", "x".repeat(2_100), "phase: closed", "é");
   let text = "";
   for (let length = Math.floor(random() * 60); length > 0; length--) text += pick(parts);
-  const fields = readLines(text, reportedKeys);
+  const fields = parsePodReport(text);
   if (Object.getPrototypeOf(fields) !== Object.prototype) return "another prototype";
   for (const [key, value] of Object.entries(fields)) {
-    if (!reportedKeys.has(key)) return `a key that nobody asked for: ${key}`;
+    if (!["phase", "held-ms", "overruled"].includes(key)) return `a key that nobody asked for: ${key}`;
     if (value.length > 2_048) return "a value that is too long";
     for (const character of value)
       if (character < " " || character === "\u007f") return "a control character";

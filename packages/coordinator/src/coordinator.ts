@@ -171,12 +171,12 @@ export class Coordinator {
     });
   }
 
-  /** For the library that stops it. */
+  /** The server of the protocol: the library that stops this process closes it. */
   get server(): Server {
     return this.#protocol.server;
   }
 
-  /** What is still waited for. */
+  /** Why this replica is not ready yet; undefined once it is. */
   notReady(): string | undefined {
     const unread = this.#cluster.notReady();
     if (unread !== undefined) return unread;
@@ -226,7 +226,7 @@ export class Coordinator {
 
   /** Requests that wait. */
   get parked(): number {
-    return this.#consumerRequests.parked + this.#podRequests.parked;
+    return this.#consumerRequests.waiting + this.#podRequests.parked;
   }
 
   get terminations(): ReadonlyMap<string, Termination> {

@@ -3,7 +3,7 @@ import { defaultRetention, type RetentionLimits } from "./records/writing/retent
 import {
   badFlag,
   count,
-  flagsIn,
+  parseFlags,
   text,
   texts,
   time,
@@ -16,15 +16,15 @@ import {
 export interface CoordinatorFlags extends ServerFlags {
   /** ServiceAccounts that may report, as "NAMESPACE/NAME". */
   readonly consumerAccounts: readonly string[];
-  /** Of those that are bound to kinds: "kube-proxy". */
+  /** The kinds that an account is limited to, such as "kube-proxy", where it is limited. */
   readonly consumerKinds: ReadonlyMap<string, readonly string[]>;
-  /** Those that may ask whether a deletion can go on. */
+  /** ServiceAccounts that may ask whether a deletion can go on. */
   readonly holdAccounts: readonly string[];
   /** The headless Service by which replicas find each other. */
   readonly peers: string | undefined;
-  /** The token that is shown to them. */
+  /** The token that this replica shows to the others. */
   readonly tokenFile: string | undefined;
-  /** Of DrainReports. */
+  /** How many DrainReports are kept, and how long. */
   readonly retention: RetentionLimits;
 }
 
@@ -73,7 +73,7 @@ export function parseCoordinatorFlags(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): CoordinatorFlags | undefined {
-  const values = flagsIn(args, options);
+  const values = parseFlags(args, options);
   if (values.help) return undefined;
   const consumers = consumersIn(values["consumer-account"] ?? [defaultConsumer]);
   if (values.peers !== undefined && values["token-file"] === undefined)

@@ -14,7 +14,7 @@ export function metricsServer(metrics: CoordinatorMetrics, health: Health): Serv
   return server;
 }
 
-/** Of a server that listens. */
+/** @param server that listens. */
 export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }

@@ -65,7 +65,7 @@ export class Peers {
   }
 }
 
-/** @returns none where there are no others, or nothing that would identify us to them. */
+/** @returns undefined where there are no other replicas, or no token that this one could show to them. */
 export function peersOf(
   { peers, tokenFile }: CoordinatorFlags,
   onProblem: (part: string, error: unknown) => void,

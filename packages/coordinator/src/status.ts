@@ -42,8 +42,8 @@ export interface CoordinatorStatus {
 }
 
 /**
- * Without any report for so long, also where none is due, a consumer is silent: an idle one renews its waiting request every 30 s. A process that was stopped
- * keeps its connection, and shows in no other way until the next pod terminates.
+ * A consumer without any report for so long is silent, also where no report is due: an idle one renews its request every 30 s. A process that was
+ * stopped keeps its connection, and shows in no other way until the next pod terminates.
  */
 const idleSilentAfterMs = 45_000;
 

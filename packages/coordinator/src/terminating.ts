@@ -1,7 +1,8 @@
 import { workloadText } from "./termination-view.ts";
 import type { BehindConsumer } from "./state/consumer-progress.ts";
 import type { Terminations } from "./state/terminations.ts";
-import type { ReleaseState, Termination } from "./state/termination.ts";
+import type { ReleaseState } from "@lameduck/protocol";
+import type { Termination } from "./state/termination.ts";
 
 /** A pod that terminates now, for `lameduck status --pods`. */
 export interface TerminatingPod {
@@ -30,7 +31,7 @@ export interface TerminatingPod {
 export interface TerminatingPods {
   readonly version: 1;
   readonly pods: readonly TerminatingPod[];
-  /** Beyond those that are listed. */
+  /** The number of pods that terminate and are not listed. */
   readonly more: number;
 }
 

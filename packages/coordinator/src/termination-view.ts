@@ -49,9 +49,9 @@ export interface TerminationView {
   readonly overruledBy: string | undefined;
   /** Consumers of that address that had reported the withdrawal as applied, if the pod is right: "kube-proxy/node5". */
   readonly falseAcknowledgers: readonly string[];
-  /** Whose address it is: "pod shop/client on node5", "node node5"; undefined where nobody here has it. */
+  /** Whose address overruled it: "pod shop/client on node5", "node node5"; undefined where nobody here has it. */
   readonly overruler?: string | undefined;
-  /** It is one of the pod's own node, from which the kubelet probes. */
+  /** The overruling address is one of the pod's own node, from which the kubelet probes. */
   readonly mayBeProbe?: boolean;
   readonly exits: readonly ContainerExit[];
   /** When the pod's object was gone; undefined also where it stays after the end of its containers. */

@@ -43,7 +43,7 @@ const longestLifetimeMs = 3_600_000;
 const most = 30_000;
 /** Concurrent reviews. When this process starts, all nodes send their tokens at once. */
 const concurrentReviews = 32;
-/** Those of one address, and how many more of its requests may wait for theirs. */
+/** Concurrent reviews of one address, and how many more of its requests may wait for a review. */
 const concurrentOfAddress = 8;
 const waitingOfAddress = 200;
 
@@ -142,7 +142,7 @@ export class Tokens {
   }
 }
 
-/** Of a token that the API server has accepted: its `exp`. */
+/** When a token ends that the API server has accepted: its `exp`, in milliseconds. */
 function endOf(token: string): number | undefined {
   try {
     const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as {
@@ -176,7 +176,7 @@ class KeyedSemaphore {
     this.#queues.set(key, own);
     if (own.running < this.#atOnce) own.running++;
     else if (own.waiting.length >= this.#mostWaiting) return undefined;
-    // Whoever ends hands its turn over.
+    // Work that ends hands its turn over.
     else await new Promise<void>((resolve) => own.waiting.push(resolve));
     try {
       return await work();

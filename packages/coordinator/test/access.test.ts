@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import test from "node:test";
+import { parseCoordinatorAnswer } from "@lameduck/protocol";
+import { vectorsOf } from "../../protocol/test/vectors.ts";
 import { coordinating, fieldsOf, type Coordinating } from "./fixture.ts";
 
 interface Two extends AsyncDisposable {
@@ -56,7 +58,7 @@ test("a pod cannot say anything for another: its hold goes on", async () => {
 
 test("who reports must show a token for this audience, of an account that may, and of the node it speaks for", async () => {
   await using two = await twoPods();
-  const { api, report, ask } = two.all;
+  const { api, report, tell } = two.all;
   const watcher = "lameduck-node:lameduck-watcher";
   api.tokens.set("elsewhere", { account: watcher, node: "node1", audiences: ["https://kubernetes"] });
   api.tokens.set("stranger", { account: "shop:default", node: "node1" });
@@ -65,7 +67,7 @@ test("who reports must show a token for this audience, of an account that may, a
   await assert.rejects(report("node1", {}, "stranger"), /^Error: 403/);
   await assert.rejects(report("node1", {}, "token-node2"), /^Error: 403.*another node/);
   await assert.rejects(report("node1", { node: "node2" }), /^Error: 400.*has that node's name/);
-  const naked = await ask({ method: "POST", path: "/v1/consumers/kube-proxy%2Fnode1", body: "{}" });
+  const naked = await tell("kube-proxy/node1", "{}");
   assert.equal(naked.status, 401);
   assert.deepEqual(two.all.coordinator.status().consumers, []);
   const metrics = await fetch(`http://127.0.0.1:${two.all.metricsPort}/metrics`).then((one) => one.text());
@@ -81,7 +83,7 @@ test("who reports must show a token for this audience, of an account that may, a
 test("a token that is bound to no node reports for no node, whoever may report besides", async () => {
   const flags = ["--consumer-account=ingress/haproxy", "--consumer-account=lameduck-node/lameduck-watcher"];
   await using all = await coordinating((scene) => scene.node("node1"), { flags });
-  const { api, ask, report } = all;
+  const { api, tell, report } = all;
   // As `kubectl create token` makes them.
   api.tokens.set("made", { account: "ingress:haproxy" });
   api.tokens.set("of-watchers", { account: "lameduck-node:lameduck-watcher" });
@@ -90,14 +92,14 @@ test("a token that is bound to no node reports for no node, whoever may report b
     await assert.rejects(report("node1", {}, token), /^Error: 403.*no node that is known/);
   const asNode = { version: 1, kind: "edge", node: "node1", basis: "state", serves: ["node"] };
   const body = JSON.stringify({ ...asNode, epoch: null, applied: 0, known: 0, wait: 0 });
-  const { status } = await ask({ method: "POST", path: "/v1/consumers/edge%2Fnode1", token: "made", body });
+  const { status } = await tell("edge/node1", body, { token: "made" });
   assert.equal(status, 403, "nor by another kind");
   assert.deepEqual(all.coordinator.status().missing, ["node1"]);
 });
 
 test("reports that cannot be true are refused: more than there is, and another's name", async () => {
   await using two = await twoPods();
-  const { api, report, ask, scene } = two.all;
+  const { api, report, tell, scene } = two.all;
   const { epoch } = await report("node1");
   await assert.rejects(report("node1", { epoch, applied: 1 }), /^Error: 400.*the last number is 0/);
   assert.equal((await report("node1", { epoch: "of-before", applied: 99 })).head, 0, "another run's numbers");
@@ -105,23 +107,32 @@ test("reports that cannot be true are refused: more than there is, and another's
   for (const [at, podUid] of edges.entries())
     api.tokens.set(`edge${at}`, { account: "lameduck-node:lameduck-watcher", podUid });
   const asEdge = (token: string): Promise<number> =>
-    ask({
-      method: "POST",
-      path: "/v1/consumers/haproxy%2Fedge",
-      token,
-      body: JSON.stringify({
-        version: 1,
-        kind: "haproxy",
-        basis: "state",
-        epoch,
-        applied: 0,
-        known: 0,
-        wait: 0,
-      }),
-    }).then(({ status }) => status);
+    tell(
+      "haproxy/edge",
+      JSON.stringify({ version: 1, kind: "haproxy", basis: "state", epoch, applied: 0, known: 0, wait: 0 }),
+      { token },
+    ).then(({ status }) => status);
   const end = Date.now() + 10_000;
   while ((await asEdge("edge0")) !== 200) assert.ok(Date.now() < end);
   assert.equal(await asEdge("edge1"), 403);
+});
+
+test("reports are taken and refused as the vectors of the protocol say, and nothing ends the stream", async () => {
+  await using all = await coordinating((scene) => scene.node("node1"));
+  all.api.tokens.set("any", { account: "lameduck-node:lameduck-watcher", node: "node1" });
+  const epoch = all.coordinator.status().epoch;
+  for (const { name, text, report, version, refused = `version: only 1 is known` } of vectorsOf(
+    "consumer-reports",
+  )) {
+    // Numbers of another run mean nothing, so that any may be told.
+    const { status, text: answer } = await all.tell(`${report?.kind ?? "kube-proxy"}/node1`, text, {
+      token: "any",
+    });
+    if (report) assert.deepEqual(parseCoordinatorAnswer(answer), { epoch, head: 0, withdrawn: [] }, name);
+    else assert.ok(status === 400 && answer.includes(refused), `${name}: ${status} ${answer}`);
+    if (version !== undefined)
+      assert.equal(all.coordinator.status().otherVersions?.at(-1)?.version, version, name);
+  }
 });
 
 test("held deletions are answered to the webhook's account alone, as pods are", async () => {
@@ -155,12 +166,8 @@ test("what is too large, too slow or no HTTP is dropped, and others are answered
   const path = `/v1/pods/shop/mine?uid=${mine}`;
   const large = { method: "POST", path, from: "127.0.0.5", body: "x".repeat(9_000) };
   assert.equal((await ask(large)).status, 413);
-  const body = "x".repeat(40_000);
-  const token = "token-node1";
-  assert.equal(
-    (await ask({ method: "POST", path: "/v1/consumers/kube-proxy%2Fnode1", token, body })).status,
-    413,
-  );
+  const long = await all.tell("kube-proxy/node1", "x".repeat(40_000), { token: "token-node1" });
+  assert.equal(long.status, 413);
   const ended = (first: string): Promise<string> =>
     new Promise((resolve) => {
       const socket = connect(port, "127.0.0.1");
@@ -181,10 +188,10 @@ test("what is too large, too slow or no HTTP is dropped, and others are answered
 
 test("an address that shows made-up tokens does not have the API server asked about any number of them", async () => {
   await using two = await twoPods();
-  const { api, ask } = two.all;
+  const { api, tell } = two.all;
   const before = api.reviews;
   const shows = async (token: string, from: string): Promise<number> =>
-    (await ask({ method: "POST", path: "/v1/consumers/kube-proxy%2Fnode1", from, token, body: "{}" })).status;
+    (await tell("kube-proxy/node1", "{}", { from, token })).status;
   for (let index = 0; index < 100; index++) assert.equal(await shows(`made-up-${index}`, "127.0.0.5"), 401);
   assert.ok(api.reviews - before < 100, `${api.reviews - before} reviews`);
   // Others are judged as before.

@@ -12,12 +12,7 @@ test("an account that is bound to kinds speaks as no other, and for its node alo
   await using all = await coordinating((scene) => scene.node("node1"), { flags });
   const said = { version: 1, node: "node1", basis: "rules", epoch: null, applied: 0, known: 0, wait: 0 };
   const post = (name: string, fields: object): Promise<{ status: number; text: string }> =>
-    all.ask({
-      method: "POST",
-      path: `/v1/consumers/${encodeURIComponent(name)}`,
-      token: "token-node1",
-      body: JSON.stringify({ ...said, ...fields }),
-    });
+    all.tell(name, JSON.stringify({ ...said, ...fields }), { token: "token-node1" });
   assert.equal((await post("kube-proxy/node1", { kind: "kube-proxy" })).status, 200);
   assert.match((await post("nginx/edge-1", { kind: "nginx" })).text, /may report as kube-proxy only/);
   const serves = ["node", "ingress-class/nginx"];
@@ -31,8 +26,7 @@ test("an account that is bound to the kind of an ingress proxy serves classes, a
   await assert.rejects(all.report("node1", {}, "edge"), /^Error: 403.*may report as haproxy only/);
   const said = { version: 1, kind: "haproxy", basis: "state", epoch: null, applied: 0, known: 0, wait: 0 };
   const body = JSON.stringify({ ...said, serves: ["ingress-class/public"] });
-  const path = "/v1/consumers/haproxy%2Fedge-1";
-  assert.equal((await all.ask({ method: "POST", path, token: "edge", body })).status, 200);
+  assert.equal((await all.tell("haproxy/edge-1", body, { token: "edge" })).status, 200);
 });
 
 test("a list that is refused is named by the status", async () => {

@@ -18,7 +18,7 @@ async function accusedOf(address: string): Promise<{ record: string; event: stri
     const proxy = scene.pod("proxy", "10.244.1.7");
     scene.api.tokens.set("token-proxy", { account: ingress, podUid: proxy });
   });
-  const { scene, follow, ask, coordinator } = all;
+  const { scene, follow, ask, tell, coordinator } = all;
   for (const node of ["node1", "node2"]) await follow(node);
   scene.terminate("web-1");
   scene.withdraw("web-1");
@@ -26,8 +26,7 @@ async function accusedOf(address: string): Promise<{ record: string; event: stri
   for (const node of ["node1", "node2"]) await follow(node);
   const { epoch } = coordinator.status();
   const body = { version: 1, kind: "haproxy", basis: "state", epoch, applied: 1, known: 1, wait: 0 };
-  const path = "/v1/consumers/haproxy%2Fedge-1";
-  await ask({ method: "POST", path, token: "token-proxy", body: JSON.stringify(body) });
+  await tell("haproxy/edge-1", JSON.stringify(body), { token: "token-proxy" });
   await until(() => coordinator.status().released === 1, "the release");
   await ask({ method: "POST", path: `/v1/pods/shop/web-1?uid=${uid}`, body: `overruled: ${address}\n` });
   const record = [...coordinator.terminations.values()].find((one) => one.uid === uid);

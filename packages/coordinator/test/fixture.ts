@@ -5,6 +5,12 @@ import { FakeApi, type Answer, type Item } from "../../kube/test/fake-api.ts";
 import { Coordinator } from "../src/coordinator.ts";
 import { parseCoordinatorFlags } from "../src/flags.ts";
 import { addedWithin } from "@lameduck/cluster";
+import {
+  type CoordinatorAnswer,
+  parseCoordinatorAnswer,
+  parseStreamAnswer,
+  streamProtocol,
+} from "@lameduck/protocol";
 import { steadyNow, type TerminationListener } from "../src/termination-view.ts";
 import { until } from "../../cluster/test/operator-api.ts";
 
@@ -123,13 +129,6 @@ export interface Answered {
   readonly text: string;
 }
 
-export interface CoordinatorAnswer {
-  readonly version: number;
-  readonly epoch: string;
-  readonly head: number;
-  readonly withdrawn: readonly (readonly [string, number])[];
-}
-
 export interface Coordinating extends AsyncDisposable {
   readonly api: CoordinatorApi;
   readonly scene: Scene;
@@ -148,6 +147,13 @@ export interface Coordinating extends AsyncDisposable {
       readonly token?: string;
       readonly body?: string;
     },
+  ): Promise<Answered>;
+  /** One line on a stream of its own. @param name "kube-proxy/node1". @returns the answer to it, or to the request for the stream. */
+  tell(
+    this: void,
+    name: string,
+    line: string,
+    shown?: { readonly token?: string; readonly from?: string },
   ): Promise<Answered>;
   /** As the kube-proxy of a node. */
   report(this: void, node: string, fields?: object, token?: string): Promise<CoordinatorAnswer>;
@@ -216,13 +222,47 @@ export async function coordinating(
       sent.on("error", reject);
       sent.end(body);
     });
+  const tell: Coordinating["tell"] = (name, line, { token, from = "127.0.0.1" } = {}) =>
+    new Promise((resolve, reject) => {
+      const sent = request({
+        host: "127.0.0.1",
+        port: ports.port,
+        localAddress: from,
+        path: `/v1/consumers/${encodeURIComponent(name)}`,
+        agent: false,
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          connection: "Upgrade",
+          upgrade: streamProtocol,
+        },
+      });
+      sent.on("upgrade", (_response, socket, head) => {
+        let text = head.toString("utf8");
+        const read = (): void => {
+          if (!text.includes("\n")) return;
+          socket.destroy();
+          const answer = parseStreamAnswer(text.slice(0, text.indexOf("\n")));
+          if (answer) resolve(answer);
+          else reject(new Error(`no answer: ${text}`));
+        };
+        socket.setEncoding("utf8").on("data", (chunk: string) => ((text += chunk), read()));
+        socket.on("close", () => reject(new Error("no answer"))).on("error", reject);
+        socket.write(`${line}\n`);
+        read();
+      });
+      sent.on("response", (response) => {
+        response.resume();
+        resolve({ status: response.statusCode ?? 0, text: "" });
+      });
+      sent.on("error", reject);
+      sent.end();
+    });
   const report: Coordinating["report"] = async (node, fields = {}, token = `token-${node}`) => {
     const common = { version: 1, kind: "kube-proxy", node, basis: "rules", epoch: null };
-    const body = JSON.stringify({ ...common, applied: 0, known: 0, wait: 0, ...fields });
-    const path = `/v1/consumers/${encodeURIComponent(`kube-proxy/${node}`)}`;
-    const { status, text } = await ask({ method: "POST", path, token, body });
+    const line = JSON.stringify({ ...common, applied: 0, known: 0, wait: 0, ...fields });
+    const { status, text } = await tell(`kube-proxy/${node}`, line, { token });
     if (status !== 200) throw new Error(`${status}: ${text}`);
-    return JSON.parse(text) as CoordinatorAnswer;
+    return parseCoordinatorAnswer(text);
   };
   return {
     api,
@@ -231,6 +271,7 @@ export async function coordinating(
     ...ports,
     logged,
     ask,
+    tell,
     report,
     async follow(node) {
       const { epoch, head } = await report(node);

@@ -1,6 +1,6 @@
 import type { Change } from "@lameduck/kube";
 import { PolicySettings } from "../src/settings.ts";
-import type { Report } from "../src/state/consumer.ts";
+import type { NamedState } from "../src/state/consumer.ts";
 import { Consumers } from "../src/state/consumers.ts";
 import { Nodes } from "../src/state/nodes.ts";
 import {
@@ -167,7 +167,7 @@ export class Model {
     this.#slice(live);
   }
 
-  report(node: string, applied: number, more: Partial<Report> = {}): void {
+  report(node: string, applied: number, more: Partial<NamedState> = {}): void {
     this.consumers.report(
       {
         kind: "kube-proxy",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { until } from "../../cluster/test/operator-api.ts";
+import { vectorsOf } from "../../protocol/test/vectors.ts";
 import { coordinating, fieldsOf } from "./fixture.ts";
 
 test("a pod is released when every node has reported its withdrawal, and not before", async () => {
@@ -28,7 +29,7 @@ test("a pod is released when every node has reported its withdrawal, and not bef
   const { epoch } = await report("node1");
   const parked = report("node1", { epoch, wait: 30_000 });
   scene.withdraw("web-1");
-  assert.deepEqual(await parked, { version: 1, epoch, head: 1, withdrawn: [["127.0.0.5", 1]] });
+  assert.deepEqual(await parked, { epoch, head: 1, withdrawn: [["127.0.0.5", 1]] });
   const waiting = pod("&wait=20&seen=waiting");
   await report("node1", { epoch, applied: 1, known: 1 });
   await report("node2", { epoch, reason: "in two\nlines: " });
@@ -71,4 +72,19 @@ test("a pod that no Service lists decides by itself with consistency, too", asyn
     fieldsOf((await all.ask({ path: `/v1/pods/shop/${name}?uid=${uid}`, from })).text)["mode"];
   assert.equal(await modeOf("web-1", uids[0], "127.0.0.5"), "consistency");
   assert.equal(await modeOf("worker-1", uids[1], "127.0.0.6"), "availability");
+});
+
+test("what pods report is taken as the vectors of the protocol say", async () => {
+  const vectors = vectorsOf("pod-reports");
+  const uids: string[] = [];
+  await using all = await coordinating((scene) => {
+    scene.node("node1");
+    for (const at of vectors.keys()) uids.push(scene.pod(`web-${at}`, "127.0.0.5"));
+  });
+  for (const [at, { name, text, report }] of vectors.entries()) {
+    const uid = uids[at] ?? "";
+    const path = `/v1/pods/shop/web-${at}?uid=${uid}`;
+    assert.equal((await all.ask({ method: "POST", path, from: "127.0.0.5", body: text })).status, 200);
+    assert.deepEqual(all.coordinator.terminations.get(uid)?.reported, report, name);
+  }
 });

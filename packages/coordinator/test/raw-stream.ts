@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { until } from "../../cluster/test/operator-api.ts";
-import type { CoordinatorAnswer } from "./fixture.ts";
+import type { CoordinatorAnswer } from "@lameduck/protocol";
 
 const first = { version: 1, kind: "kube-proxy", node: "node1", basis: "rules", epoch: null };
 /** A line of node1. */

@@ -127,9 +127,10 @@ it("a record names consumers that nobody knows of any more once the pod has left
     () => deletedAt,
     () => deletedAt,
   );
-  followed.hear(termination({ withdrawnAt: deletedAt + 100, sequence: 17 }), "numbered");
-  followed.hear(released(), "released");
-  const gone = released({ consumers: new Map() });
+  const gone = termination({ withdrawnAt: deletedAt + 100, sequence: 17 });
+  followed.hear(gone, "numbered");
+  followed.hear(Object.assign(gone, released()), "released");
+  Object.assign(gone, { consumers: new Map() });
   const { consumers, summary } = describeTermination(gone, followed.hear(gone, "ended"));
   assert.equal(consumers.length, 5);
   assert.match(summary.text, /released by 5 of 5 consumers/);
@@ -140,9 +141,11 @@ it("a record forgets what consumers said of a withdrawal that was taken back", (
     () => deletedAt,
     () => deletedAt,
   );
-  followed.hear(released(), "released");
-  followed.hear(termination({ consumers: new Map([["kube-proxy/node1", consumer()]]) }), "published");
-  const last = termination();
+  const last = released();
+  followed.hear(last, "released");
+  const isBehind = new Map([["kube-proxy/node1", consumer()]]);
+  followed.hear(Object.assign(last, termination({ consumers: isBehind })), "published");
+  Object.assign(last, { consumers: new Map() });
   const { consumers } = describeTermination(last, followed.hear(last, "ended"));
   assert.deepEqual(
     consumers.map(({ name, state }) => `${name} ${state}`),
@@ -167,14 +170,14 @@ it("no sequence of events yields a release or a hold that was not told", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
       let now = deletedAt;
-      let seen = termination();
+      const seen = termination();
       const told = { hold: false, held: undefined as number | undefined, phases: new Set<string>() };
       const followed = new FollowedTerminations(
         () => now,
         () => now,
       );
       const change = (what: TerminationNews, fields: Partial<TerminationView>): void => {
-        seen = { ...seen, ...fields };
+        Object.assign(seen, fields);
         followed.hear(seen, what);
       };
       for (const one of steps) {

@@ -61,9 +61,10 @@ const posts = (api: OperatorApi): Asked[] => api.asked.filter(({ method }) => me
 test("each termination is recorded once, by the replica that leads", async () => {
   await using all = await recording();
   const { api, recorder, other, outcomes } = all;
+  const whole = released();
   for (const one of [recorder, other]) {
-    one.hear(released(), "began");
-    one.hear(released(), "ended");
+    one.hear(whole, "began");
+    one.hear(whole, "ended");
   }
   await until(() => outcomes.length > 0, "a record");
   assert.deepEqual(outcomes, ["written"]);
@@ -114,8 +115,9 @@ test("a termination that was under way at the start is recorded with what is kno
   await using all = await recording();
   const { api, recorder } = all;
   // Long ago by the clock of this machine.
-  recorder.hear(released({ deletedAt: Date.now() - 30_000 }), "began");
-  recorder.hear(released({ deletedAt: Date.now() - 30_000 }), "ended");
+  const one = released({ deletedAt: Date.now() - 30_000 });
+  recorder.hear(one, "began");
+  recorder.hear(one, "ended");
   await until(() => api.items(resource).length === 1, "a record");
   const [report] = api.items(resource) as unknown as { unknown: string[] }[];
   assert.match(report?.unknown[0] ?? "", /^before: the coordinator began to watch in the middle/);

@@ -173,10 +173,11 @@ describe("metrics", () => {
     const { records, registry } = all;
     all.now = deletedAt + 20;
     const { reported } = released();
-    records.hear(released({ reported: { ...reported, phase: "lame-duck" } }), "began");
+    const one = released({ reported: { ...reported, phase: "lame-duck" } });
+    records.hear(one, "began");
     all.now = deletedAt + 5_620;
-    records.hear(released(), "reported");
-    records.hear(released(), "ended");
+    records.hear(Object.assign(one, { reported }), "reported");
+    records.hear(one, "ended");
     records.hear(
       termination({
         ...numbered(2),

@@ -11,7 +11,6 @@ export {
   optionsOf,
   parseTrace,
   type DecisionLine,
-  type EndLine,
   type Trace,
   type TraceHeader,
   type TraceLine,

@@ -12,12 +12,12 @@ export interface Fixed extends NumbersOf<"fixed"> {
 }
 
 /** Serve until the grace period is nearly over. */
-export interface UntilDeadline {
+interface UntilDeadline {
   readonly kind: "until-deadline";
 }
 
 /** Stop once nothing has arrived for `window` and nothing is in flight. */
-export interface Quiet extends NumbersOf<"quiet"> {
+interface Quiet extends NumbersOf<"quiet"> {
   readonly kind: "quiet";
 }
 
@@ -29,6 +29,6 @@ export interface Adaptive extends NumbersOf<"adaptive"> {
 }
 
 /** Stop once the cluster says that all consumers have let go; where it cannot say so, as `adaptive`. */
-export interface Acknowledged extends Omit<Adaptive, "kind"> {
+interface Acknowledged extends Omit<Adaptive, "kind"> {
   readonly kind: "acknowledged";
 }

@@ -26,7 +26,7 @@ export type Repeated = Observation & {
   readonly senders?: number;
 };
 
-export interface VectorOutcome {
+interface VectorOutcome {
   readonly stop: number;
   readonly reason: StopReason;
 }

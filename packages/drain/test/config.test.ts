@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseConfig, type DrainOptions } from "../src/index.ts";
-import { formatDuration, parseDuration } from "../src/duration.ts";
-import { DrainError, drainErrors } from "../src/errors.ts";
+import {
+  DrainError,
+  drainErrors,
+  type DrainOptions,
+  formatDuration,
+  parseConfig,
+  parseDuration,
+} from "../src/index.ts";
 
 const mistakes: [title: string, options: unknown, code: string, option: string][] = [
   ["floor above cap", { floor: "9s", cap: "5s" }, "LAMEDUCK_FLOOR_ABOVE_CAP", "floor"],

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Observation } from "../src/observation.ts";
-import { runVector } from "../src/vectors.ts";
+import { type Observation, runVector } from "../src/index.ts";
 import { random } from "./random.ts";
 
 /** Poisson arrivals, from a minute before SIGTERM. */

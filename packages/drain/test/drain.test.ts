@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseConfig, type DrainOptions } from "../src/index.ts";
-import { Drain } from "../src/drain.ts";
-import type { Observation } from "../src/observation.ts";
-import { runVector } from "../src/vectors.ts";
+import { Drain, type DrainOptions, type Observation, parseConfig, runVector } from "../src/index.ts";
 import { random } from "./random.ts";
 
 /** Senders that came at even gaps before a SIGTERM at 0, and what they do after it. */

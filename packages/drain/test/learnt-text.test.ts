@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { learn, learntText, parseLearnt, unusable } from "../src/belief/learning.ts";
+import { learn, learntText, parseLearnt, unusable } from "../src/index.ts";
 import { hypothesisCount } from "../src/belief/hypotheses.ts";
 
 const lessons = fc

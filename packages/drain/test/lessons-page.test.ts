@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { learn, type Learnt } from "../src/belief/learning.ts";
-import { parseConfig } from "../src/config.ts";
-import { Drain } from "../src/drain.ts";
-import { runVector, type DecisionVector } from "../src/vectors.ts";
+import { type DecisionVector, Drain, learn, type Learnt, parseConfig, runVector } from "../src/index.ts";
 
 type Seen = DecisionVector["observations"];
 

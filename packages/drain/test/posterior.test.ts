@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseConfig } from "../src/config.ts";
-import { Drain } from "../src/drain.ts";
+import { Drain, DrainError, learn, type Learnt, parseConfig } from "../src/index.ts";
 import { Posterior, type ArrivalProcess } from "../src/belief/posterior.ts";
-import { DrainError } from "../src/errors.ts";
-import { learn, type Learnt } from "../src/belief/learning.ts";
 import { hypothesisCount, defaultPrior } from "../src/belief/hypotheses.ts";
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Conditions } from "../src/explain/conditions.ts";
-import { parseConfig, type DrainOptions } from "../src/index.ts";
-import { timelineText } from "../src/explain/timeline-text.ts";
-import { Drain } from "../src/drain.ts";
-import type { Observation } from "../src/observation.ts";
-import { runVector } from "../src/vectors.ts";
+import {
+  Conditions,
+  Drain,
+  type DrainOptions,
+  type Observation,
+  parseConfig,
+  runVector,
+  timelineText,
+} from "../src/index.ts";
 
 const termination: Observation = { type: "termination", at: 0 };
 

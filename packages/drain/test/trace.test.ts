@@ -2,13 +2,17 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseConfig } from "../src/config.ts";
-import { timelineText } from "../src/explain/timeline-text.ts";
-import { Drain } from "../src/drain.ts";
-import { DrainError } from "../src/errors.ts";
-import { replay } from "../src/explain/replay.ts";
-import { optionsOf, parseTrace } from "../src/explain/trace.ts";
-import { expandVector, type DecisionVector } from "../src/vectors.ts";
+import {
+  type DecisionVector,
+  Drain,
+  DrainError,
+  expandVector,
+  optionsOf,
+  parseConfig,
+  parseTrace,
+  replay,
+  timelineText,
+} from "../src/index.ts";
 
 const folder = new URL("../vectors/", import.meta.url);
 const vectors = readdirSync(folder)

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 
-/* Returns the exit code: 0 ended, 1 nothing is held, 4 a holder could not be told or did not react. */
+/* Returns the exit code: 0 ended, 1 no hold was going on, 4 a holder could not be told or did not react. */
 int run_end(const struct logger *logger);
 
 #endif

@@ -26,7 +26,7 @@ struct init {
 	int signals;
 	enum stage stage;
 	bool trying; /* a dry run, and the program was started */
-	int stop_signal; /* the one that began the hold */
+	int stop_signal; /* the signal that began the hold */
 	signal_mask ignore_once;
 	struct baseline baseline;
 	struct hold *hold;
@@ -49,7 +49,7 @@ static void send_on(const struct init *init, int signal)
 	if (signal == 0)
 		return;
 	bool sent = signals_group(init) && kill(-init->child, signal) == 0;
-	/* The group outlives its leader while it has members. A program that leads none (-c), or has left it, is signalled itself. */
+	/* A group outlives its leader while it has members. A program that leads no group (-c), or has left its own, is signalled itself. */
 	if (!sent && (!signals_group(init) || (errno == ESRCH && !init->ended)))
 		sent = kill(init->child, signal) == 0;
 	if (sent)
@@ -58,7 +58,7 @@ static void send_on(const struct init *init, int signal)
 		log_line(init->logger, LOG_WARNING, "cannot send %s: %s", signal_name(signal, name), strerror(errno));
 }
 
-/* dumb-init's way with job control: the session has no terminal to be stopped from, so its members are stopped and we with them. */
+/* dumb-init's job control: its session has no terminal that could stop it. So its members are stopped, and the init with them. */
 static int translated(const struct init *init, int signal)
 {
 	const struct translation *translation = &init->settings->translation;
@@ -74,7 +74,7 @@ static void pass_on(const struct init *init, int signal)
 		kill(getpid(), SIGSTOP);
 }
 
-/* Once: when the stop signal was sent on, or else when the program has ended. */
+/* Called once: when the stop signal was sent on, or else when the program has ended. */
 static void announce_ready(struct init *init)
 {
 	if (!init->ready_announced)
@@ -113,8 +113,8 @@ static void hold_from(struct init *init, const char *why, double terminated_at)
 }
 
 /*
- * The library is our child and holds by itself at the signal that it would get. Then it holds: it sees requests, and asks clients to leave. Not where
- * other containers wait for our file, or we for theirs; nor where it would hold longer than we know to be possible.
+ * The library is our child, and holds by itself at the signal that it would get. Then the library holds: it sees requests, and asks clients to leave.
+ * The init holds where containers wait for each other's files, and where the library would hold longer than is known to be possible.
  */
 static bool is_program_to_hold(const struct init *init, int signal)
 {
@@ -132,7 +132,7 @@ static void begin_hold(struct init *init, int signal)
 	struct holder before;
 	double now = clock_now();
 	signal_name(signal, name);
-	/* The grace period began with the hook. */
+	/* The grace period began with the hook, not with the signal. */
 	bool was_held = held_before(&before, config->cap + config->reserve + config->prestop, now);
 	if (is_program_to_hold(init, signal)) {
 		log_line(init->logger, LOG_NOTE, "%s: PID %d holds by itself (@lameduck/node): sent on at once", name, (int)init->child);
@@ -145,7 +145,7 @@ static void begin_hold(struct init *init, int signal)
 		init->stage = HOLDING;
 		init->stop_signal = signal;
 		init->holder = (struct holder){ .program = "init", .pid = getpid(), .with = process_of(getpid()),
-						.longest = floor(config->cap), .began = now };
+						.longest_ms = floor(config->cap), .began = now };
 		holder_write(&init->holder);
 		hold_from(init, name, was_held ? before.began : now);
 		hold_report_begin(init->hold, name, now);
@@ -186,8 +186,8 @@ static void take_ended_children(struct init *init)
 }
 
 /*
- * An image's STOPSIGNAL that nobody has named is passed on like any other, and nothing is held. It comes from outside of the container, which has no number
- * here. Other signals that people send from there (SIGHUP, SIGUSR1 to a log rotation) are said to be none.
+ * An image's STOPSIGNAL that no flag has named is passed on like any other signal, without a hold. It comes from outside of the container, from a
+ * process that has no number here. For other signals from outside (SIGHUP, SIGUSR1 to rotate a log) the log has no line about it.
  */
 static void tell_of_stop_signal(struct init *init, struct arrived_signal arrived)
 {
@@ -214,7 +214,7 @@ static void take_signal(struct init *init, struct arrived_signal arrived)
 	if (signal == SIGCHLD) {
 		take_ended_children(init);
 	} else if (signal == 0 || (signal == SIGPIPE && arrived.from == getpid())) {
-		/* Our own log has lost its reader. */
+		/* The init's own log has lost its reader. */
 	} else if (init->ignore_once & mask_of(signal)) {
 		init->ignore_once &= ~mask_of(signal);
 	} else if (stops && may_hold(init)) {
@@ -224,7 +224,7 @@ static void take_signal(struct init *init, struct arrived_signal arrived)
 	} else if (signal == SIGINT && init->stage == HOLDING) {
 		hold_force(init->hold, "SIGINT", clock_now());
 	} else if (stops) {
-		/* For many programs a second one means: now. */
+		/* Many programs take a second stop signal as "now". */
 		stop_program(init, signal);
 	} else {
 		tell_of_stop_signal(init, arrived);
@@ -232,7 +232,7 @@ static void take_signal(struct init *init, struct arrived_signal arrived)
 	}
 }
 
-/* A dry run plays one hold after the other, at most one a second: where nothing listens each is over at once. */
+/* A dry run plays one hold after the other, at most one a second: where nothing listens each hold is over at once. */
 static const double between_trials_ms = 1000;
 
 static void end_trial(struct init *init)
@@ -292,7 +292,7 @@ static void turn(struct init *init)
 
 static void leave_terminal(struct init *init)
 {
-	/* As session leader we are sent SIGHUP and SIGCONT for this; they are not meant for the program. */
+	/* A session leader is sent SIGHUP and SIGCONT for this. They are not meant for the program. */
 	if (init->child_group == CHILD_GROUP_SESSION && ioctl(STDIN_FILENO, TIOCNOTTY) == 0 && getsid(0) == getpid())
 		init->ignore_once = mask_of(SIGHUP) | mask_of(SIGCONT);
 }

@@ -6,7 +6,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* The kernel ends us at a fault of our own even where it is blocked; sent by others it is a signal like all. tini leaves them out. */
+/*
+ * The kernel ends the init at a fault of its own, even where the signal is blocked. The same signal from another process is like any other. tini
+ * leaves these signals out.
+ */
 static const signal_mask faults = (signal_mask)1 << (SIGFPE - 1) | (signal_mask)1 << (SIGILL - 1) |
 				  (signal_mask)1 << (SIGSEGV - 1) | (signal_mask)1 << (SIGBUS - 1) |
 				  (signal_mask)1 << (SIGABRT - 1) | (signal_mask)1 << (SIGTRAP - 1) |
@@ -34,7 +37,7 @@ void adopt_orphans(const struct settings *settings, const struct logger *logger)
 {
 	if (getpid() == 1 || settings->personality == PERSONALITY_DUMB_INIT)
 		return;
-	/* tini does so on demand and else complains; there is no reason not to. */
+	/* tini adopts orphans on demand, and warns otherwise. There is no reason not to. */
 	if (settings->subreaper || settings->personality == PERSONALITY_OWN) {
 		if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
 			log_line(logger, LOG_WARNING, "cannot adopt orphans: %s", strerror(errno));
@@ -47,7 +50,7 @@ void adopt_orphans(const struct settings *settings, const struct logger *logger)
 	    "neither PID 1 nor child subreaper (-s): zombie reaping won't work");
 }
 
-/* dumb-init lets go of the directory that it was started in, and the program starts there. */
+/* dumb-init leaves the directory that it was started in, and the program starts there. */
 int leave_directory(const struct logger *logger)
 {
 	int directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);

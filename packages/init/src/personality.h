@@ -1,4 +1,4 @@
-/* What differs with the name by which the program was called: tini, dumb-init or its own. */
+/* The differences between the names by which the program is called: tini, dumb-init or its own. */
 #ifndef LAMEDUCK_PERSONALITY_H
 #define LAMEDUCK_PERSONALITY_H
 

@@ -103,7 +103,7 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	double cap = settings->hold.decision.cap;
 	struct main_process main = find_main_process();
 	struct logger logger = *own;
-	struct holder holder = { .program = "wait", .pid = getpid(), .with = main, .longest = floor(cap), .began = begun };
+	struct holder holder = { .program = "wait", .pid = getpid(), .with = main, .longest_ms = floor(cap), .began = begun };
 	if (!settings->dry_run) {
 		/* The kubelet shows the output of a hook only if it fails. */
 		logger.also = open_log_of(main.pid);

@@ -117,7 +117,6 @@ describe("bad environments", { skip, concurrency: 4 }, () => {
     assert.ok(last!.time < first!.time - 3_000, "the clock did go back");
     assert.equal(reportOf(server.stderr).reason, "quiet");
     assert.ok(reportOf(server.stderr).hold_ms > 2_000);
-    assert.ok(reportOf(server.stderr).hold_ms < 20_000);
   });
 
   for (const [what, script] of [

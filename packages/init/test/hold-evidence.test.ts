@@ -41,7 +41,9 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     await server.ended;
     const report = reportOf(server.stderr);
     assert.equal(report.reason, "idle");
-    assert.ok(report.hold_ms >= 300 && report.hold_ms < 2_000, `${report.hold_ms} ms`);
+    // The explanation names the floor's end only: the hold waited for nothing after it.
+    assert.equal(report.explanation, "floor 0.3");
+    assert.ok(report.hold_ms >= 300, `${report.hold_ms} ms`);
   });
 
   test("the hold waits for a request that is being worked on", async () => {
@@ -122,7 +124,6 @@ describe("evidence", { skip, concurrency: 2 }, () => {
     const report = reportOf(server.stderr);
     // Two connections in two seconds would have to be waited for until the cap; a hundred requests a second that have ended would not.
     assert.equal(report.reason, "quiet", server.stderr);
-    assert.ok(report.hold_ms < 15_000, server.stderr);
   });
 
   test("the gaps of a young pod's first traffic are no habit of its senders", async () => {

@@ -72,7 +72,6 @@ describe("where less can be seen", { skip, concurrency: 4 }, () => {
     await server.ended;
     const report = reportOf(server.stderr);
     assert.notEqual(report.reason, "cap", server.stderr);
-    assert.ok(report.hold_ms < 15_000, server.stderr);
   });
 
   // A program built with the sanitizers reads /proc/self/maps before it begins.
@@ -91,7 +90,8 @@ describe("where less can be seen", { skip, concurrency: 4 }, () => {
       assert.equal((await server.ended).code, 0);
       const report = reportOf(server.stderr);
       assert.deepEqual(report.evidence, []);
-      assert.ok(report.hold_ms >= 700 && report.hold_ms < 5_000, server.stderr);
+      assert.equal(report.explanation, "floor 0.7");
+      assert.ok(report.hold_ms >= 700, server.stderr);
       const lines = server.stderr.split("\n").filter((line) => line.includes("only the floor was held"));
       assert.equal(lines.length, 1, server.stderr);
     },

@@ -30,7 +30,6 @@ describe("probes", { skip, concurrency: 3 }, () => {
     const report = reportOf(server.stderr);
     assert.equal(report.connections, 0, server.stderr);
     assert.equal(report.reason, "idle", server.stderr);
-    assert.ok(report.hold_ms < 10_000, server.stderr);
   });
 
   test("a prober that begins with the hold is forgotten once it is recognised as one", async () => {
@@ -43,8 +42,8 @@ describe("probes", { skip, concurrency: 3 }, () => {
     await go(prober);
     await server.ended;
     const report = reportOf(server.stderr);
+    // The prober goes on for longer than the cap: as a sender it would hold the pod to it.
     assert.equal(report.reason, "quiet", server.stderr);
-    assert.ok(report.hold_ms < 15_000, server.stderr);
   });
 
   test("a node that sends traffic and probes from one address counts by its traffic only", async () => {
@@ -57,9 +56,8 @@ describe("probes", { skip, concurrency: 3 }, () => {
     assert.equal((await resultOf(traffic)).lost, 0);
     await server.ended;
     const report = reportOf(server.stderr);
+    // Were the probes traffic, the node would seem to come once a second, which holds the pod to its cap.
     assert.equal(report.reason, "quiet", server.stderr);
-    // Were the probes traffic, the node would seem to come once a second for as long as it probes.
-    assert.ok(report.hold_ms < 16_000, server.stderr);
   });
 
   test("a prober whose period is configured holds no young pod to its cap", async () => {
@@ -72,8 +70,7 @@ describe("probes", { skip, concurrency: 3 }, () => {
     terminate(server);
     await server.ended;
     const report = reportOf(server.stderr);
-    // It is known by its second probe, or by its third where a busy machine lets the second be late.
-    assert.ok(report.hold_ms < 20_000, server.stderr);
+    assert.notEqual(report.reason, "cap", server.stderr);
   });
 
   test("a sender taken for a prober by chance is a sender again once it comes between two probes", async (t) => {

@@ -1,8 +1,8 @@
 import type { InjectionSettings } from "./policy/settings.ts";
 import { options } from "@lameduck/options";
 import type { Action } from "./action.ts";
-import { carrierPath, initFile } from "@lameduck/protocol";
-import { orderPath, orderVolume } from "./carrier.ts";
+import { initVolumePath, initFile } from "@lameduck/protocol";
+import { orderPath, orderVolume } from "./init-volume.ts";
 import { gracefulSignalOf } from "./software.ts";
 import { handedOnBy, longestSeconds, type Times } from "./times.ts";
 
@@ -44,7 +44,7 @@ function waitCommand(
   const { grace, hold } = times;
   // Flags win over variables, and LAMEDUCK_PRESTOP means what comes after this hook.
   const command = [
-    `${carrierPath}/${initFile}`,
+    `${initVolumePath}/${initFile}`,
     "wait",
     `--${options.grace.init.flag}`,
     `${Math.min(grace, longestSeconds)}s`,

@@ -1,7 +1,7 @@
 /** The injection: of a pod, of manifests, as a policy; and the settings that it follows. */
 export { adviceOn } from "./advice.ts";
 export { applyPatch } from "./apply-patch.ts";
-export { carrierKeys } from "./carrier.ts";
+export { initVolumeKeys } from "./init-volume.ts";
 export { admissionPolicy, type PolicyOptions, revisionOf } from "./cel/policy.ts";
 export type { PodsCoordinator } from "./coordinator.ts";
 export { inject } from "./inject.ts";

@@ -57,7 +57,7 @@ export const reasonCodes = {
   "already-injected": "the pod was injected before",
   "nothing-to-do": "no container is left that could be held",
   "no-time": "the grace period leaves no time for a hold",
-  "no-carrier": "neither lameduck-init nor the kubelet's sleep can be used",
+  "no-init-volume": "neither lameduck-init nor the kubelet's sleep can be used",
   "killed-at-once": "its grace period is 0, so it is killed at once",
   "not-a-pod": "it has no list of containers",
   "too-many-containers": "it has more containers than any pod that runs",

@@ -1,11 +1,11 @@
-import { carrierPath, registerFile, isMap } from "@lameduck/protocol";
+import { initVolumePath, registerFile, isMap } from "@lameduck/protocol";
 import { textOf } from "./pod.ts";
 
 /**
  * `--require` and `--import` of a file that is missing keep Node from starting; this one goes on without it. Node knows `--import` since
  * 18.18.
  */
-export const loader = `--import=data:text/javascript,await(import('file://${carrierPath}/${registerFile}').catch(()=>{}))`;
+export const loader = `--import=data:text/javascript,await(import('file://${initVolumePath}/${registerFile}').catch(()=>{}))`;
 
 /** Characters of NODE_OPTIONS that are repeated in a patch. */
 export const longestOptions = 4_096;

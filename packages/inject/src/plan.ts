@@ -1,5 +1,5 @@
 import type { InjectionSettings } from "./policy/settings.ts";
-import { holdMethodOf, type HoldMethod } from "./carrier.ts";
+import { holdMethodOf, type HoldMethod } from "./init-volume.ts";
 import { actionsOf, type Action } from "./action.ts";
 import { exposureOfPod } from "./exposure.ts";
 import { hookOf, mostAwaited, orderMount, sharedOrder } from "./hook.ts";
@@ -67,7 +67,7 @@ export function planOf(pod: unknown, settings: InjectionSettings, facts: Cluster
     stopping.length > 0 && !view.isInjected,
   );
   if (stopping.length > 0 && carried.kind === "nothing")
-    return none({ code: "no-carrier", text: carried.because }, ...reasons);
+    return none({ code: "no-init-volume", text: carried.because }, ...reasons);
   if (stopping.length > 0 && times.hold < 1)
     return none(
       { code: "no-time", text: `a grace period of ${times.grace} s leaves no time to hold` },
@@ -102,7 +102,7 @@ function assemble(
     const options = action.does === "instrument" ? nodeOptionsFor(action.container) : undefined;
     const hookSeconds = hook === undefined ? undefined : times.hold;
     const env = variablesFor(action, hookSeconds, times, settings, facts);
-    const needsCarrier = carried.mount !== undefined && (hook?.isInit === true || options !== undefined);
+    const needsInitVolume = carried.mount !== undefined && (hook?.isInit === true || options !== undefined);
     return {
       index: action.index,
       preStop: hook?.preStop,
@@ -112,7 +112,7 @@ function assemble(
           : env,
       changed: options?.at === undefined ? undefined : { at: options.at, value: options.value },
       mounts: [
-        ...(needsCarrier ? [carried.mount] : []),
+        ...(needsInitVolume ? [carried.mount] : []),
         ...(isOrdered && hook?.isInit === true ? [orderMount] : []),
       ],
     };

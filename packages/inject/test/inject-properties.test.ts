@@ -29,7 +29,7 @@ const clusterPolicy = {
   apiVersion: "lameduck.dev/v1alpha1",
   kind: "DrainPolicy",
   metadata: { name: "default" },
-  spec: { instrumentNode: true, carrierImage: "registry.example/lameduck:0.1.0" },
+  spec: { instrumentNode: true, initImage: "registry.example/lameduck:0.1.0" },
 };
 
 function injected(pod: Fields): unknown {
@@ -165,7 +165,7 @@ describe("strangers", () => {
           ...pod,
           metadata: {
             name,
-            annotations: { "lameduck.dev/cap": value, "lameduck.dev/carrier": value, [key]: value },
+            annotations: { "lameduck.dev/cap": value, "lameduck.dev/init-volume": value, [key]: value },
             labels: { [key]: value },
           },
           spec: {
@@ -182,7 +182,7 @@ describe("strangers", () => {
         };
         const policy = {
           ...clusterPolicy,
-          spec: { carrierName: value, carrierImage: image, carrier: value, capSeconds: value },
+          spec: { initConfigMap: value, initImage: image, initVolume: value, capSeconds: value },
         };
         const { settings } = settingsFor({
           clusterPolicy: policy,

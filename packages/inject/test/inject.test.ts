@@ -24,7 +24,7 @@ describe("what a plain pod gets", () => {
       { optional: true, defaultMode: 0o755, name: "lameduck-init" },
     );
     assert.deepEqual(whole.spec.containers[0]?.volumeMounts, [
-      { name: "lameduck-carrier", mountPath: "/lameduck", readOnly: true },
+      { name: "lameduck-init-volume", mountPath: "/lameduck", readOnly: true },
     ]);
   });
 
@@ -117,7 +117,7 @@ describe("who is left alone, and why", () => {
     ["hook-kept", pod({ containers: [{ ...web, lifecycle: { preStop: { exec: { command: ["x"] } } } }] })],
     ["opted-out", pod({ containers: [{ ...web, lifecycle: { preStop: { sleep: { seconds: 0 } } } }] })],
     ["no-time", pod(), { reserveSeconds: 700 }],
-    ["no-carrier", pod(), { carrier: "none" }, { version: { major: 1, minor: 29 } }],
+    ["no-init-volume", pod(), { initVolume: "none" }, { version: { major: 1, minor: 29 } }],
   ];
   for (const [code, given, settings, known] of cases)
     it(`${code}: ${JSON.stringify(given)?.slice(0, 90)}`, () => {
@@ -287,8 +287,8 @@ describe("Node apps", () => {
       assert.equal(commandOf(result(pod({ containers: [{ ...node, ...fields }] }), settings))[1], "wait");
     assert.ok(
       "sleep" in
-        (result(pod({ containers: [node] }), { ...settings, carrier: "none" }).spec.containers[0]?.lifecycle
-          ?.preStop ?? {}),
+        (result(pod({ containers: [node] }), { ...settings, initVolume: "none" }).spec.containers[0]
+          ?.lifecycle?.preStop ?? {}),
     );
   });
 });

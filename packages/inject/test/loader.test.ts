@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { copyContainer } from "../src/carrier.ts";
+import { copyContainer } from "../src/init-volume.ts";
 import { loader } from "../src/node-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-loader-"));

@@ -49,9 +49,9 @@ describe("a DrainPolicy", () => {
       gracePeriodSeconds: 60,
       maxGracePeriodSeconds: 120,
       convergenceSeconds: 10,
-      carrier: "image-volume",
-      carrierName: "lameduck-init",
-      carrierImage: "registry.example:5000/lameduck@sha256:00ff",
+      initVolume: "image-volume",
+      initConfigMap: "lameduck-init",
+      initImage: "registry.example:5000/lameduck@sha256:00ff",
       architecture: "arm64",
       instrumentNode: true,
       onlyExposed: false,
@@ -64,7 +64,7 @@ describe("a DrainPolicy", () => {
     assert.deepEqual(validatePolicy(policy(undefined)), []);
     const { settings, origins, warnings } = settingsFor({ clusterPolicy: policy(all) });
     assert.deepEqual({ ...settings, serves: undefined }, { ...all, serves: undefined });
-    assert.equal(origins.carrier, "cluster");
+    assert.equal(origins.initVolume, "cluster");
     assert.deepEqual(warnings, []);
   });
 
@@ -174,7 +174,7 @@ describe("annotations", () => {
     });
     assert.deepEqual([settings.capSeconds, settings.floorSeconds, settings.serves], [120, 0, true]);
     assert.deepEqual(
-      [origins.capSeconds, origins.reserveSeconds, origins.carrier],
+      [origins.capSeconds, origins.reserveSeconds, origins.initVolume],
       ["annotation", "cluster", "default"],
     );
     assert.deepEqual(warnings, []);
@@ -229,13 +229,13 @@ describe("precedence", () => {
       podAnnotations: {
         "lameduck.dev/floor": "30s",
         "lameduck.dev/grace-period": "99m",
-        "lameduck.dev/carrier": "image-volume",
+        "lameduck.dev/init-volume": "image-volume",
       },
       clusterPolicy: policy({ capSeconds: 20 }),
     });
-    assert.deepEqual([settings.gracePeriodSeconds, settings.carrier], [600, "none"]);
+    assert.deepEqual([settings.gracePeriodSeconds, settings.initVolume], [600, "none"]);
     const byHook = JSON.stringify(
-      injected({ spec: { containers: [web] } }, { ...settings, carrier: "configmap" }).patch,
+      injected({ spec: { containers: [web] } }, { ...settings, initVolume: "configmap" }).patch,
     );
     assert.match(byHook, /"--cap","20s","--floor","20s"/);
     assert.equal(warnings.length, 3);

@@ -39,8 +39,8 @@ function removed(text: string): { readonly text: string; readonly kept: readonly
 
 const settings = {
   "the ConfigMap": {},
-  "the kubelet's sleep": { carrier: "none" },
-  "an init container": { carrier: "init-container", carrierImage: "lameduck:1" },
+  "the kubelet's sleep": { initVolume: "none" },
+  "an init container": { initVolume: "init-container", initImage: "lameduck:1" },
   "the library": { instrumentNode: true },
   "a grace period of its own": { gracePeriodSeconds: 90, capSeconds: 40, floorSeconds: 2 },
 };
@@ -113,7 +113,7 @@ test("an empty value is the same empty value again", () => {
 
 test("of a manifest that was changed by hand only what is injected goes, and the rest is named", () => {
   for (const spec of Object.values(settings)) assert.equal(removed(injected(web, spec)).text, web);
-  const after = injected(web, { carrier: "none" })
+  const after = injected(web, { initVolume: "none" })
     .replace(/terminationGracePeriodSeconds: \d+/, "terminationGracePeriodSeconds: 77")
     .replace("# the end", "# the end, by hand")
     .replace(

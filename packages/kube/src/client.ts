@@ -12,7 +12,7 @@ import { Sessions, type Session } from "./sessions.ts";
 
 export { ApiFailure } from "./answer.ts";
 
-export interface ClientOptions {
+interface ClientOptions {
   /** The time for a whole answer, or for the head of a stream. A server that takes longer counts as unreachable. Default: 30,000. */
   readonly timeoutMs?: number;
 }

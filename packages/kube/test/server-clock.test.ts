@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServerClock } from "../src/server-clock.ts";
+import { ServerClock } from "../src/index.ts";
 
 test("a clock that is set back during a request is forgotten with the next answer", () => {
   const clock = new ServerClock();

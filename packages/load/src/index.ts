@@ -1,8 +1,8 @@
 export { LoadError, loadErrors, type LoadErrorCode } from "./errors.ts";
-export { Child, generatorProgram } from "./generator/child.ts";
+export { Child } from "./generator/child.ts";
+export { RunningGenerator } from "./generator/running.ts";
 export { serveParent } from "./generator/ipc.ts";
-export type { FromGenerator, GeneratorSender, Progress, ToGenerator } from "./generator/protocol.ts";
-export { type RecordChunk, readRecords } from "./generator/records.ts";
+export type { GeneratorSender, Progress } from "./generator/protocol.ts";
 export type { BareSenderEvent } from "./senders/sender.ts";
 export { inClusterErrors, type InClusterErrorCode } from "./in-cluster/errors.ts";
 export { InClusterLoad } from "./in-cluster/in-cluster-load.ts";
@@ -34,7 +34,6 @@ export {
 export { isOwnTarget, requireOwnTarget } from "./targets.ts";
 export { requestsErrors } from "./requests-file/errors.ts";
 export { shownUrl } from "./routes/url.ts";
-export type { Trial } from "./generator/trials.ts";
 export { type Judgement, judge, manyFailures } from "./worked.ts";
 export { lastWords } from "./answer.ts";
 export { perConnectionHeaders } from "./request-form.ts";

@@ -7,7 +7,7 @@ import { ClockBounds, LoadPod } from "../src/in-cluster/load-pod.ts";
 
 import type { PodPlan } from "../src/in-cluster/plan.ts";
 import { loadProgram } from "../src/in-cluster/program.ts";
-import { longestLine, readLine, writeLine, type PodMessage } from "../src/in-cluster/transport/line.ts";
+import { longestLineBytes, readLine, writeLine, type PodMessage } from "../src/in-cluster/transport/line.ts";
 import { pack, unpack, type Numbered } from "../src/in-cluster/transport/pack.ts";
 import { Receiver } from "../src/in-cluster/transport/receiver.ts";
 import { runClock, outcomes } from "@lameduck/accounting";
@@ -240,7 +240,7 @@ describe("the program of a pod", { concurrency: 3 }, () => {
         connected: row,
       },
     }));
-    assert.ok(pack(ordinary).length < longestLine, `${pack(ordinary).length}`);
+    assert.ok(pack(ordinary).length < longestLineBytes, `${pack(ordinary).length}`);
     assert.ok(text.length > packed.length);
   });
 });

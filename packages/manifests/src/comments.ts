@@ -4,9 +4,8 @@ export function endOfLine(text: string, from: number): number {
 }
 
 /**
- * The end of a line, or of the last comment below it that belongs to what stands on it: one that is indented at least as far as `least`,
- * and further than whatever comes next.
- * @param lineEnd where the line ends, without its line break.
+ * The end of a line, or of the last comment below it that belongs to it. Such a comment is indented at least as far as `least`, and further
+ * than the line after it. @param lineEnd where the line ends, without its line break.
  */
 export function endWithComments(text: string, lineEnd: number, least: number): number {
   const below: { readonly indent: number; readonly end: number }[] = [];
@@ -28,7 +27,7 @@ export function endWithComments(text: string, lineEnd: number, least: number): n
   return (others === -1 ? below : below.slice(0, others)).at(-1)?.end ?? lineEnd;
 }
 
-/** Where the comments above a line begin, as far as they are indented no further than it; else where the line begins. */
+/** Where the comments above a line begin that are indented no further than it; without such comments, where the line begins. */
 export function startWithComments(text: string, lineStart: number, indent: number): number {
   let start = lineStart;
   for (let at = lineStart; at > 0;) {

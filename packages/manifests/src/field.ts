@@ -24,9 +24,9 @@ export class Field {
   readonly source: Source;
   readonly #document: Document;
   readonly #node: Node | undefined;
-  /** What to point at when the field is missing, or too large to be pointed at: its key, or that of what should contain it. */
+  /** Where an error points when the field is missing, or too large to be pointed at: its key, or the key of what should contain it. */
   readonly #anchor: Span;
-  /** An alias, a merge or an anchor led here: an edit may change other fields, too. */
+  /** Whether an alias, a merge or an anchor led here. Then an edit may change other fields, too. */
   readonly isShared: boolean;
 
   constructor(
@@ -55,14 +55,14 @@ export class Field {
     return placeOf(this.source, this.span[0]);
   }
 
-  /** What an excerpt should mark: a value, or the key of something larger or missing. Offsets in the whole file. */
+  /** The part that an excerpt should mark: a value, or the key of something larger or missing. Offsets in the whole file. */
   get span(): Span {
     const { base } = this.source;
     const [start, end] = this.isScalar ? this.valueSpan! : this.#anchor;
     return [base + start, base + end];
   }
 
-  /** Offsets of its key in its own document; of an item of a list, and of what is missing, none. */
+  /** Offsets of its key in its own document; undefined for an item of a list, and for a missing field. */
   get keySpan(): Span | undefined {
     return this.#node && !this.path.endsWith("]") ? this.#anchor : undefined;
   }
@@ -71,7 +71,7 @@ export class Field {
     return isScalar(this.#node) && !this.isShared;
   }
 
-  /** The mapping as it stands in the file, for those who add to it; none for another kind of node. */
+  /** The mapping as it stands in the file, for an edit that adds to it; undefined for another kind of node. */
   get mapping(): YAMLMap<Node, Node | null> | undefined {
     return isMap(this.#node) ? (this.#node as YAMLMap<Node, Node | null>) : undefined;
   }
@@ -90,13 +90,13 @@ export class Field {
     return range ? [range[0], range[1]] : undefined;
   }
 
-  /** Where the last value in it ends, before a comment that follows. Offset in its own document. */
+  /** Where the last value in it ends, before a comment that follows. An offset in its own document. */
   get contentEnd(): number | undefined {
     return this.#node && endOf(this.#node);
   }
 
   fail(code: ManifestErrorCode, problem: string, remedy?: string): never {
-    // Whatever is wrong with a value that was not rendered, that is why.
+    // A template that was not rendered explains whatever is wrong with the value.
     const node = this.#node;
     // `[[ port ]]` is a list of a list.
     const isDoubled = isSeq(node) && isSeq(node.items[0]) && node.items[0].flow === true;
@@ -116,7 +116,7 @@ export class Field {
     return this.fail("LAMEDUCK_MANIFEST_INVALID", problem, remedy);
   }
 
-  /** Something that is asked for and will not be done. */
+  /** A field that is asked for and will not be done. */
   warn(problem: string): void {
     this.source.warnings.push(`${this.place}: ${this.path}: ${problem}`);
   }
@@ -146,7 +146,7 @@ export class Field {
     });
   }
 
-  /** undefined when it is not there. */
+  /** Undefined for a missing field. */
   text(): string | undefined {
     const value = this.#scalar();
     if (value === undefined || typeof value === "string") return value;
@@ -195,7 +195,7 @@ export class Field {
     return Object.fromEntries(this.entries().map(([key, value]) => [key, value.mustText()]));
   }
 
-  /** All of it, without places. */
+  /** The whole value, without places. */
   plain(): unknown {
     try {
       return this.#node?.toJS(this.#document, { maxAliasCount: mostExpandedNodes });
@@ -210,7 +210,7 @@ export class Field {
       if (!used.includes(key) && !meaninglessHere.includes(key)) field.warn("is left out");
   }
 
-  /** As it stands in the file, where that is without quotes. */
+  /** The text as it stands in the file, where that is without quotes. */
   #spelt(pattern: RegExp): boolean {
     const node = this.#node;
     return isScalar(node) && node.type === "PLAIN" && pattern.test(node.source ?? "");

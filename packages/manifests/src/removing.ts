@@ -3,15 +3,15 @@ import { endOfLine } from "./comments.ts";
 import type { Field } from "./field.ts";
 import type { Edit } from "./splice.ts";
 
-/** Offsets of the file, from the beginning of a key or an item to the end of its value. */
+/** Offsets in the file, from the beginning of a key or an item to the end of its value. */
 interface Entry {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Takes entries out of a mapping or a list, and lines that held nothing else: what insertField and appendItems have added goes as it came.
- * Some entry has to stay, unless `{ }` or `[ ]` may be left.
+ * Takes entries out of a mapping or a list, and lines that held nothing else. So what insertField and appendItems have added is removed
+ * exactly. Some entry has to stay, unless `{ }` or `[ ]` may be left.
  * @param gone keys of a mapping, or numbers of items.
  * @returns undefined where an alias shares it, or where nothing may be left.
  */
@@ -56,7 +56,7 @@ export function emptyValue(text: string, parent: Field, key: string): string | u
 }
 
 /**
- * Takes away the value of a key in lines whose value stands in brackets: a key that was there without one gets them from insertField.
+ * Takes away the value of a key that had none before insertField, in lines whose value stands in brackets.
  * @param was the empty value that is to stand there again, where it is known.
  */
 export function removeValue(text: string, parent: Field, key: string, was = ""): Edit | undefined {
@@ -108,7 +108,7 @@ function runsOf(
   return runs;
 }
 
-/** Whole lines; of the first field behind the dash of an item what stands until the next one. */
+/** Whole lines. Of the first field behind the dash of an item, what stands until the next field. */
 function ofBlock(
   text: string,
   { start, end }: Entry,

@@ -1,17 +1,17 @@
 import type { Field } from "./field.ts";
 
-/** No resource has its containers deeper than that. */
+/** No resource has its containers deeper than this. */
 const deepest = 12;
-/** A schema names these fields and runs nothing; the rest is text, or says what others must look like. */
+/** Objects of these kinds run nothing: a schema describes containers, and the others hold text, or patterns for other objects. */
 const describing =
   /^(?:CustomResourceDefinition|ConfigMap|Secret|.*Policy|.*Constraint|ConstraintTemplate|PodPreset|.*WebhookConfiguration)$/;
 
-/** Whether the text of a document may hold containers: most documents do not, and need not be parsed. */
+/** Whether the text of a document may hold containers. Most documents hold none, and need not be parsed. */
 export function mayRunPods(text: string): boolean {
   return /\b(?:containers?|script|steps|image|predictor)["']?\s*:/.test(text);
 }
 
-/** Whether an object of a kind that nobody here reads has containers: those of a pod template, of a workflow's step, of a model server. */
+/** Whether an object of an unknown kind has containers: those of a pod template, of a workflow's step, of a model server. */
 export function runsPods(object: Field): boolean {
   if (describing.test(object.at("kind").text() ?? "")) return false;
   const { spec } = (object.plain() ?? {}) as { readonly spec?: unknown };

@@ -1,12 +1,12 @@
 import type { LineCounter } from "yaml";
 
-/** From an offset to another, the second not included. */
+/** A range of offsets; the second is not included. */
 export type Span = readonly [start: number, end: number];
 
-/** One document of a manifest file while it is read: where its fields are, and what of it is left out. */
+/** One document of a manifest file while it is read: where its fields are, and which of them are left out. */
 export interface Source {
   readonly file: string;
-  /** Of the whole file. */
+  /** The text of the whole file. */
   readonly lines: LineCounter;
   /** Where in the file the offsets of the document's nodes begin. */
   readonly base: number;

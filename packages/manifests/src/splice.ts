@@ -10,10 +10,10 @@ export interface Edit {
   readonly text: string;
 }
 
-/** A value to write: a scalar as it is to stand in the file, or a list or a mapping of them. */
+/** A value to write: a scalar as it is to stand in the file, or a list or a mapping of scalars. */
 export type Written = string | readonly Written[] | { readonly [key: string]: Written };
 
-/** @returns undefined where the field is no single value that stands at its own place. */
+/** @returns undefined where the field is no scalar that stands at its own place. */
 export function replaceScalar(field: Field, text: string): Edit | undefined {
   if (!field.isScalar) return undefined;
   return { file: field.source.file, span: field.span, text };
@@ -68,14 +68,14 @@ export function insertFields(
   const lineEnd = text.indexOf("\n", base + start);
   const isOneLine =
     end !== undefined && lineEnd !== -1 && base + end <= lineEnd && first?.value?.range?.[0] !== end;
-  // Before the end of the line: an item appended to a list that ends there comes after it.
+  // The field goes before the end of the line: an item that is appended to a list ending there comes after it.
   if (isOneLine) {
     const below = endWithComments(text, endOfLine(text, base + end), indent.length + 1);
     return at(below - base, `${lineBreak}${indent}${lines}`);
   }
   const isFirst = text.slice(lineStart, base + start).trim() === "";
   const above = isFirst ? startWithComments(text, lineStart, indent.length) : lineStart;
-  // The comments above the first field are its own.
+  // The comments above the first field belong to it.
   if (above < lineStart) return at(above - base, `${indent}${lines}${lineBreak}`);
   return at(start, `${lines}${lineBreak}${indent}`);
 }
@@ -131,7 +131,7 @@ export function appendItems(text: string, list: Field, values: readonly Written[
   const written = lines.join(lineBreak);
   const lineEnd = text[end - 1] === "\n" ? end - (text[end - 2] === "\r" ? 2 : 1) : endOfLine(text, end);
   const at = endWithComments(text, lineEnd, indent.length);
-  // Of a text in several lines the last line break is a part.
+  // The last line break of a text in several lines is a part of it.
   if (at === lineEnd && lineEnd < end) return { file, span: [end, end], text: `${written}${lineBreak}` };
   return { file, span: [at, at], text: `${lineBreak}${written}` };
 }
@@ -145,7 +145,7 @@ export function scalar(value: string | number | boolean): string {
   return isPlain ? value : JSON.stringify(value);
 }
 
-/** Puts another field in the place of one that is there, with its value. @returns undefined where an alias shares it. */
+/** Replaces a field by another field with its value. @returns undefined where an alias shares it. */
 export function replaceField(text: string, field: Field, key: string, value: Written): Edit | undefined {
   const { base, file } = field.source;
   const { keySpan, contentEnd } = field;
@@ -171,19 +171,19 @@ export function applyEdits(text: string, edits: readonly Edit[]): string | undef
   return result + text.slice(done);
 }
 
-/** As the line ends that this offset is on, or the one before it. */
+/** The line break at this offset, or the one before it. */
 function newline(text: string, at: number): string {
   const next = text.indexOf("\n", at);
   const end = next === -1 ? text.lastIndexOf("\n", at) : next;
   return text[end - 1] === "\r" ? "\r\n" : "\n";
 }
 
-/** Around keys and texts where JSON wants them, else nothing. */
+/** The quote around keys and texts where JSON wants one; empty otherwise. */
 function quoteOf(text: string, base: number): string {
   return /^\s*[{[]/.test(text.slice(base, base + 1_000)) ? '"' : "";
 }
 
-/** @param quote around keys: JSON's, or none. */
+/** @param quote the quote around keys: JSON's, or an empty text. */
 function flow(value: Written, quote: string): string {
   if (typeof value === "string") return quote === "" || isJson(value) ? value : JSON.stringify(value);
   if (isList(value)) return `[${value.map((one) => flow(one, quote)).join(", ")}]`;

@@ -18,27 +18,27 @@ import { mayRunPods, runsPods } from "./runs-pods.ts";
 import { placeOf, type Source, type Span } from "./source.ts";
 import { isYtt, markIn } from "./templates.ts";
 
-/** What a file holds: a document that cannot be read costs that document only. */
+/** The objects of a file. A document that cannot be read costs that document only. */
 export interface Stream {
   readonly objects: readonly Field[];
   readonly failures: readonly ManifestError[];
-  /** How many objects of other kinds were not looked into, by kind. */
+  /** The number of objects of unwanted kinds, by kind. */
   readonly skipped: ReadonlyMap<string, number>;
-  /** Those among them that run pods, by kind. */
+  /** The number of those objects that run pods, by kind. */
   readonly unread: ReadonlyMap<string, number>;
 }
 
-/** The API server's own limit is nearer; this is only against files made to exhaust memory. */
+/** Against files made to exhaust memory. The API server's own limit is lower. */
 const mostExpandedNodes = 1_000_000;
-/** To resolve one is a search through its document. */
+/** Each alias costs a search through its document. */
 const mostAliases = 1_000;
 const deepestList = 8;
 const withoutKind = "without a kind";
 
 /**
  * The objects of any YAML or JSON text: documents, items of Lists, JSON objects in a row.
- * @param wanted kinds to look into.
- * @param mayBeOther the file was not named by anybody: what has no kind is other YAML, such as values of a chart, and no mistake.
+ * @param wanted the kinds to read.
+ * @param mayBeOther the file was found in a folder: a document without a kind is other YAML, such as values of a chart, and no mistake.
  */
 export function readStream(
   text: string,
@@ -93,7 +93,7 @@ export function readStream(
   return { objects, failures, skipped, unread };
 }
 
-/** What is wrong with a kind that nobody looks into is nobody's business here. */
+/** A mistake in an object of an unwanted kind is not reported. */
 function orFalse(ask: () => boolean): boolean {
   try {
     return ask();
@@ -132,7 +132,7 @@ function chunksOf(text: string): Span[] {
   return starts.map((start, index) => [start, marks[index] ?? text.length]);
 }
 
-/** Objects in a row, with nothing but space between them; none where the text is something else. */
+/** JSON objects in a row, with nothing but space between them. Empty where the text is something else. */
 function jsonObjects(text: string): Span[] {
   const found: Span[] = [];
   let depth = 0;
@@ -149,7 +149,7 @@ function jsonObjects(text: string): Span[] {
   return depth === 0 ? found : [];
 }
 
-/** Found without parsing; undefined if parsing is needed. */
+/** The kind, found without parsing; undefined if parsing is needed. */
 function kindOf(chunk: string): string | undefined {
   const [match, second] = chunk.matchAll(/^kind:[ \t]+(["']?)(\w+)\1[ \t]*(?:#.*)?\r?$/gm);
   return second === undefined ? match?.[2] : undefined;
@@ -197,7 +197,7 @@ function parsed(chunk: string, fail: (problem: string) => never): Document.Parse
 
 /** The parser's words for frequent mistakes, and what a person calls them. */
 const explanations: readonly (readonly [RegExp, string])[] = [
-  // Its stack ends at thousands of brackets in each other.
+  // The parser's stack overflows at thousands of nested brackets.
   [/call stack/, "it is nested too deep"],
   [/^Flow (?:sequence|map)/, "a [ or { is not closed, or a line within it is not indented"],
   [
@@ -240,7 +240,7 @@ function templateIn(
   return { ...mark, certain: isYtt(chunk) };
 }
 
-/** In one pass: to resolve each alias by itself is a search through the whole document. */
+/** Resolves all aliases in one pass: each search for one alias is a search through the whole document. */
 function aliasesOf(document: Document): { readonly count: number; readonly unknown: Alias | undefined } {
   const anchors = new Set<string>();
   let count = 0;
@@ -269,7 +269,7 @@ function expandedSize(document: Document): number {
     if (isPair(node)) return size(node.key) + size(node.value);
     if (isAlias(node)) {
       const target = anchors.get(node.source);
-      // An alias to what contains it has no end.
+      // An alias inside of its own anchor never ends.
       return target === undefined ? 1 : under.has(target) ? Infinity : (sizes.get(target) ?? 1);
     }
     if (isNode(node) && node.anchor !== undefined) anchors.set(node.anchor, node);

@@ -23,16 +23,16 @@ const marks: readonly { readonly mark: RegExp; readonly remedy: string }[] = [
   },
 ];
 
-/** Characters of a value in which a mark is looked for: values come from clusters, too. */
+/** The length of a value in which a mark is looked for: values come from clusters, too. */
 const mostRead = 500;
 
-/** What to do about a value that a renderer would have replaced; undefined where it is none. */
+/** What to do about a value that a renderer would have replaced; undefined for any other value. */
 export function howToRender(value: string): string | undefined {
   const beginning = value.slice(0, mostRead);
   return marks.find(({ mark }) => mark.test(beginning))?.remedy;
 }
 
-/** Where in a document that YAML cannot read a renderer would have begun; ytt's documents are YAML whose values are in comments. */
+/** Where a renderer's mark begins, in a document that YAML cannot read. A document of ytt is YAML whose values are in comments. */
 export function markIn(
   text: string,
 ): { readonly offset: number; readonly remedy: string | undefined } | undefined {
@@ -42,7 +42,7 @@ export function markIn(
   return offset === -1 ? undefined : { offset, remedy: howToRender(text.slice(offset)) };
 }
 
-/** ytt gives values by comments: without it they are missing. */
+/** ytt gives values by comments. Where ytt has not run, they are missing. */
 export function isYtt(text: string): boolean {
   return /^[ \t]*#@ |:[ \t]+#@ /m.test(text);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { manifestFromCommand } from "../src/workload/command.ts";
+import { manifestFromCommand } from "../src/index.ts";
 
 test("a command line becomes the workload that a Deployment of it would be", () => {
   const { template, replicas } = manifestFromCommand(["node", "server.js", "$$5"], {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parse } from "yaml";
-import { appendItems, applyEdits, insertField, readStream, type Field } from "../src/index.ts";
+import { appendItems, applyEdits, type Field, insertField, readStream } from "../src/index.ts";
 
 function only(text: string): Field {
   const { objects, failures } = readStream(text, "pod.yaml", (kind) => kind === "Pod");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readManifest } from "../src/workload/read.ts";
+import { readManifest } from "../src/index.ts";
 
 const deployment = (containers: string, more = ""): string => `kind: Deployment
 metadata: { name: shop }

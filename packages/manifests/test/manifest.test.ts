@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManifestError } from "../src/errors.ts";
-import { readManifest } from "../src/workload/read.ts";
+import { ManifestError, readManifest } from "../src/index.ts";
 
 const deployment = `# a shop
 apiVersion: v1

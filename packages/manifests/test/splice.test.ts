@@ -5,11 +5,11 @@ import { parse } from "yaml";
 import {
   appendItems,
   applyEdits,
+  type Field,
   insertField,
   readStream,
   replaceScalar,
   scalar,
-  type Field,
 } from "../src/index.ts";
 
 function only(text: string): Field {

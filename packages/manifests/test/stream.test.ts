@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { ManifestError, readStream, type Field, type Stream } from "../src/index.ts";
+import { type Field, ManifestError, readStream, type Stream } from "../src/index.ts";
 
 const read = (text: string): Stream =>
   readStream(text, "all.yaml", (kind) => ["Pod", "Service"].includes(kind));

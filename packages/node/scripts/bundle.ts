@@ -23,17 +23,17 @@ async function bundle(input: Record<string, string> | string, output: OutputOpti
 }
 
 /** Packages that go inside. */
-const inside = ["options", "drain"] as const;
+const inside = ["options", "drain", "protocol"] as const;
 
-/** As they are but for the packages that are inside. */
-function copyDeclarations(from: string, to: string): void {
-  for (const name of globSync("**/*.d.ts", { cwd: from, exclude: ["cjs/**"] })) {
+/** As they are but for the packages that are inside. Of the protocol the library has the part of pods. */
+function copyDeclarations(from: string, to: string, pattern = "**/*.d.ts"): void {
+  for (const name of globSync(pattern, { cwd: from, exclude: ["cjs/**"] })) {
     const mended = inside.reduce(
       (text, one) => {
         const place = relative(dirname(join(to, name)), join(cjs, one)).replace(/^(?!\.)/, "./");
         return text
           .replaceAll(`"@lameduck/${one}"`, `"${place}/index.ts"`)
-          .replaceAll(`"@lameduck/${one}/common"`, `"${place}/common.ts"`);
+          .replaceAll(new RegExp(`"@lameduck/${one}/(\\w+)"`, "g"), `"${place}/$1.ts"`);
       },
       readFileSync(join(from, name), "utf8"),
     );
@@ -51,5 +51,10 @@ const entries = Object.fromEntries(
 );
 await bundle(entries, { dir: cjs, entryFileNames: "[name].js", chunkFileNames: "shared-[name].js" });
 copyDeclarations(dist, cjs);
-for (const one of inside) copyDeclarations(join(own, "..", one, "dist"), join(cjs, one));
+for (const one of inside)
+  copyDeclarations(
+    join(own, "..", one, "dist"),
+    join(cjs, one),
+    one === "protocol" ? "pod*.d.ts" : undefined,
+  );
 await bundle(join(dist, "register.js"), { file: join(dist, "lameduck-register.cjs"), minify: true });

@@ -38,7 +38,7 @@ export function lameduckPrimary(options: LameduckOptions = {}): Lameduck {
 export type { Lameduck } from "./lameduck.ts";
 export type { State } from "./observed.ts";
 export type { Acknowledgements } from "./coordinator/coordinator.ts";
-export type { Mode } from "./options/coordinator.ts";
+export type { Mode } from "@lameduck/protocol/pod";
 export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
 export { environmentVariables, injectedVariables, type Environment } from "./options/environment.ts";
 export type * from "./events.ts";

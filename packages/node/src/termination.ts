@@ -5,7 +5,7 @@ import type { Closing } from "./closing/closing.ts";
 import { deadlinesOf, withoutKill, type Deadlines } from "./closing/deadlines.ts";
 import type { Hooks } from "./closing/hooks.ts";
 import type { Coordinator } from "./coordinator/coordinator.ts";
-import { reportAtBegin, reportAtEnd, reportAtStop } from "./coordinator/protocol.ts";
+import { reportAtBegin, reportAtEnd, reportAtStop } from "./coordinator/pod-reports.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import type { Evidence } from "./hold/evidence.ts";
 import type { Hold, HoldEnd } from "./hold/hold.ts";

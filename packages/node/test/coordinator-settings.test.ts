@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { learn, learntText, priorHypotheses } from "@lameduck/drain";
-import { printable } from "@lameduck/drain/common";
-import { parseAnswer } from "../src/coordinator/protocol.ts";
 import { parseSettings } from "../src/options/settings.ts";
 import { inPod } from "./child.ts";
 import { ofPod } from "./coordination.ts";
@@ -78,29 +75,4 @@ test("what earlier terminations taught comes by a variable, unless code says it"
   };
   assert.ok(Number(priorOf({})) > 0.2);
   assert.equal(priorOf({ learnt: learn(undefined, weights.toReversed()) })! < 0.2, true);
-});
-
-test("any text is an answer of version 1 or none, and nothing of it breaks a line", () => {
-  const line = fc.oneof(
-    fc.string(),
-    fc
-      .tuple(fc.constantFrom("state", "consumers", "behind", "released-ms", "mode", "last"), fc.string())
-      .map((pair) => pair.join(": ")),
-    fc.constantFrom(
-      "state: released",
-      "state: waiting",
-      "released-ms: -1",
-      "released-ms: 1e99",
-      "consumers: 1/2",
-    ),
-  );
-  fc.assert(
-    fc.property(fc.array(line), (lines) => {
-      const answer = parseAnswer(["lameduck 1", ...lines].join("\n"));
-      assert.ok(answer.releasedFor >= 0 && answer.releasedFor <= 3_600_000);
-      for (const text of [answer.behind, answer.last, answer.consumers])
-        assert.equal(text ?? "", printable(text ?? ""));
-    }),
-    { numRuns: 1_000 },
-  );
 });

@@ -24,7 +24,7 @@ after(() => rmSync(volume, { recursive: true }));
 let files = 0;
 
 // Most of them wait for the end of a hold.
-describe("what the coordinator answers", { concurrency: 4 }, () => {
+describe("what the coordinator answers", { concurrency: 6 }, () => {
   test("a pod that all consumers have let go of stops, and says who let go last", async () => {
     await using coordination = await Coordination.start(waiting);
     const child = await asked({ ...coordination.environment, LAMEDUCK_FLOOR: "50ms" });

@@ -117,7 +117,7 @@ const clusters = [{ name: "c", cluster: { server: api.url } }];
 writeFileSync(kubeconfig, JSON.stringify({ "current-context": "a", contexts, clusters }));
 
 using group = new MemoryLimit(limit);
-const flags = `--port=0 --metrics-port=0 --address=127.0.0.1 --kubeconfig=${kubeconfig} --flags-every=5s`;
+const flags = `--port=0 --metrics-port=0 --address=127.0.0.1 --kubeconfig=${kubeconfig} --audit-every=5s`;
 const main = join(import.meta.dirname, "..", "dist", "main.js");
 const shell = `echo $$ > ${group.file("cgroup.procs")}; exec ${process.execPath} ${main} webhook ${flags}`;
 const child = spawn("/bin/sh", ["-c", shell], {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { manifestYaml } from "@lameduck/manifests";
 import { admissionPolicy, defaultSettings, drainPolicyCrd } from "@lameduck/inject";
-import { coordinatorRights, flaggingRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
+import { coordinatorRights, workloadAuditRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
 import { drainReportCrd } from "@lameduck/coordinator";
 import {
   heldDeletionsConfiguration,
@@ -31,9 +31,9 @@ export function generated(): ReadonlyMap<string, string> {
       ...ofWebhook(operatorNames.heldDeletions, heldDeletionRights),
       objectText(heldDeletionsConfiguration({ namespace })),
     ]),
-    "flags.yaml": when(
-      "and .Values.flags.enabled (not .Values.policyOnly)",
-      ofWebhook(operatorNames.flagging, flaggingRights),
+    "workload-audit.yaml": when(
+      "and .Values.workloadAudit.enabled (not .Values.policyOnly)",
+      ofWebhook(operatorNames.workloadAudit, workloadAuditRights),
     ),
     "coordinator-access.yaml": when(
       "and .Values.acknowledgements.enabled (not .Values.policyOnly)",

@@ -1,6 +1,6 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { carrierKeys } from "@lameduck/inject";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { initVolumeKeys } from "@lameduck/inject";
 import { initFile, registerFile } from "@lameduck/protocol";
 import { builtInit, bundled, operatorFile, operatorFiles, type Processor } from "./built.ts";
 import { librariesFor } from "./libraries.ts";
@@ -9,6 +9,7 @@ import { programsFor } from "./programs.ts";
 import { writeArchive, type PlatformImage } from "./oci/archive.ts";
 import type { LayerFile } from "./oci/layer.ts";
 
+export { operatorFiles } from "./built.ts";
 export { writeArchive, type PlatformImage } from "./oci/archive.ts";
 export type { Layer, LayerFile } from "./oci/layer.ts";
 
@@ -18,14 +19,14 @@ const processors: readonly Processor[] = ["x64", "arm64"];
 
 /**
  * Where things lie in the image. An image volume is the image as a whole, so that lameduck-init of its own processor has a fixed path at the
- * top; the operator copies the files of `carrier` into ConfigMaps, by the names that injected pods ask for.
+ * top; the operator copies the files of `initVolume` into ConfigMaps, by the names that injected pods ask for.
  */
 export const places = {
   node: "/usr/local/bin/node",
   operator: `/${operatorFile}`,
   init: `/${initFile}`,
   register: `/${registerFile}`,
-  carrier: "/carrier",
+  initVolume: "/init-volume",
 } as const;
 
 export const defaultRepository = "lameduck.example/lameduck";
@@ -51,16 +52,6 @@ export async function writeOperatorImage(file: string, options: ImageOptions = {
   const { compress = true } = options;
   const digest = await writeArchive(images, file, { reference, compress, annotations: labels });
   return { reference, digest };
-}
-
-/** The files of the image of a processor, in a directory. */
-export async function writeFiles(directory: string, processor: Processor): Promise<void> {
-  const { layers } = await operatorImage(processor);
-  for (const { to, from, content, mode = 0o755 } of layers.flatMap(({ files }) => files)) {
-    const path = join(directory, to);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, from === undefined ? (content ?? "") : await readFile(from), { mode });
-  }
 }
 
 /** @throws {ImageError} naming what is missing. */
@@ -105,9 +96,9 @@ async function ownFiles(): Promise<LayerFile[]> {
     { to: "/LICENSE", mode, from: join(root, "LICENSE") },
     ...Array.from(await operatorFiles(), ([name, content]) => ({ to: `/${name}`, mode, content })),
     { to: places.register, mode, content: register },
-    { to: `${places.carrier}/${registerFile}`, mode, content: register },
+    { to: `${places.initVolume}/${registerFile}`, mode, content: register },
     ...processors.map((processor) => ({
-      to: `${places.carrier}/${carrierKeys[architectures[processor]]}`,
+      to: `${places.initVolume}/${initVolumeKeys[architectures[processor]]}`,
       from: builtInit(processor),
     })),
   ];

@@ -4,25 +4,22 @@
  *     npm run image -- lameduck.tar
  *     skopeo copy --all oci-archive:lameduck.tar docker://registry.example/lameduck:0.1.0
  *
- * Equal inputs give the same digest. --only x64 or arm64 leaves the other out; --repository names it otherwise. --files writes the files
- * of one processor's image into a directory instead, for the Dockerfile.
+ * Equal inputs give the same digest. --only x64 or arm64 leaves the other out; --repository names it otherwise.
  */
 import { resolve } from "node:path";
 import { commandLine } from "../../../scripts/command-line.ts";
 import { ImageError, type Processor } from "./built.ts";
-import { defaultRepository, writeFiles, writeOperatorImage } from "./image.ts";
+import { defaultRepository, writeOperatorImage } from "./image.ts";
 
 const { values, positionals } = commandLine(import.meta.url, {
   allowPositionals: true,
   options: {
     only: { type: "string" },
     repository: { type: "string", default: defaultRepository },
-    files: { type: "boolean", default: false },
   },
 });
 
 async function main(to: string, only: Processor | undefined): Promise<void> {
-  if (values.files) return writeFiles(resolve(to), only ?? "x64");
   const { reference, digest } = await writeOperatorImage(resolve(to), {
     repository: values.repository,
     ...(only === undefined ? {} : { processors: [only] }),
@@ -33,7 +30,7 @@ async function main(to: string, only: Processor | undefined): Promise<void> {
 const [to] = positionals;
 const { only } = values;
 if (to === undefined || (only !== undefined && only !== "x64" && only !== "arm64")) {
-  process.stderr.write("usage: npm run image -- FILE.tar [--only x64|arm64] [--repository NAME] [--files]\n");
+  process.stderr.write("usage: npm run image -- FILE.tar [--only x64|arm64] [--repository NAME]\n");
   process.exitCode = 2;
 } else
   try {

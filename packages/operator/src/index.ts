@@ -1,7 +1,7 @@
 /** The rights that the programs need. */
 export {
   coordinatorRights,
-  flaggingRights,
+  workloadAuditRights,
   heldDeletionRights,
   operatorRights,
   type RoleRule,

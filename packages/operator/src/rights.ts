@@ -80,22 +80,22 @@ export const operatorRights: {
       verbs: ["list", "watch", "patch"],
       resourceNames: [operatorNames.configuration],
     },
-    // Whether a pod that is still there mounts the carrier, before it is taken away.
+    // Whether a pod that is still there mounts the init volume, before it is taken away.
     { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
     { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
     {
       apiGroups: [""],
       resources: ["configmaps"],
       verbs: ["list", "patch", "delete"],
-      resourceNames: [operatorNames.carrierConfigMap],
+      resourceNames: [operatorNames.initConfigMap],
     },
-    // Of carriers that were changed or are refused, and of workloads that lose requests.
+    // Of init volumes that were changed or are refused, and of workloads that lose requests.
     { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
   ],
 };
 
 /** What telling of workloads that lose requests needs besides: only where it is switched on. packages/webhook/src/workload-audit. */
-export const flaggingRights: readonly RoleRule[] = [
+export const workloadAuditRights: readonly RoleRule[] = [
   { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["list"] },
   { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs: ["list"] },
   { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["list"] },

@@ -65,8 +65,8 @@ describe("the chart", () => {
     const page = read(join(root, "docs", "install.md"));
     for (const [what, minor] of [
       ["the webhook", webhook],
-      ["carrier `none`", sleep],
-      ["carrier `image-volume`", imageVolume],
+      ["init volume `none`", sleep],
+      ["init volume `image-volume`", imageVolume],
       ["the policy alone", policy],
     ] as const) {
       const line = page

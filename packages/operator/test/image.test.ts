@@ -5,7 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { writeArchive, type PlatformImage } from "../image/oci/archive.ts";
+import { ImageError } from "../image/built.ts";
+import { operatorImage, writeArchive, type PlatformImage } from "../image/image.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-image-"));
 after(() => rmSync(directory, { recursive: true }));
@@ -102,4 +103,20 @@ describe("an OCI archive", () => {
     assert.match(listing, /drwxrwxrwt 0\/0 +0 1970-01-01 00:00 tmp\//);
     assert.match(listing, /-rwxr-xr-x 0\/0 +\d+ 1970-01-01 00:00 usr\/bin\/program/);
   });
+});
+
+/** The script needs both inits, a build, and Debian's iptables and nftables. */
+const image = await operatorImage(process.arch === "arm64" ? "arm64" : "x64").catch((error: unknown) => {
+  if (error instanceof ImageError) return error;
+  throw error;
+});
+
+it("the operator's image runs Node as a user that is not root, and has the license and lameduck-init", (t) => {
+  if (image instanceof ImageError) return t.skip(image.message);
+  const { user, entrypoint, layers } = image;
+  assert.equal(user, "65532:65532");
+  assert.deepEqual(entrypoint, ["/usr/local/bin/node", "/lameduck-operator.cjs"]);
+  const files = new Map(layers.flatMap((layer) => layer.files).map((file) => [file.to, file]));
+  for (const one of [...entrypoint, "/LICENSE", "/lameduck-init"]) assert.ok(files.has(one), one);
+  assert.match(files.get("/etc/passwd")?.content ?? "", /^lameduck:x:65532:65532:/);
 });

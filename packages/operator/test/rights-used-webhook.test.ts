@@ -3,7 +3,7 @@ import test from "node:test";
 import { CertificateKeeper } from "../../webhook/src/certificates/keeper.ts";
 import { ownerOf } from "../../webhook/src/deletions/facts.ts";
 import { operatorNames } from "@lameduck/protocol";
-import { flaggingRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
+import { workloadAuditRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
 import { configurations, OperatorApi, until } from "../../cluster/test/operator-api.ts";
 import { UsedRights } from "./rights-used.ts";
 
@@ -11,7 +11,7 @@ const { namespace } = operatorNames;
 const used = new UsedRights();
 
 // Each of these modules runs its tests here once more: what they ask the API server for is counted.
-await import("../../webhook/test/admission-carrier.test.ts");
+await import("../../webhook/test/init-volume.test.ts");
 await import("../../webhook/test/deletions-caller.test.ts");
 await import("../../webhook/test/deletions-evictions.test.ts");
 await import("./workload-audit.test.ts");
@@ -46,11 +46,11 @@ test("the webhook's account may do what it does, and every right is used", () =>
   const account = {
     namespace,
     own: [...operatorRights.role, ...operatorRights.certificates],
-    everywhere: [...operatorRights.clusterRole, ...flaggingRights, ...heldDeletionRights],
+    everywhere: [...operatorRights.clusterRole, ...workloadAuditRights, ...heldDeletionRights],
   };
   assert.deepEqual(used.beyond(account), []);
   assert.deepEqual(used.unused(account), [
-    // Carriers are applied, and the API server asks for this right where there is none yet.
+    // Init volumes are applied, and the API server asks for this right where there is none yet.
     "create configmaps",
     // An Event that is repeated a minute later, as records.test.ts shows it for those of the coordinator.
     "patch events",

@@ -7,7 +7,7 @@ import { initBinary } from "@lameduck/init";
 import { defaultSettings, inject, type ClusterFacts, applyPatch } from "@lameduck/inject";
 import { injectedAnnotation } from "@lameduck/protocol";
 import { parseAllDocuments } from "yaml";
-import { parseFlags } from "../../webhook/src/flags.ts";
+import { webhookFlags } from "../../webhook/src/flags.ts";
 
 const facts: ClusterFacts = {
   lameduckVersion: "0.2.0",
@@ -64,7 +64,7 @@ describe("versions one apart", () => {
     };
     const [command, ...flags] = deployment.spec.template.spec.containers[0].args;
     assert.equal(command, "webhook");
-    assert.ok(parseFlags([...flags, "--namespace", "n"]));
+    assert.ok(webhookFlags([...flags, "--namespace", "n"]));
   });
 });
 

@@ -7,8 +7,8 @@ import { request as httpsRequest } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { readCarrier } from "../../webhook/src/carrier/files.ts";
-import { parseFlags } from "../../webhook/src/flags.ts";
+import { readInitVolume } from "../../webhook/src/init-volume/files.ts";
+import { webhookFlags } from "../../webhook/src/flags.ts";
 import { lameduckVersion } from "@lameduck/protocol";
 import { bundles, configurations, OperatorApi, until } from "../../cluster/test/operator-api.ts";
 
@@ -20,9 +20,9 @@ test("what is injected names the version of the package", () => {
 });
 
 test("flags have defaults, and wrong ones are told by name", () => {
-  const flags = parseFlags(["--authority-lifetime", "400d"], { POD_NAME: "p" });
+  const flags = webhookFlags(["--authority-lifetime", "400d"], { POD_NAME: "p" });
   assert.deepEqual([flags?.port, flags?.name, flags?.authorityLifetime], [8443, "p", 400 * 86_400_000]);
-  assert.equal(parseFlags(["--help"]), undefined);
+  assert.equal(webhookFlags(["--help"]), undefined);
   for (const [place, ...args] of [
     ["command", "serve"],
     ["command line", "--nothing"],
@@ -32,23 +32,23 @@ test("flags have defaults, and wrong ones are told by name", () => {
     ["--certificate-lifetime", "--certificate-lifetime", "90"],
     ["--certificate-lifetime", "--certificate-lifetime", "90d", "--authority-lifetime", "1d"],
   ] as const)
-    assert.throws(() => parseFlags(args), {
+    assert.throws(() => webhookFlags(args), {
       code: "LAMEDUCK_OPERATOR_BAD_FLAG",
       place,
     });
 });
 
-test("the carrier is every file of a folder, as far as a ConfigMap holds them", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lameduck-carrier-"));
-  await assert.rejects(readCarrier(join(folder, "none")), { code: "LAMEDUCK_OPERATOR_NO_CARRIER" });
-  await assert.rejects(readCarrier(folder), /there is no file in it/);
+test("the init volume is every file of a folder, as far as a ConfigMap holds them", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "lameduck-init-volume-"));
+  await assert.rejects(readInitVolume(join(folder, "none")), { code: "LAMEDUCK_OPERATOR_NO_INIT_VOLUME" });
+  await assert.rejects(readInitVolume(folder), /there is no file in it/);
   await writeFile(join(folder, "a"), "one");
-  const first = (await readCarrier(folder)).of(undefined);
+  const first = (await readInitVolume(folder)).of(undefined);
   assert.deepEqual(first.binaryData, { a: "b25l" });
   await writeFile(join(folder, "a"), "two");
-  assert.notEqual((await readCarrier(folder)).of(undefined).sum, first.sum);
+  assert.notEqual((await readInitVolume(folder)).of(undefined).sum, first.sum);
   await writeFile(join(folder, "b"), Buffer.alloc(1_048_576));
-  await assert.rejects(readCarrier(folder), /are more than the 1048576 of a ConfigMap/);
+  await assert.rejects(readInitVolume(folder), /are more than the 1048576 of a ConfigMap/);
   await rm(folder, { recursive: true });
 });
 
@@ -73,7 +73,7 @@ function ask(port: number, ca: string, body: string): Promise<string> {
   });
 }
 
-test("the process serves, injects, copies the carrier, and ends with 0 after SIGTERM", async () => {
+test("the process serves, injects, copies the init volume, and ends with 0 after SIGTERM", async () => {
   await using api = await OperatorApi.start();
   for (const resource of configurations)
     api.put(resource, "lameduck.dev", { webhooks: [{ name: "a", clientConfig: {} }] });
@@ -91,7 +91,7 @@ test("the process serves, injects, copies the carrier, and ends with 0 after SIG
   );
   await writeFile(join(folder, "lameduck-init-amd64"), "binary");
   const args = ["--port=0", "--metrics-port=0", "--address=127.0.0.1", `--kubeconfig=${kubeconfig}`];
-  const child = spawn(process.execPath, [main, "webhook", ...args, `--carrier-directory=${folder}`], {
+  const child = spawn(process.execPath, [main, "webhook", ...args, `--init-directory=${folder}`], {
     stdio: ["ignore", "ignore", "pipe"],
     // What Services of the namespace would set.
     env: { ...process.env, LAMEDUCK_PORT: "tcp://10.0.0.1:80", LAMEDUCK_WEBHOOK_PORT: "tcp://10.0.0.1:443" },
@@ -124,7 +124,7 @@ test("the process serves, injects, copies the carrier, and ends with 0 after SIG
       await (await metrics("/metrics")).text(),
       /lameduck_reviews_total\{path="\/mutate",outcome="injected"\} 1/,
     );
-    await until(() => api.get("configmaps", "lameduck-init") !== undefined, "the carrier");
+    await until(() => api.get("configmaps", "lameduck-init") !== undefined, "the init volume");
     child.kill("SIGTERM");
     const [code] = (await once(child, "close")) as [number | null];
     assert.equal(code, 0, log);

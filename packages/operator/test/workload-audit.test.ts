@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { findLosingWorkloads } from "@lameduck/audit/flags";
+import { findLosingWorkloads } from "@lameduck/audit/losing-workloads";
 import { inject, defaultSettings, applyPatch } from "@lameduck/inject";
 import { ClusterView } from "../../webhook/src/cluster-view.ts";
-import { flaggedTypes } from "../../webhook/src/workload-audit/flagger.ts";
+import { auditedByWebhook } from "../../webhook/src/workload-audit/workload-audit.ts";
 import { LeaderTasks } from "../../webhook/src/leader-tasks.ts";
-import { flaggingRights, operatorRights } from "../src/rights.ts";
+import { workloadAuditRights, operatorRights } from "../src/rights.ts";
 import { deployments, losing, shop, sound } from "../../webhook/test/losing-workload.ts";
 import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
 
@@ -36,8 +36,8 @@ async function told(prepare: (api: OperatorApi) => void, { isOn = true } = {}): 
     files: undefined,
     onWrite: () => undefined,
     onProblem,
-    flagsEvery: isOn ? 100 : undefined,
-    flagsPause: 20,
+    auditEvery: isOn ? 100 : undefined,
+    auditPause: 20,
   });
   view.start();
   tasks.start();
@@ -197,11 +197,11 @@ test("who may write one namespace does not keep the processor busy: what is too 
   for (let index = 0; index < 59; index++)
     api.put(deployments, `web-${index}`, { metadata: { namespace: "shop" }, spec: { template: losing } });
   const client = api.client();
-  const options = { types: flaggedTypes, kubernetes: 36, mostAudited: 150_000 };
+  const options = { types: auditedByWebhook, kubernetes: 36, mostAudited: 150_000 };
   const found = await findLosingWorkloads(client, "shop", options);
   client.close();
   assert.deepEqual(found.notRead, ["apps/Deployment"]);
-  assert.deepEqual([found.flags.length, found.workloads], [40, 60]);
+  assert.deepEqual([found.findings.length, found.workloads], [40, 60]);
 });
 
 test("while a namespace is audited others get their turn", async () => {
@@ -223,11 +223,11 @@ test("while a namespace is audited others get their turn", async () => {
     }
   };
   const turning = turns();
-  const { flags } = await findLosingWorkloads(client, "shop", { types: flaggedTypes, kubernetes: 36 });
+  const { findings } = await findLosingWorkloads(client, "shop", { types: auditedByWebhook, kubernetes: 36 });
   ending.abort();
   await turning;
   client.close();
-  assert.equal(flags.length, 20);
+  assert.equal(findings.length, 20);
   const total = performance.now() - began;
   assert.ok(longest < total / 2, `${longest} of ${total} ms in one turn`);
 });
@@ -254,7 +254,7 @@ test("a namespace that cannot be read keeps what was said of it, and the other t
   await until(() => losesRequests(api)?.status === "True", "told");
   api.fault = ({ resource }) =>
     resource === deployments ? { status: 500, body: { message: "broken" } } : undefined;
-  await until(() => problems.some((one) => one.startsWith("flags: ")), "a problem");
+  await until(() => problems.some((one) => one.startsWith("workload-audit: ")), "a problem");
   assert.equal(losesRequests(api)?.status, "True");
 });
 
@@ -287,7 +287,7 @@ test("a namespace that was sound and cannot be looked at any more is not called 
   await until(() => losesRequests(api)?.status === "False", "told");
   api.fault = ({ resource }) =>
     resource === deployments ? { status: 500, body: { message: "broken" } } : undefined;
-  await until(() => problems.filter((one) => one.startsWith("flags: ")).length === 1, "a problem");
+  await until(() => problems.filter((one) => one.startsWith("workload-audit: ")).length === 1, "a problem");
   assert.equal(losesRequests(api)?.status, "False", "it may pass");
   await until(() => losesRequests(api)?.status === "Unknown", "told");
 });
@@ -322,7 +322,7 @@ test("it asks for nothing that it has no right to, and for all that it has", asy
   });
   const { api } = all;
   await until(() => losesRequests(api) !== undefined && api.items("events").length > 0, "told");
-  const granted = [...operatorRights.clusterRole, ...operatorRights.role, ...flaggingRights].flatMap(
+  const granted = [...operatorRights.clusterRole, ...operatorRights.role, ...workloadAuditRights].flatMap(
     ({ apiGroups, resources, verbs }) =>
       verbs.flatMap((verb) =>
         resources.map((one) => `${verb} ${apiGroups[0] === "" ? one : `${apiGroups[0]}/${one}`}`),
@@ -346,7 +346,7 @@ test("it asks for nothing that it has no right to, and for all that it has", asy
     [...used].filter((one) => !granted.includes(one) && !/selfsubject/.test(one)),
     [],
   );
-  const needed = flaggingRights.flatMap(({ apiGroups, resources }) =>
+  const needed = workloadAuditRights.flatMap(({ apiGroups, resources }) =>
     resources.map((one) => (apiGroups[0] === "" ? one : `${apiGroups[0]}/${one}`)),
   );
   assert.deepEqual(

@@ -54,7 +54,7 @@ export interface Option {
 }
 
 /** How @lameduck/node takes an option in code. */
-export interface Library {
+interface Library {
   /** The TypeScript type, where it does not follow from the kind. */
   readonly type?: string;
   /** The members of an object, as pages show them. */

@@ -32,9 +32,6 @@ export type LibraryName = Exclude<
   NamesWith<{ readonly library: { readonly partOf: string } }>
 >;
 
-/** Options that @lameduck/node reads from a variable. */
-export type VariableName = NamesWith<{ readonly variable: string }>;
-
 type DefaultName = NamesWith<{ readonly default: unknown }>;
 /** The defaults of options of the decision; durations are milliseconds. */
 export type DecisionDefaults = { readonly [Name in DecisionName & DefaultName]: Table[Name]["default"] };
@@ -61,7 +58,7 @@ export const libraryNames = names.filter(
   (name) => rows[name].library && rows[name].library.partOf === undefined,
 ) as LibraryName[];
 
-export interface LibraryVariable {
+interface LibraryVariable {
   readonly variable: string;
   readonly name: OptionName;
   /** The option in code to which the variable belongs. */

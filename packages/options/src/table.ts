@@ -534,7 +534,7 @@ const diagnosis = {
 } as const satisfies Rows;
 
 /** How the binary of lameduck-init comes into a container that has none. */
-export const carriers = ["configmap", "image-volume", "init-container", "none"] as const;
+export const initVolumes = ["configmap", "image-volume", "init-container", "none"] as const;
 
 /** As `kubernetes.io/arch` spells them: those that there is a binary for. */
 export const architectures = ["amd64", "arm64"] as const;
@@ -560,29 +560,29 @@ const injection = {
     byDefault: "",
     field: { name: "convergenceSeconds", annotation: "convergence", least: 1, most: hourSeconds },
   },
-  carrier: {
+  initVolume: {
     kind: "choice",
-    choices: carriers,
+    choices: initVolumes,
     default: "configmap",
     text: "how lameduck-init comes into the container; none: the kubelet's own sleep instead",
-    field: { name: "carrier", annotation: "carrier" },
+    field: { name: "initVolume", annotation: "init-volume" },
   },
-  carrierName: {
+  initConfigMap: {
     kind: "text",
     default: "lameduck-init",
     text: "name of the ConfigMap that holds it",
     field: {
-      name: "carrierName",
+      name: "initConfigMap",
       pattern: /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/,
       longest: 253,
       example: "lameduck-init",
     },
   },
-  carrierImage: {
+  initImage: {
     kind: "text",
-    text: "image of carrier image-volume or init-container",
+    text: "image for initVolume image-volume and init-container",
     field: {
-      name: "carrierImage",
+      name: "initImage",
       pattern: /^[a-z0-9](?:[\w./:@-]*\w)?$/,
       longest: 512,
       example: "ghcr.io/lameduck/lameduck:0.1.0",

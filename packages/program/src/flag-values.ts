@@ -11,7 +11,7 @@ export const texts = { type: "string", multiple: true } as const;
 export const help = { type: "boolean", short: "h" } as const;
 
 /** Flags alone: what stands beside them is told as wrong. @throws {OperatorError} */
-export function flagsIn<T extends ParseArgsOptionsConfig>(
+export function parseFlags<T extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: T,
 ): ReturnType<typeof parseArgs<{ options: T; allowPositionals: true }>>["values"] {

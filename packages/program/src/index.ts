@@ -4,7 +4,7 @@ export { capPerAddress, capSilent, capTotal, isLoopback } from "./connections.ts
 export {
   badFlag,
   count,
-  flagsIn,
+  parseFlags,
   help,
   logLevel,
   type LogLevel,

@@ -7,9 +7,9 @@ export const operatorErrors = {
   LAMEDUCK_OPERATOR_BAD_CERTIFICATE:
     "mount a Secret with tls.crt and tls.key there, or leave --certificate-directory out",
   LAMEDUCK_OPERATOR_BAD_FLAG: "correct the flag; `--help` and docs/operator.md list all flags",
-  LAMEDUCK_OPERATOR_NO_CARRIER:
-    "let --carrier-directory name a folder with lameduck-init, or leave the flag out",
-  LAMEDUCK_OPERATOR_FOREIGN_CARRIER:
+  LAMEDUCK_OPERATOR_NO_INIT_VOLUME:
+    "let --init-directory name a folder with lameduck-init, or leave the flag out",
+  LAMEDUCK_OPERATOR_FOREIGN_INIT_VOLUME:
     "rename that ConfigMap: the operator needs this name for its own; until then pods run without the drain",
   LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER:
     "docs/consumers.md says what the watcher needs for it; until then nothing is reported as applied",

@@ -2,12 +2,29 @@
 export { addressOf, canonicalAddress, mentions, usedOf } from "./addresses.ts";
 export { bases, type Basis } from "./basis.ts";
 export { OperatorError, operatorErrors } from "./errors.ts";
+export {
+  type ConsumerReport,
+  type ConsumerState,
+  mostRanges,
+  type NumberRange,
+  type OtherVersionMessage,
+  parseConsumerReport,
+  writeConsumerReport,
+} from "./consumer-report.ts";
+export {
+  type CoordinatorAnswer,
+  otherVersionIn,
+  parseCoordinatorAnswer,
+  type Withdrawal,
+  writeCoordinatorAnswer,
+  writeRefusal,
+} from "./coordinator-answer.ts";
 export { isMap } from "./is-map.ts";
-export { headLine, isOfVersionOne, readLines, writeLines } from "./lines.ts";
+export { headLine } from "./lines.ts";
 export {
   apiPath,
   apiVersion,
-  carrierPath,
+  initVolumePath,
   consumerAccount,
   coordinatorVariable,
   declining,
@@ -24,4 +41,13 @@ export {
   probeAnnotation,
   registerFile,
 } from "./names.ts";
-export { otherVersion, streamProtocol } from "./versions.ts";
+export * from "./pod.ts";
+export {
+  LineReader,
+  parseStreamAnswer,
+  streamAcceptance,
+  type StreamAnswer,
+  streamProtocol,
+  writeStreamAnswer,
+} from "./stream.ts";
+export { otherVersion } from "./versions.ts";

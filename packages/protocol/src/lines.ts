@@ -1,9 +1,9 @@
 /** Lines "key: value" as text, and back. */
 export const headLine = "lameduck 1";
 
-/** 1.2 is compatible with 1, and 10 is not. */
-export function isOfVersionOne(firstLine: string): boolean {
-  return /^lameduck 1(?:\.\d+)?$/.test(firstLine);
+/** The major version that the first line names; undefined where it names none. 1.2 is compatible with 1. */
+export function versionOf(text: string): string | undefined {
+  return /^lameduck (\d{1,9})(?:\.\d{1,9})?\s*(?:\n|$)/.exec(text)?.[1];
 }
 
 export function writeLines(fields: Readonly<Record<string, string | number | undefined>>): string {

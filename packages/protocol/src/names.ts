@@ -11,7 +11,7 @@ export const probeAnnotation = "lameduck.dev/probe";
 export const injectedAnnotation = "lameduck.dev/injected";
 
 /** Where lameduck-init lies in an injected container, and what lies there. */
-export const carrierPath = "/lameduck";
+export const initVolumePath = "/lameduck";
 export const initFile = "lameduck-init";
 export const registerFile = "lameduck-register.cjs";
 
@@ -49,7 +49,7 @@ export const operatorNames = {
   service: "lameduck-webhook",
   /** In the operator's own namespace: authority, certificate and their keys. */
   certificateSecret: "lameduck-webhook-tls",
-  /** In the operator's own namespace: which replica copies carriers. */
+  /** In the operator's own namespace: which replica copies init volumes. */
   lease: "lameduck-webhook",
   /** Both a MutatingWebhookConfiguration and a ValidatingWebhookConfiguration. */
   configuration: "lameduck.dev",
@@ -63,7 +63,7 @@ export const operatorNames = {
   /** A ValidatingWebhookConfiguration of its own: who deletes it has switched held deletions off. Also ClusterRole and its binding. */
   heldDeletions: "held-deletions.lameduck.dev",
   /** ClusterRole and its binding: what auditing workloads needs. */
-  flagging: "flags.lameduck.dev",
+  workloadAudit: "workload-audit.lameduck.dev",
   paths: {
     mutate: "/mutate",
     validate: "/validate",
@@ -74,7 +74,7 @@ export const operatorNames = {
   },
   ports: { service: 443, webhook: 8443, metrics: 9090 },
   /** In every namespace that is injected: what containers mount. */
-  carrierConfigMap: "lameduck-init",
+  initConfigMap: "lameduck-init",
   fieldManager: "lameduck-operator",
   /** Who collects what senders report: packages/coordinator/src. */
   coordinator: {

@@ -1,8 +1,5 @@
 import { OperatorError } from "./errors.ts";
 
-/** Value of the Upgrade header that asks for a report stream. */
-export const streamProtocol = "lameduck/1";
-
 /** The error of a side that speaks another major version than this one. */
 export function otherVersion(place: string, version: string): OperatorError {
   const problem = `it speaks version ${version} of the protocol, and this process version 1`;

@@ -16,7 +16,7 @@ interface Joined {
   readonly sticky: readonly string[];
 }
 
-export interface JoinOptions {
+interface JoinOptions {
   /** The pod that has an address at a time of the run. */
   readonly podAt: (address: string, at: number) => string | undefined;
   /** The pod whose own address it was at a time of the run. */

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubernetesClient, ServerClock, type Workload } from "@lameduck/kube";
-import type { Target } from "../src/target.ts";
-import { restart } from "../src/actions/restart.ts";
-import { scale } from "../src/actions/scale.ts";
-import { inspect } from "../src/preflight.ts";
+import { inspect, restart, scale, type Target } from "../src/index.ts";
 import { Completion, RolloutStuck } from "../src/completion.ts";
 import { PodHistory } from "../src/following/pods.ts";
 import { controllerProgress, replicaFailures } from "../src/progress.ts";

@@ -1,11 +1,18 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { checkRights, inspect, neededRules } from "../src/preflight.ts";
-import { findTarget } from "../src/target.ts";
 import { openRoute, parseRoutes, RouteLoad } from "@lameduck/load";
-import { parseTarget, type TargetReference } from "../src/target-reference.ts";
-import { runRollout, type RolloutRun, type RolloutSettings } from "../src/run.ts";
-import type { Action } from "../src/actions/action.ts";
+import {
+  type Action,
+  checkRights,
+  findTarget,
+  inspect,
+  neededRules,
+  parseTarget,
+  type RolloutRun,
+  type RolloutSettings,
+  runRollout,
+  type TargetReference,
+} from "../src/index.ts";
 import { namespace, type FakeCluster } from "./fake-cluster.ts";
 
 export interface Rolled {

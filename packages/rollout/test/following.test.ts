@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ServerClock } from "@lameduck/kube";
 import { EndpointHistory } from "../src/following/endpoints.ts";
-import { parsePhase } from "../src/following/phases.ts";
+import { followPhases } from "../src/following/phases.ts";
+import { FakeCluster, namespace } from "./fake-cluster.ts";
 
 test("the history of EndpointSlices tells when a pod was withdrawn, and when no pod was ready", () => {
   const history = new EndpointHistory();
@@ -62,20 +63,22 @@ test("the difference to the server's clock is bounded by every answer, and the b
   );
 });
 
-test("a phase of the library is read from a log line, whatever stands before it, and from no other line", () => {
-  const line =
-    '2026-01-01T00:00:00Z {"lameduck":"phase","phase":"closing","at":1767225600123,"reason":"quiet","hold":2790}';
-  assert.deepEqual(parsePhase(line), {
-    at: 1_767_225_600_123,
-    phase: "closing",
-    reason: "quiet",
-    detail: { hold: 2_790 },
-  });
-  for (const other of [
+test("a phase of the library is read from a log line, whatever stands before it, and from no other line", async () => {
+  const lines = [
     "listening",
     '{"lameduck":"phase","phase":"serving","at":1}',
     '{"lameduck":"phase",',
     "",
-  ])
-    assert.equal(parsePhase(other), undefined);
+    '2026-01-01T00:00:00Z {"lameduck":"phase","phase":"closing","at":1767225600123,"reason":"quiet","hold":2790}',
+  ];
+  await using cluster = await FakeCluster.start();
+  cluster.fault = ({ sub }) => (sub === "log" ? { status: 200, body: `${lines.join("\n")}\n` } : undefined);
+  const client = cluster.client();
+  const phases: unknown[] = [];
+  const pod = { namespace, name: "web-1", container: "app" };
+  await followPhases(client, pod, (phase) => phases.push(phase), new AbortController().signal);
+  client.close();
+  assert.deepEqual(phases, [
+    { at: 1_767_225_600_123, phase: "closing", reason: "quiet", detail: { hold: 2_790 } },
+  ]);
 });

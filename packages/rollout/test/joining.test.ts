@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { joinPods, type JoinOptions } from "../src/join.ts";
+import { joinPods } from "../src/join.ts";
 import type { RequestRecord } from "@lameduck/accounting";
 
 let ids = 0;
@@ -32,7 +32,7 @@ const pods = new Map([
   ["10.1.0.1", "web-1"],
   ["10.1.0.2", "web-2"],
 ]);
-const options: JoinOptions = {
+const options: Parameters<typeof joinPods>[1] = {
   podAt: (address) => pods.get(address),
   ownerOf: (address) => pods.get(address),
   isPod: (name) => [...pods.values()].includes(name),

@@ -1,14 +1,9 @@
 /** What is there before a run, or goes on beside it, and is none of its business. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { remove } from "../src/actions/remove.ts";
-import { restart } from "../src/actions/restart.ts";
-import { rolloutResult } from "../src/results.ts";
-import { parseTarget } from "../src/target-reference.ts";
-import { findTarget } from "../src/target.ts";
+import { findTarget, parseTarget, remove, restart, rolloutResult, watch } from "../src/index.ts";
 import { FakeCluster, namespace, status } from "./fake-cluster.ts";
 import { roll, type Rolled } from "./fake-rollout.ts";
-import { watch } from "../src/actions/action.ts";
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { drain } from "../src/actions/drain.ts";
 import { KubernetesError, type KubernetesErrorCode } from "@lameduck/kube";
-import { restart } from "../src/actions/restart.ts";
-import { rolloutNotes, rolloutResult } from "../src/results.ts";
-import type { RolloutOutcome } from "../src/run.ts";
+import { drain, restart, rolloutNotes, type RolloutOutcome, rolloutResult } from "../src/index.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 import type { Asked, Fault } from "../../kube/test/fake-api.ts";
 import { FakeService, roll } from "./fake-rollout.ts";
@@ -209,7 +206,7 @@ const rows: Row[] = [
 
 void suite(
   "an API server that misbehaves in the middle: a named outcome, results, and nothing left changed",
-  { concurrency: 4 },
+  { concurrency: 8 },
   () => {
     for (const { title, fault, prepare, expires, timeout = 5_000, kinds, stays, code } of rows)
       test(

@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verdictOf } from "@lameduck/accounting";
 import type { Change, Pod } from "@lameduck/kube";
+import { findTarget, parseTarget, remove, restart, rolloutResult } from "../src/index.ts";
 import { OwnedPods } from "../src/following/ownership.ts";
-import { findTarget } from "../src/target.ts";
-import { parseTarget } from "../src/target-reference.ts";
-import { remove } from "../src/actions/remove.ts";
-import { restart } from "../src/actions/restart.ts";
-import { rolloutResult } from "../src/results.ts";
 import { FakeCluster, namespace } from "./fake-cluster.ts";
 import { FakeService, roll, type Rolled } from "./fake-rollout.ts";
 

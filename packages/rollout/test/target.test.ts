@@ -3,9 +3,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { KubernetesError, rightsYaml, type KubernetesErrorCode, selects, selectorText } from "@lameduck/kube";
-import { looksLikeProduction } from "../src/preflight.ts";
 import { openRoute, parseRoutes } from "@lameduck/load";
-import { parseTarget } from "../src/target-reference.ts";
+import { looksLikeProduction, parseTarget } from "../src/index.ts";
 import { controllerProgress } from "../src/progress.ts";
 
 test("a target is written as for kubectl", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { suite, test } from "node:test";
 import type { Cause, RemedyResult } from "@lameduck/accounting";
 import { without } from "../../../scripts/programs.ts";
 import { play } from "./causes-scenario.ts";
@@ -41,173 +41,180 @@ if (network) {
   const scenario = { timeout: 60_000 };
   const loopback = network.kind === "shared loopback";
 
-  test(
-    "the cause is C1 where the pod has closed its listener and lives on, and its sender still chooses it",
-    scenario,
-    async (context) => {
-      const result = await play(context, network, {
-        app: server(
-          `process.once("SIGTERM", () => { server.close(); later(6_000, () => process.exit(0)); });`,
-        ),
-        propagation: "exactly 2s",
-        load: { ...single, rate: 100 },
-        act: async ({ stage, begin, pod, countFromNow, sender }) => {
-          await begin();
-          void stage.deletePod("web-1");
-          await pod("listener-closed", "web-1");
-          countFromNow();
-          await sender("converged");
-        },
-      });
-      onlyCause(
-        result,
-        "C1",
-        20,
-        /^refused: sender-1 still chose web-1 .*s after its deletion; web-1 had closed its listener/,
-      );
-    },
-  );
+  // Two of them leave a core to each.
+  suite("causes", { concurrency: 2 }, () => {
+    test(
+      "the cause is C1 where the pod has closed its listener and lives on, and its sender still chooses it",
+      scenario,
+      async (context) => {
+        const result = await play(context, network, {
+          app: server(
+            `process.once("SIGTERM", () => { server.close(); later(6_000, () => process.exit(0)); });`,
+          ),
+          propagation: "exactly 2s",
+          load: { ...single, rate: 100 },
+          act: async ({ stage, begin, pod, countFromNow, sender }) => {
+            await begin();
+            void stage.deletePod("web-1");
+            await pod("listener-closed", "web-1");
+            countFromNow();
+            await sender("converged");
+          },
+        });
+        onlyCause(
+          result,
+          "C1",
+          20,
+          /^refused: sender-1 still chose web-1 .*s after its deletion; web-1 had closed its listener/,
+        );
+      },
+    );
 
-  test(
-    "the cause is C2 where the pod is gone, and its sender still chooses it",
-    scenario,
-    async (context) => {
-      const result = await play(context, network, {
-        app: server(`process.once("SIGTERM", () => process.exit(0));`),
-        propagation: "exactly 2s",
-        load: { ...single, rate: 100 },
-        act: async ({ stage, begin, pod, countFromNow, sender }) => {
-          await begin();
-          void stage.deletePod("web-1");
-          await pod("gone", "web-1");
-          countFromNow();
-          await sender("converged");
-        },
-      });
-      onlyCause(
-        result,
-        "C2",
-        20,
-        /sender-1 still chose web-1 .* after its deletion; web-1 had been gone for/,
-      );
-      assert.ok(result.lostRequests.every((lost) => lost.outcome === (loopback ? "refused" : "unreachable")));
-    },
-  );
+    test(
+      "the cause is C2 where the pod is gone, and its sender still chooses it",
+      scenario,
+      async (context) => {
+        const result = await play(context, network, {
+          app: server(`process.once("SIGTERM", () => process.exit(0));`),
+          propagation: "exactly 2s",
+          load: { ...single, rate: 100 },
+          act: async ({ stage, begin, pod, countFromNow, sender }) => {
+            await begin();
+            void stage.deletePod("web-1");
+            await pod("gone", "web-1");
+            countFromNow();
+            await sender("converged");
+          },
+        });
+        onlyCause(
+          result,
+          "C2",
+          20,
+          /sender-1 still chose web-1 .* after its deletion; web-1 had been gone for/,
+        );
+        assert.ok(
+          result.lostRequests.every((lost) => lost.outcome === (loopback ? "refused" : "unreachable")),
+        );
+      },
+    );
 
-  test(
-    "the cause is C3 where idle connections are closed while requests are on their way",
-    scenario,
-    async (context) => {
-      const result = await play(context, network, {
-        // What arrives while the loop is busy lies unread in connections that Node takes for idle.
-        app: server(`process.once("SIGTERM", () => {
+    test(
+      "the cause is C3 where idle connections are closed while requests are on their way",
+      scenario,
+      async (context) => {
+        const result = await play(context, network, {
+          // What arrives while the loop is busy lies unread in connections that Node takes for idle.
+          app: server(`process.once("SIGTERM", () => {
         const busy = () => { for (const end = Date.now() + 8; Date.now() < end; ); };
         setInterval(() => { busy(); server.closeIdleConnections(); }, 100);
         later(4_000, () => process.exit(0));
       });`),
-        replicas: 1,
-        propagation: "exactly 2s",
-        load: { pooledShare: 1, rate: 500 },
-        act: async ({ stage, begin, requests, losses }) => {
-          await begin();
-          await requests(300);
-          void stage.deletePod("web-1");
-          await losses(10);
-        },
-      });
-      onlyCause(
-        result,
-        "C3",
-        10,
-        /on a kept-alive connection .* before the reset; web-1 had closed that idle connection/,
-      );
-    },
-  );
-
-  test("the cause is C4 where the process ends with requests in flight", scenario, async (context) => {
-    const result = await play(context, network, {
-      app: server(`process.once("SIGTERM", () => process.exit(0));`, 2_000),
-      preStopSeconds: 1,
-      propagation: "instant",
-      load: { ...single, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "10s" },
-      act: async ({ stage, begin, requests, pod }) => {
-        await begin();
-        await requests(1);
-        void stage.deletePod("web-1");
-        await pod("gone", "web-1");
+          replicas: 1,
+          propagation: "exactly 2s",
+          load: { pooledShare: 1, rate: 500 },
+          act: async ({ stage, begin, requests, losses }) => {
+            await begin();
+            await requests(300);
+            void stage.deletePod("web-1");
+            await losses(10);
+          },
+        });
+        onlyCause(
+          result,
+          "C3",
+          10,
+          /on a kept-alive connection .* before the reset; web-1 had closed that idle connection/,
+        );
       },
-    });
-    onlyCause(result, "C4", 20, /in flight for [\d.]+ s when web-1 exited \(code 0\)$/);
-  });
+    );
 
-  test("the cause is C5 where SIGKILL ends the pod with requests in flight", scenario, async (context) => {
-    const result = await play(context, network, {
-      app: server(`process.on("SIGTERM", () => {});`, 3_000),
-      graceSeconds: 2,
-      propagation: "instant",
-      load: { ...single, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "10s" },
-      act: async ({ stage, begin, requests, pod }) => {
-        await begin();
-        await requests(1);
-        void stage.deletePod("web-1");
-        await pod("gone", "web-1");
-      },
-    });
-    onlyCause(result, "C5", 20, /SIGKILL ended web-1 when the grace period of 2.0 s was over$/);
-    assert.equal(result.killed, 1);
-    assert.equal(result.each.at(0)?.stopReason, "killed");
-  });
-
-  test(
-    "the cause is C6 where connections wait to be accepted when the listener closes",
-    scenario,
-    async (context) => {
+    test("the cause is C4 where the process ends with requests in flight", scenario, async (context) => {
       const result = await play(context, network, {
-        // The sender lets go before the listener closes, so that nobody is refused.
-        app: server(`process.once("SIGTERM", () => {
-        for (const end = Date.now() + 1_500; Date.now() < end; );
-        server.close();
-        later(1_000, () => process.exit(0));
-      });`),
-        propagation: "exactly 400ms",
-        load: { ...single, rate: 200, timeout: "10s" },
+        app: server(`process.once("SIGTERM", () => process.exit(0));`, 2_000),
+        preStopSeconds: 1,
+        propagation: "instant",
+        load: { ...single, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "10s" },
         act: async ({ stage, begin, requests, pod }) => {
           await begin();
-          await requests(50);
+          await requests(1);
           void stage.deletePod("web-1");
           await pod("gone", "web-1");
         },
       });
-      onlyCause(result, "C6", 10, /had waited .* to be accepted when web-1 closed its listener$/);
-    },
-  );
-
-  test("the cause is C7 where a new pod counts as ready before it listens", scenario, async (context) => {
-    const result = await play(context, network, {
-      app: `const began = Date.now();${server("")}`
-        .replace("server.listen(", "later(process.env.HOSTNAME === 'web-1' ? 0 : 2_000, () => server.listen(")
-        .replace(/;\s*$/, ");"),
-      replicas: 1,
-      unprobed: true,
-      propagation: "instant",
-      load: { ...single, rate: 100 },
-      act: async ({ stage, begin, pod, requests }) => {
-        await pod("listener-opened", "web-1");
-        await begin();
-        await requests(50);
-        void stage.scale(2);
-        await pod("listener-opened", "web-2");
-        await requests(50);
-      },
+      onlyCause(result, "C4", 20, /in flight for [\d.]+ s when web-1 exited \(code 0\)$/);
     });
-    onlyCause(result, "C7", 20, /^refused: sender-1 already chose web-2, which opened its listener only/);
-    assert.equal(result.lostOutside, result.lost);
-  });
 
-  test("the cause is C8 where the remaining pods cannot carry the load", scenario, async (context) => {
-    const result = await play(context, network, {
-      // One at a time, 20 ms each: 50 requests a second and no more.
-      app: `
+    test("the cause is C5 where SIGKILL ends the pod with requests in flight", scenario, async (context) => {
+      const result = await play(context, network, {
+        app: server(`process.on("SIGTERM", () => {});`, 3_000),
+        graceSeconds: 2,
+        propagation: "instant",
+        load: { ...single, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "10s" },
+        act: async ({ stage, begin, requests, pod }) => {
+          await begin();
+          await requests(1);
+          void stage.deletePod("web-1");
+          await pod("gone", "web-1");
+        },
+      });
+      onlyCause(result, "C5", 20, /SIGKILL ended web-1 when the grace period of 2.0 s was over$/);
+      assert.equal(result.killed, 1);
+      assert.equal(result.each.at(0)?.stopReason, "killed");
+    });
+
+    test(
+      "the cause is C6 where connections wait to be accepted when the listener closes",
+      scenario,
+      async (context) => {
+        const result = await play(context, network, {
+          // The sender lets go before the listener closes, so that nobody is refused.
+          app: server(`process.once("SIGTERM", () => {
+        for (const end = Date.now() + 1_500; Date.now() < end; );
+        server.close();
+        later(1_000, () => process.exit(0));
+      });`),
+          propagation: "exactly 400ms",
+          load: { ...single, rate: 200, timeout: "10s" },
+          act: async ({ stage, begin, requests, pod }) => {
+            await begin();
+            await requests(50);
+            void stage.deletePod("web-1");
+            await pod("gone", "web-1");
+          },
+        });
+        onlyCause(result, "C6", 10, /had waited .* to be accepted when web-1 closed its listener$/);
+      },
+    );
+
+    test("the cause is C7 where a new pod counts as ready before it listens", scenario, async (context) => {
+      const result = await play(context, network, {
+        app: `const began = Date.now();${server("")}`
+          .replace(
+            "server.listen(",
+            "later(process.env.HOSTNAME === 'web-1' ? 0 : 2_000, () => server.listen(",
+          )
+          .replace(/;\s*$/, ");"),
+        replicas: 1,
+        unprobed: true,
+        propagation: "instant",
+        load: { ...single, rate: 100 },
+        act: async ({ stage, begin, pod, requests }) => {
+          await pod("listener-opened", "web-1");
+          await begin();
+          await requests(50);
+          void stage.scale(2);
+          await pod("listener-opened", "web-2");
+          await requests(50);
+        },
+      });
+      onlyCause(result, "C7", 20, /^refused: sender-1 already chose web-2, which opened its listener only/);
+      assert.equal(result.lostOutside, result.lost);
+    });
+
+    test("the cause is C8 where the remaining pods cannot carry the load", scenario, async (context) => {
+      const result = await play(context, network, {
+        // One at a time, 20 ms each: 50 requests a second and no more.
+        app: `
         const { createServer } = require("node:http");
         let turn = Promise.resolve();
         const server = createServer((request, response) => {
@@ -216,45 +223,73 @@ if (network) {
         process.once("SIGTERM", () => server.close(() => process.exit(0)));
         server.listen(Number(process.env.PORT), process.env.HOST);
       `,
-      preStopSeconds: 1,
-      strategy: { kind: "recreate" },
-      propagation: "instant",
-      load: { ...single, rate: 80, timeout: "1s" },
-      act: async ({ stage, begin, requests, losses }) => {
-        await stage.scale(2);
-        await begin();
-        await requests(80);
-        void stage.scale(1);
-        await losses(20);
-      },
+        preStopSeconds: 1,
+        strategy: { kind: "recreate" },
+        propagation: "instant",
+        load: { ...single, rate: 80, timeout: "1s" },
+        act: async ({ stage, begin, requests, losses }) => {
+          await stage.scale(2);
+          await begin();
+          await requests(80);
+          void stage.scale(1);
+          await losses(20);
+        },
+      });
+      onlyCause(
+        result,
+        "C8",
+        20,
+        /^timed out after [\d.]+ s: web-\d was serving and not being deleted, with \d\d+ requests in flight when it was sent \(ordinarily \d+\)$/,
+      );
     });
-    onlyCause(
-      result,
-      "C8",
-      20,
-      /^timed out after [\d.]+ s: web-\d was serving and not being deleted, with \d\d+ requests in flight when it was sent \(ordinarily \d+\)$/,
+
+    test("the cause is C9 where the only pod ends before there is another", scenario, async (context) => {
+      const result = await play(context, network, {
+        app: servesOn(300),
+        replicas: 1,
+        strategy: { kind: "recreate" },
+        preStopSeconds: 1,
+        sender: "l7",
+        propagation: "instant",
+        load: { rate: 100 },
+        act: async ({ stage, begin, requests }) => {
+          await begin();
+          await requests(50);
+          await stage.rollout();
+          await requests(50);
+        },
+      });
+      onlyCause(result, "C9", 20, /^503 .*: sender-1 had no endpoint left/);
+    });
+
+    test(
+      "the cause is proxy where a sender cuts established connections when it converges",
+      scenario,
+      async (context) => {
+        const result = await play(context, network, {
+          app: servesOn(6_000).replace("? 300 :", "? 2_000 :"),
+          sender: "l4-cut",
+          propagation: "exactly 500ms",
+          load: { ...single, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "10s" },
+          act: async ({ stage, begin, requests, sender }) => {
+            await begin();
+            await requests(20);
+            void stage.deletePod("web-1");
+            await sender("severed");
+            await requests(1);
+          },
+        });
+        onlyCause(
+          result,
+          "proxy",
+          10,
+          /sender-1 severed \d+ connections to web-1 when it stopped choosing it$/,
+        );
+      },
     );
   });
 
-  test("the cause is C9 where the only pod ends before there is another", scenario, async (context) => {
-    const result = await play(context, network, {
-      app: servesOn(300),
-      replicas: 1,
-      strategy: { kind: "recreate" },
-      preStopSeconds: 1,
-      sender: "l7",
-      propagation: "instant",
-      load: { rate: 100 },
-      act: async ({ stage, begin, requests }) => {
-        await begin();
-        await requests(50);
-        await stage.rollout();
-        await requests(50);
-      },
-    });
-    onlyCause(result, "C9", 20, /^503 .*: sender-1 had no endpoint left/);
-  });
-
+  // It looks for its generator among all processes.
   test(
     "the cause is C10 where the generator runs out of file descriptors",
     { ...scenario, skip: without("prlimit") },
@@ -272,32 +307,6 @@ if (network) {
       assert.equal(result.lost, 0);
       assert.ok(result.notSent >= 20);
       assert.deepEqual(Object.keys(result.notSentBecause), ["EMFILE"]);
-    },
-  );
-
-  test(
-    "the cause is proxy where a sender cuts established connections when it converges",
-    scenario,
-    async (context) => {
-      const result = await play(context, network, {
-        app: servesOn(6_000).replace("? 300 :", "? 2_000 :"),
-        sender: "l4-cut",
-        propagation: "exactly 500ms",
-        load: { ...single, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "10s" },
-        act: async ({ stage, begin, requests, sender }) => {
-          await begin();
-          await requests(20);
-          void stage.deletePod("web-1");
-          await sender("severed");
-          await requests(1);
-        },
-      });
-      onlyCause(
-        result,
-        "proxy",
-        10,
-        /sender-1 severed \d+ connections to web-1 when it stopped choosing it$/,
-      );
     },
   );
 }

@@ -1,11 +1,10 @@
-import { OperatorError } from "@lameduck/protocol";
+import { OperatorError, parseCoordinatorAnswer } from "@lameduck/protocol";
 import { backendsOf } from "../src/consumers/cilium.ts";
 import { hostsInUse } from "../src/consumers/envoy.ts";
 import { serversInUse } from "../src/consumers/haproxy.ts";
 import { usedIn } from "../src/consumers/http.ts";
 import { readSyncs } from "../src/kube-proxy/sync-metrics.ts";
 import { serversOf } from "../src/consumers/traefik.ts";
-import { readAnswer } from "../src/report.ts";
 import { usedInIpvs } from "../src/rules/ip-vs.ts";
 import { usedInNat } from "../src/rules/iptables-save.ts";
 import { usedInTable } from "../src/rules/nft-list.ts";
@@ -83,7 +82,7 @@ export const targets: readonly Target[] = [
   {
     name: "the coordinator",
     answer: JSON.stringify({ version: 1, epoch: "a", head: 2, withdrawn: [[used[0], 1]] }),
-    read: readAnswer,
+    read: parseCoordinatorAnswer,
     isAboutAddresses: false,
   },
 ];

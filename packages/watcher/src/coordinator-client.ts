@@ -1,29 +1,31 @@
 import { readFile } from "node:fs/promises";
-import { Agent, request } from "node:http";
-import { operatorNames, otherVersion } from "@lameduck/protocol";
-import { bodyOf } from "./consumers/ask.ts";
+import {
+  type ConsumerReport,
+  type CoordinatorAnswer,
+  operatorNames,
+  otherVersion,
+  otherVersionIn,
+  parseCoordinatorAnswer,
+  type StreamAnswer,
+  writeConsumerReport,
+} from "@lameduck/protocol";
 import { unreadable } from "./consumer.ts";
-import { otherVersionIn, readAnswer, type Report, type CoordinatorAnswer } from "./report.ts";
-import { type CoordinatorReply, ReportStream } from "./report-stream.ts";
+import { ReportStream } from "./report-stream.ts";
 
-/** Milliseconds that an answer may take beyond the long poll's wait. */
-const answerAllowance = 3_000;
-/** 100,000 withdrawals. */
-const mostBytes = 8 * 2 ** 20;
-/** Milliseconds until the token's file is read again. The kubelet renews it long before the old token expires. */
-const tokenAge = 60_000;
-
+/** What an answer may take beyond the time for which it may be held back, and a connection in all. */
+const answerAllowanceMs = 3_000;
+/** Then the token's file is read again. The kubelet renews it long before the old token expires. */
+const tokenAgeMs = 60_000;
 /** Streams that one report is sent on. The first may have ended, as one does whose token has expired. */
 const mostStreams = 2;
 
-/** One replica of the coordinator at one address: over a stream, or by requests where it does not know streams. */
+/** One replica of the coordinator at one address. */
 export class CoordinatorClient {
   readonly #at: { readonly host: string; readonly port: number };
   readonly #path: string;
   readonly #tokenFile: string;
-  readonly #agent = new Agent({ keepAlive: true });
   #token = { text: "", readAt: -Infinity };
-  #stream: Promise<ReportStream | undefined> | undefined;
+  #stream: Promise<ReportStream | StreamAnswer> | undefined;
 
   constructor(
     at: { readonly host: string; readonly port: number },
@@ -35,14 +37,11 @@ export class CoordinatorClient {
   }
 
   /** @throws where it does not answer, refuses, or answers something else than the protocol's. */
-  async post(report: Report, signal: AbortSignal): Promise<CoordinatorAnswer> {
-    const body = JSON.stringify(report);
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(report.wait + answerAllowance)]);
+  async report(report: ConsumerReport, signal: AbortSignal): Promise<CoordinatorAnswer> {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(report.waitMs + answerAllowanceMs)]);
     const authorization = `Bearer ${await this.#readToken()}`;
-    const { status, text } =
-      (await this.#tell(body, authorization, limited)) ??
-      (await this.#exchange(body, authorization, limited));
-    if (status === 200) return readAnswer(text);
+    const { status, text } = await this.#tell(writeConsumerReport(report), authorization, limited);
+    if (status === 200) return parseCoordinatorAnswer(text);
     if (status === 401) this.#token.readAt = -Infinity;
     const version = otherVersionIn(text);
     if (version !== undefined) throw otherVersion(this.#place, version);
@@ -50,9 +49,10 @@ export class CoordinatorClient {
   }
 
   close(): void {
-    this.#agent.destroy();
     void this.#stream?.then(
-      (stream) => stream?.close(),
+      (stream) => {
+        if (stream instanceof ReportStream) stream.close();
+      },
       () => undefined,
     );
   }
@@ -63,69 +63,37 @@ export class CoordinatorClient {
 
   async #readToken(): Promise<string> {
     const now = performance.now();
-    if (now - this.#token.readAt > tokenAge)
+    if (now - this.#token.readAt > tokenAgeMs)
       this.#token = { text: (await readFile(this.#tokenFile, "utf8")).trim(), readAt: now };
     return this.#token.text;
   }
 
-  /** @returns undefined where the coordinator does not know streams, or something between cuts them. */
-  async #tell(
-    report: string,
-    authorization: string,
-    signal: AbortSignal,
-  ): Promise<CoordinatorReply | undefined> {
+  async #tell(report: string, authorization: string, signal: AbortSignal): Promise<StreamAnswer> {
+    let cause: unknown;
     for (let streams = 0; streams < mostStreams; streams++)
       try {
         const stream = await this.#openStream(authorization, signal);
-        if (!stream) return undefined;
-        const reply = await stream.ask(report, signal);
-        if (reply) return reply;
+        const answer = stream instanceof ReportStream ? await stream.ask(report, signal) : stream;
+        if (answer) return answer;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ECONNRESET") return this.#silent(error);
+        cause = error;
+        if ((error as NodeJS.ErrnoException).code !== "ECONNRESET") break;
       }
-    return undefined;
+    throw unreadable(this.#place, "no answer", { cause });
   }
 
   /** The one that is open, or a new one. */
-  async #openStream(authorization: string, signal: AbortSignal): Promise<ReportStream | undefined> {
-    const known = this.#stream;
-    const stream = await known;
-    if (known && !stream?.isOver) return stream;
-    // Another report may have opened one meanwhile.
-    if (this.#stream === known) {
-      const options = { ...this.#at, path: this.#path, authorization, mostBytes };
-      // A long poll must not wait for a connection as long as for its answer.
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(answerAllowance)]);
-      const opening = ReportStream.open(options, limit);
-      this.#stream = opening;
-      opening.catch(() => (this.#stream = undefined));
+  async #openStream(authorization: string, signal: AbortSignal): Promise<ReportStream | StreamAnswer> {
+    const before = this.#stream;
+    const known = await before;
+    if (known instanceof ReportStream && !known.isOver) return known;
+    // Another report may have asked for one meanwhile.
+    if (this.#stream === before) {
+      // The connection has less time than an answer that may be held back.
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(answerAllowanceMs)]);
+      this.#stream = ReportStream.open({ ...this.#at, path: this.#path, authorization }, limit);
+      this.#stream.catch(() => (this.#stream = undefined));
     }
-    return this.#openStream(authorization, signal);
-  }
-
-  #exchange(body: string, authorization: string, signal: AbortSignal): Promise<CoordinatorReply> {
-    const headers = {
-      authorization,
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(body),
-    };
-    return new Promise((resolve, reject) => {
-      const failed = (error: unknown): void => reject(unreadable(this.#place, "no answer", { cause: error }));
-      const sent = request(
-        { ...this.#at, path: this.#path, method: "POST", agent: this.#agent, headers, signal },
-        (response) => {
-          bodyOf(response, mostBytes).then(
-            (text) => resolve({ status: response.statusCode ?? 0, text }),
-            failed,
-          );
-        },
-      );
-      sent.on("error", failed);
-      sent.end(body);
-    });
-  }
-
-  #silent(error: unknown): never {
-    throw unreadable(this.#place, "no answer", { cause: error });
+    return this.#stream ?? this.#openStream(authorization, signal);
   }
 }

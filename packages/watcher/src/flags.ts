@@ -3,7 +3,7 @@ import { isNodeProxy, isServed } from "@lameduck/senders";
 import { operatorNames } from "@lameduck/protocol";
 import {
   badFlag,
-  flagsIn,
+  parseFlags,
   help,
   logLevel,
   logLevels,
@@ -73,7 +73,7 @@ export function parseWatcherFlags(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): WatcherFlags | undefined {
-  const values = flagsIn(args, options);
+  const values = parseFlags(args, options);
   if (values.help) return undefined;
   const coordinators = (values.coordinator ?? []).map((value) => coordinator(value));
   if (coordinators.length === 0) throw badFlag("--coordinator", "is missing");

@@ -1,54 +1,49 @@
 import { request } from "node:http";
 import type { Duplex } from "node:stream";
 import { orAborted } from "@lameduck/drain/common";
-import { streamProtocol } from "@lameduck/protocol";
-
-export interface CoordinatorReply {
-  readonly status: number;
-  readonly text: string;
-}
+import { LineReader, parseStreamAnswer, type StreamAnswer, streamProtocol } from "@lameduck/protocol";
+import { bodyOf } from "./consumers/ask.ts";
 
 export interface StreamOptions {
   readonly host: string;
   readonly port: number;
   readonly path: string;
   readonly authorization: string;
-  /** Of an answer. */
-  readonly mostBytes: number;
 }
+
+/** 100,000 withdrawals. */
+const longestAnswer = 8 * 2 ** 20;
+/** Bytes of the answer of who opens no stream. */
+const longestRefusal = 16_384;
 
 /** A connection to the coordinator on which reports and answers are lines. */
 export class ReportStream {
   readonly #socket: Duplex;
-  readonly #mostBytes: number;
-  readonly #waiting = new Set<(reply: CoordinatorReply | undefined) => void>();
-  #rest = "";
+  readonly #reader = new LineReader(longestAnswer);
+  readonly #waiting = new Set<(answer: StreamAnswer | undefined) => void>();
 
-  private constructor(socket: Duplex, head: Buffer, mostBytes: number) {
+  private constructor(socket: Duplex, head: Buffer) {
     this.#socket = socket;
-    this.#mostBytes = mostBytes;
     socket
-      .setEncoding("utf8")
-      .on("data", (text: string) => this.#take(text))
+      .on("data", (chunk: Buffer) => this.#take(chunk))
       .on("error", () => socket.destroy())
       .on("end", () => socket.end())
-      .on("close", () => this.#reply(undefined));
-    if (head.length > 0) socket.unshift(head.toString("utf8"), "utf8");
+      .on("close", () => this.#tell(undefined));
+    if (head.length > 0) socket.unshift(head);
   }
 
-  /** @returns undefined where the other side does not know streams. @throws where it is not reached. */
-  static open(
-    { mostBytes, authorization, ...at }: StreamOptions,
-    signal: AbortSignal,
-  ): Promise<ReportStream | undefined> {
+  /** @returns the answer where there is no stream for it. @throws where the other side is not reached. */
+  static open(options: StreamOptions, signal: AbortSignal): Promise<ReportStream | StreamAnswer> {
+    const { authorization, ...at } = options;
     const headers = { authorization, connection: "Upgrade", upgrade: streamProtocol };
     return new Promise((resolve, reject) => {
       const asked = request({ ...at, headers, agent: false, signal });
       asked
-        .on("upgrade", (_response, socket, head) => resolve(new ReportStream(socket, head, mostBytes)))
-        .on("response", () => {
-          asked.destroy();
-          resolve(undefined);
+        .on("upgrade", (_response, socket, head) => resolve(new ReportStream(socket, head)))
+        .on("response", (response) => {
+          bodyOf(response, longestRefusal)
+            .then((text) => resolve({ status: response.statusCode ?? 0, text }), reject)
+            .finally(() => asked.destroy());
         })
         .on("error", reject)
         .end();
@@ -60,8 +55,8 @@ export class ReportStream {
   }
 
   /** The next answer: it is made for all reports before it. @returns undefined where the stream ends instead. */
-  async ask(report: string, signal: AbortSignal): Promise<CoordinatorReply | undefined> {
-    const { promise, resolve } = Promise.withResolvers<CoordinatorReply | undefined>();
+  async ask(report: string, signal: AbortSignal): Promise<StreamAnswer | undefined> {
+    const { promise, resolve } = Promise.withResolvers<StreamAnswer | undefined>();
     this.#waiting.add(resolve);
     this.#socket.write(`${report}\n`);
     try {
@@ -76,22 +71,20 @@ export class ReportStream {
     this.#socket.destroy();
   }
 
-  #take(text: string): void {
-    this.#rest += text;
-    // A long answer comes in hundreds of pieces, and none of them is searched twice.
-    const lines = text.includes("\n") ? this.#rest.split("\n") : [this.#rest];
-    this.#rest = lines.pop() ?? "";
-    if (this.#rest.length > this.#mostBytes) this.close();
-    for (const line of lines) {
-      const [, status, body = ""] = /^(\d{3}) (.*)$/.exec(line) ?? [];
-      if (status === undefined) this.close();
-      else this.#reply({ status: Number(status), text: body });
+  #take(chunk: Buffer): void {
+    for (const line of this.#reader.take(chunk)) {
+      const answer = line === undefined ? undefined : parseStreamAnswer(line);
+      if (!answer) {
+        this.close();
+        return;
+      }
+      this.#tell(answer);
     }
   }
 
-  #reply(reply: CoordinatorReply | undefined): void {
+  #tell(answer: StreamAnswer | undefined): void {
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const resolve of waiting) resolve(reply);
+    for (const resolve of waiting) resolve(answer);
   }
 }

@@ -1,26 +1,26 @@
 import { messageOf } from "@lameduck/drain/common";
+import type { CoordinatorAnswer } from "@lameduck/protocol";
 import { setTimeout as delay } from "node:timers/promises";
 import type { CoordinatorClient } from "./coordinator-client.ts";
 import { unreadable } from "./consumer.ts";
 import type { Subscriber, Poller } from "./poller.ts";
-import type { Report, CoordinatorAnswer } from "./report.ts";
 import { Watermark } from "./watermark.ts";
 
-/** Milliseconds of a long poll while everything is applied, and between heartbeats while something is not. */
-const idleWait = 30_000;
-const heartbeat = 1_000;
-/** Milliseconds between two questions at least: a coordinator that holds none back would be asked a thousand times a second. */
-const leastInterval = 50;
-/** Milliseconds of the first and of the longest pause after a failure. */
-const firstPause = 250;
-const longestPause = 5_000;
+/** For how long an answer may be held back while everything is applied, and between heartbeats while something is not. */
+const idleWaitMs = 30_000;
+const heartbeatMs = 1_000;
+/** Between two reports at least: a coordinator that holds no answer back would get a thousand a second. */
+const leastIntervalMs = 50;
+/** The first and the longest pause after a failure. */
+const firstPauseMs = 250;
+const longestPauseMs = 5_000;
 
 export interface SessionOptions {
   readonly client: CoordinatorClient;
   readonly poller: Poller;
   readonly node: string | undefined;
   readonly serves?: readonly string[];
-  /** @param isNews not the same as of the request before. */
+  /** @param isNews not the same as of the report before. */
   readonly onFailure: (error: unknown, isNews: boolean) => void;
 }
 
@@ -29,12 +29,12 @@ export class Session implements Subscriber {
   #watermark = new Watermark();
   #epoch: string | null = null;
   #failures = 0;
-  /** Of the last request, where it failed. */
+  /** Of the last report, where it failed. */
   #problem: string | undefined;
   /** Answers of another epoch than the one before, in a row. */
   #changes = 0;
-  #posting = false;
-  #postAgain = false;
+  #reporting = false;
+  #reportAgain = false;
   readonly #options: SessionOptions;
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
@@ -49,7 +49,7 @@ export class Session implements Subscriber {
     return this.#watermark;
   }
 
-  /** Failed requests since the last good one. */
+  /** Failed reports since the last good one. */
   get failures(): number {
     return this.#failures;
   }
@@ -61,23 +61,23 @@ export class Session implements Subscriber {
     this.#options.client.close();
   }
 
-  /** Reports at once: the long poll that is under way carries the former watermark. */
+  /** Reports at once: the report that waits carries the former watermark. */
   advanced(): void {
-    if (this.#posting) this.#postAgain = true;
-    else void this.#postNow();
+    if (this.#reporting) this.#reportAgain = true;
+    else void this.#reportNow();
   }
 
-  async #postNow(): Promise<void> {
-    this.#posting = true;
+  async #reportNow(): Promise<void> {
+    this.#reporting = true;
     try {
       do {
-        this.#postAgain = false;
-        this.#receive(await this.#post(0));
-      } while (this.#postAgain);
+        this.#reportAgain = false;
+        this.#receive(await this.#report(0));
+      } while (this.#reportAgain);
     } catch {
-      // The long poll fails, too, or its successor reports.
+      // The report that waits fails, too, or its successor tells.
     } finally {
-      this.#posting = false;
+      this.#reporting = false;
     }
   }
 
@@ -85,10 +85,10 @@ export class Session implements Subscriber {
     const { signal } = this.#stopping;
     while (!signal.aborted)
       try {
-        const wait = this.#watermark.isBehind ? heartbeat : idleWait;
-        const next = delay(leastInterval, undefined, { signal });
+        const waitMs = this.#watermark.isBehind ? heartbeatMs : idleWaitMs;
+        const next = delay(leastIntervalMs, undefined, { signal });
         next.catch(() => undefined);
-        this.#receive(await this.#post(this.#epoch === null ? 0 : wait));
+        this.#receive(await this.#report(this.#epoch === null ? 0 : waitMs));
         this.#failures = 0;
         this.#problem = undefined;
         await next;
@@ -98,31 +98,32 @@ export class Session implements Subscriber {
         const problem = messageOf(error);
         this.#options.onFailure(error, problem !== this.#problem);
         this.#problem = problem;
-        const pause = Math.min(longestPause, firstPause * 2 ** Math.min(this.#failures - 1, 10));
+        const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures - 1, 10));
         await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
       }
   }
 
-  #post(wait: number): Promise<CoordinatorAnswer> {
+  #report(waitMs: number): Promise<CoordinatorAnswer> {
     const { client, poller, node, serves = [] } = this.#options;
     const { applied, also } = this.#watermark.progress();
     const { kind, basis } = poller.consumer;
     const reason = poller.consumer.reason?.();
-    const report: Report = {
-      version: 1,
+    const { problem } = poller;
+    const known = this.#watermark.head;
+    const report = {
       kind,
-      ...(node === undefined ? {} : { node }),
+      node,
       basis,
       epoch: this.#epoch,
       applied,
-      ...(also.length === 0 ? {} : { also }),
-      known: this.#watermark.head,
-      wait,
-      ...(serves.length === 0 ? {} : { serves }),
-      ...(poller.problem === undefined ? {} : { problem: poller.problem }),
-      ...(reason === undefined ? {} : { reason }),
+      also,
+      known,
+      waitMs,
+      serves,
+      problem,
+      reason,
     };
-    return client.post(report, this.#stopping.signal);
+    return client.report(report, this.#stopping.signal);
   }
 
   /** @throws {OperatorError} where the answers never belong together: asked without a pause, it would go round in a circle. */

@@ -1,8 +1,4 @@
-/** A withdrawal as the coordinator lists it: the address that the consumer must let go of, and its number. */
-export type Withdrawal = readonly [address: string, number: number];
-
-/** From one number to another, both included. */
-export type NumberRange = readonly [from: number, to: number];
+import { mostRanges, type NumberRange, type Withdrawal } from "@lameduck/protocol";
 
 /** How far a consumer has come. */
 export interface Progress {
@@ -10,9 +6,6 @@ export interface Progress {
   /** Applied ranges above `applied`, with gaps below them; ascending. */
   readonly also: readonly NumberRange[];
 }
-
-/** Ranges in one report, so that it stays small however many withdrawals are stuck. */
-const mostRanges = 100;
 
 /**
  * How far one consumer has come in the numbers of one coordinator. A number is applied when its address is let go of. A number that the coordinator

@@ -1,28 +1,40 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
-import type { Report } from "../src/report.ts";
+import type { Duplex } from "node:stream";
+import { LineReader, streamAcceptance, writeStreamAnswer } from "@lameduck/protocol";
+
+/** A report as it is sent. */
+interface Sent {
+  readonly epoch: string | null;
+  readonly applied: number;
+  readonly also?: readonly (readonly [number, number])[];
+  readonly known: number;
+  readonly wait: number;
+  readonly problem?: string;
+  readonly reason?: string;
+}
 
 interface Received {
   readonly path: string;
   readonly authorization: string | undefined;
-  readonly report: Report;
+  readonly report: Sent;
 }
 
-/** The coordinator's side of the long poll, without anything behind it: what is withdrawn is what the test says. */
+/** The coordinator's side of the streams, without anything behind it: what is withdrawn is what the test says. */
 export class CoordinatorStandIn {
   epoch = randomBytes(4).toString("hex");
   reports: Received[] = [];
   nonsense: string | undefined;
   /** Each answer is of another run. */
   isMany = false;
-  /** It holds no request back. */
+  /** It holds no answer back. */
   isHasty = false;
   #head = 0;
   readonly #withdrawn = new Map<number, string>();
   readonly #waiting = new Set<() => void>();
+  readonly #sockets = new Set<Duplex>();
   #server: Server;
   #port = 0;
 
@@ -40,7 +52,7 @@ export class CoordinatorStandIn {
     return new URL(`http://127.0.0.1:${this.#port}/`);
   }
 
-  /** Requests that wait for news. */
+  /** Reports that wait for news. */
   get parked(): number {
     return this.#waiting.size;
   }
@@ -52,7 +64,7 @@ export class CoordinatorStandIn {
   }
 
   /** The furthest of the reports of this run. */
-  progress(): { applied: number; also: Report["also"] } {
+  progress(): { applied: number; also: Sent["also"] } {
     const own = this.reports.map(({ report }) => report).filter(({ epoch }) => epoch === this.epoch);
     const applied = Math.max(0, ...own.map((report) => report.applied));
     return { applied, also: own.at(-1)?.also };
@@ -69,9 +81,10 @@ export class CoordinatorStandIn {
     return this.#withdrawn.delete(number);
   }
 
-  /** Another process at the same address, that knows nothing of the one before. */
-  async restart(): Promise<void> {
+  /** Another process at the same address, that knows nothing of the one before. Nobody listens there meanwhile. */
+  async restart(meanwhile: () => Promise<void>): Promise<void> {
     await this.stop();
+    await meanwhile();
     this.epoch = randomBytes(4).toString("hex");
     this.reports = [];
     this.#head = 0;
@@ -82,16 +95,26 @@ export class CoordinatorStandIn {
 
   async stop(): Promise<void> {
     this.#server.close();
-    this.#server.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
     this.#wake();
     await once(this.#server, "close");
   }
 
   #serve(): Server {
-    return createServer((request, response) => {
-      // One that knows no streams.
-      if (request.method === "POST") void this.#answer(request, response);
-      else response.writeHead(405).end();
+    return createServer().on("upgrade", (request, socket, head) => {
+      this.#sockets.add(socket.on("close", () => this.#sockets.delete(socket)).on("error", () => undefined));
+      socket.write(streamAcceptance);
+      const reader = new LineReader(32_768);
+      // A report stands for all before it.
+      let drop: () => void = () => undefined;
+      const take = (chunk: Buffer): void => {
+        for (const line of reader.take(chunk)) {
+          drop();
+          drop = this.#answer(request, socket, line ?? "");
+        }
+      };
+      take(head);
+      socket.on("data", take).on("close", () => drop());
     });
   }
 
@@ -105,28 +128,28 @@ export class CoordinatorStandIn {
     for (const wake of this.#waiting) wake();
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const report = JSON.parse(await text(request)) as Report;
+  /** @returns what keeps it from being answered. */
+  #answer(request: IncomingMessage, socket: Duplex, line: string): () => void {
+    const report = JSON.parse(line) as Sent;
+    const { authorization } = request.headers;
     if (this.isMany) this.epoch = randomBytes(4).toString("hex");
-    this.reports.push({ path: request.url ?? "", authorization: request.headers.authorization, report });
-    const hasNoNews = report.epoch === this.epoch && report.known >= this.#head;
-    if (hasNoNews && report.wait > 0 && !this.isHasty)
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          this.#waiting.delete(done);
-          resolve();
-        };
-        const timer = setTimeout(done, report.wait);
-        this.#waiting.add(done);
-        response.once("close", done);
-      });
-    const applied = report.epoch === this.epoch ? report.applied : 0;
-    const withdrawn = Array.from(this.#withdrawn)
-      .filter(([number]) => number > applied)
-      .map(([number, address]) => [address, number]);
-    response.end(
-      this.nonsense ?? JSON.stringify({ version: 1, epoch: this.epoch, head: this.#head, withdrawn }),
-    );
+    this.reports.push({ path: request.url ?? "", authorization, report });
+    const isOfRun = report.epoch === this.epoch;
+    const drop = (): void => {
+      clearTimeout(timer);
+      this.#waiting.delete(answer);
+    };
+    const answer = (): void => {
+      drop();
+      const withdrawn = Array.from(this.#withdrawn)
+        .filter(([number]) => number > (isOfRun ? report.applied : 0))
+        .map(([number, address]) => [address, number]);
+      const said = JSON.stringify({ version: 1, epoch: this.epoch, head: this.#head, withdrawn });
+      socket.write(writeStreamAnswer({ status: 200, text: this.nonsense ?? said }));
+    };
+    const isAtOnce = !isOfRun || report.known < this.#head || report.wait === 0 || this.isHasty;
+    const timer = setTimeout(answer, isAtOnce ? 0 : report.wait);
+    if (!isAtOnce) this.#waiting.add(answer);
+    return drop;
   }
 }

@@ -161,17 +161,32 @@ describe("a report stream", () => {
     clearInterval(flood);
   });
 
+  it("is asked for, and whoever posts a report instead is told so", async () => {
+    await using all = await coordinating(onePod);
+    const asked = { path: "/v1/consumers/kube-proxy%2Fnode1", token: "token-node1" };
+    for (const method of ["POST", "GET"]) {
+      const { status, text } = await all.ask({
+        ...asked,
+        method,
+        ...(method === "POST" && { body: report() }),
+      });
+      assert.equal(status, 426);
+      assert.match(text, /^lameduck 1\n.*Upgrade: lameduck\/1/);
+    }
+    assert.deepEqual(all.coordinator.status().consumers, []);
+  });
+
   it("leaves a request alone that would upgrade to anything else", async () => {
     await using all = await coordinating(onePod);
     const socket = connect(all.port, "127.0.0.1").setEncoding("latin1");
     let received = "";
     socket.on("data", (text: string) => (received += text));
-    const body = report();
+    const uid = all.api.get("pods", "web-1")?.metadata.uid ?? "";
     socket.write(
-      "POST /v1/consumers/kube-proxy%2Fnode1 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer token-node1\r\n" +
-        `connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      `GET /v1/pods/shop/web-1?uid=${uid} HTTP/1.1\r\nhost: a\r\n` +
+        "connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\n\r\n",
     );
-    await until(() => received.includes('"withdrawn"'), "an answer");
+    await until(() => received.includes("state: "), "an answer");
     assert.match(received, /^HTTP\/1\.1 200 /);
     socket.destroy();
   });

@@ -5,27 +5,32 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import type { ConsumerReport } from "@lameduck/protocol";
+import { vectorsOf } from "../../protocol/test/vectors.ts";
 import { CoordinatorClient } from "../src/coordinator-client.ts";
-import type { Report } from "../src/report.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-stream-"));
 const tokenFile = join(directory, "token");
 writeFileSync(tokenFile, "secret\n");
 after(() => rmSync(directory, { recursive: true }));
 
-const report: Report = {
-  version: 1,
+const report: ConsumerReport = {
   kind: "kube-proxy",
   node: "node1",
   basis: "rules",
   epoch: null,
   applied: 0,
+  also: [],
   known: 0,
-  wait: 0,
+  waitMs: 0,
+  serves: [],
+  problem: undefined,
+  reason: undefined,
 };
 const accepted = "HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: lameduck/1\r\n\r\n";
 const answer = '{"version":1,"epoch":"e","head":3,"withdrawn":[["10.0.0.1",3]]}';
-const posted = `HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;
+const answeredOtherwise = (status: string, body: string): string =>
+  `HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
 /** What a coordinator does with what a connection has sent. Its number counts from 0. */
 type Behaviour = (socket: Socket, text: string, connection: number) => void;
@@ -50,14 +55,15 @@ async function asking<T>(behave: Behaviour, run: (client: CoordinatorClient) => 
   }
 }
 
-const ask = (client: CoordinatorClient): Promise<unknown> => client.post(report, AbortSignal.timeout(20_000));
+const ask = (client: CoordinatorClient): Promise<unknown> =>
+  client.report(report, AbortSignal.timeout(20_000));
 const isUpgrade = (text: string): boolean => text.startsWith("GET ");
 
 /** Takes the stream, and answers each report with these bytes. */
 const streaming =
   (bytes: string): Behaviour =>
   (socket, text) =>
-    socket.write(isUpgrade(text) ? accepted : text.startsWith("POST ") ? posted : bytes);
+    socket.write(isUpgrade(text) ? accepted : bytes);
 
 describe("the watcher's stream", () => {
   it("reads an answer in whatever pieces it comes", () =>
@@ -66,7 +72,7 @@ describe("the watcher's stream", () => {
         if (isUpgrade(text)) socket.write(accepted);
         else for (const letter of `200 ${answer}\n`) socket.write(letter);
       },
-      async (client) => assert.equal((await client.post(report, AbortSignal.timeout(20_000))).head, 3),
+      async (client) => assert.equal((await client.report(report, AbortSignal.timeout(20_000))).head, 3),
     ));
 
   it("reads an answer that comes with the acceptance", () =>
@@ -86,36 +92,59 @@ describe("the watcher's stream", () => {
     it(`says what is wrong with ${what}`, () =>
       asking(streaming(bytes), (client) => assert.rejects(ask(client), message)));
 
+  it("takes answers, and refuses others, as the vectors of the protocol say", async () => {
+    let text = "";
+    await asking(
+      (socket, received) => socket.write(isUpgrade(received) ? accepted : `200 ${text}\n`),
+      async (client) => {
+        for (const vector of vectorsOf("coordinator-answers")) {
+          ({ text } = vector);
+          const { refused = "", name } = vector;
+          if (vector.answer) assert.deepEqual(await ask(client), vector.answer, name);
+          else await assert.rejects(ask(client), (error) => String(error).includes(refused), name);
+        }
+      },
+    );
+  });
+
+  it("writes reports as the vectors of the protocol say", async () => {
+    let received = "";
+    await asking(
+      (socket, text) => {
+        if (!isUpgrade(text)) received = text;
+        socket.write(isUpgrade(text) ? accepted : `200 ${answer}\n`);
+      },
+      async (client) => {
+        for (const { name, text, report: said, written } of vectorsOf("consumer-reports")) {
+          if (!said || !written) continue;
+          await client.report(said, AbortSignal.timeout(20_000));
+          assert.equal(received, `${text}\n`, name);
+        }
+      },
+    );
+  });
+
   for (const [what, behave] of [
     ["that has no status", streaming("hello\n")],
     ["without end", streaming("2".repeat(9 * 2 ** 20))],
-    [
-      "that never comes, for the stream ends each time",
-      (socket, text) => {
-        if (text.startsWith("POST ")) socket.write(posted);
-        else socket.end(accepted);
-      },
-    ],
-    [
-      "that never comes, for the request is cut",
-      (socket, text) => {
-        if (text.startsWith("POST ")) socket.write(posted);
-        else socket.resetAndDestroy();
-      },
-    ],
-    [
-      "of a coordinator that knows no streams",
-      (socket, text) => {
-        if (text.startsWith("POST ")) socket.write(posted);
-        else socket.write("HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n");
-      },
-    ],
+    ["that never comes, for the stream ends each time", (socket) => void socket.end(accepted)],
+    ["that never comes, for the request is cut", (socket) => void socket.resetAndDestroy()],
   ] as readonly (readonly [string, Behaviour])[])
-    it(`posts the report instead of an answer ${what}`, () =>
-      asking(behave, async (client) => {
-        const { head } = await client.post(report, AbortSignal.timeout(20_000));
-        assert.equal(head, 3);
-      }));
+    it(`fails with an answer ${what}`, () =>
+      asking(behave, (client) => assert.rejects(ask(client), /no answer/)));
+
+  for (const [what, status, body, message] of [
+    ["knows no streams", "405 Method Not Allowed", "", /answered 405/],
+    ["speaks another version", "404 Not Found", "lameduck 2\n", /version 2/],
+    ["speaks another version, as JSON", "400 Bad Request", '{"version":3}', /version 3/],
+  ] as const)
+    it(`takes nothing from a coordinator that ${what}, and says so`, () =>
+      asking(
+        (socket) => socket.write(answeredOtherwise(status, body)),
+        async (client) => {
+          for (let again = 0; again < 2; again++) await assert.rejects(ask(client), message);
+        },
+      ));
 
   it("fails where no answer comes, and opens another for the next report", () =>
     asking(
@@ -136,7 +165,7 @@ describe("the watcher's stream", () => {
       },
       async (client) => {
         const signal = AbortSignal.timeout(20_000);
-        await assert.rejects(client.post({ ...report, wait: 30_000 }, signal), /no answer/);
+        await assert.rejects(client.report({ ...report, waitMs: 30_000 }, signal), /no answer/);
         assert.equal(signal.aborted, false, "it fails before its own time is over");
         await ask(client);
       },

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type IncomingMessage, request } from "node:http";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { isMap } from "@lameduck/protocol";
+import { isMap, LineReader, parseStreamAnswer, writeStreamAnswer } from "@lameduck/protocol";
 import { OtherVersions } from "../../coordinator/src/protocol/other-versions.ts";
 import { until } from "../../cluster/test/operator-api.ts";
 import { coordinating, fieldsOf, type Coordinating, type Scene } from "../../coordinator/test/fixture.ts";
@@ -33,17 +32,33 @@ interface Watching extends IdleWatcher {
 /** The watcher of node1, which uses no address, before a coordinator. Between them each is made to speak another version. */
 async function watching(port: number, report: Rewrite, answer: Rewrite): Promise<Watching> {
   let asked = 0;
-  const between: RequestListener = (request, response) =>
-    void (async () => {
-      asked++;
-      const body = JSON.stringify(report(JSON.parse(await text(request)) as Body));
-      const { authorization = "" } = request.headers;
-      const url = `http://127.0.0.1:${port}${request.url}`;
-      const given = await fetch(url, { method: "POST", headers: { authorization }, body });
-      const read = (await given.json()) as Body;
-      response.writeHead(given.status).end(JSON.stringify(answer(read)));
-    })().catch(() => response.destroy());
-  const server = createServer(between).listen(0, "127.0.0.1");
+  const sockets = new Set<Socket>();
+  const changed = (text: string, rewrite: Rewrite): string =>
+    JSON.stringify(rewrite(JSON.parse(text) as Body));
+  const server = createServer((socket) => {
+    const coordinator = connect(port, "127.0.0.1");
+    for (const [from, to, ofLine] of [
+      [socket, coordinator, (line: string) => (asked++, `${changed(line, report)}\n`)],
+      [
+        coordinator,
+        socket,
+        (line: string) => {
+          const { status = 0, text = "" } = parseStreamAnswer(line) ?? {};
+          return writeStreamAnswer({ status, text: changed(text, answer) });
+        },
+      ],
+    ] as const) {
+      sockets.add(from.on("error", () => undefined).on("close", () => to.destroy()));
+      const reader = new LineReader(32_768);
+      let isHead = true;
+      from.on("data", (chunk: Buffer) => {
+        for (const line of reader.take(chunk)) {
+          to.write(isHead ? `${line}\n` : ofLine(line ?? ""));
+          if (line === "\r") isHead = false;
+        }
+      });
+    }
+  }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const watcher = idleWatcher((server.address() as AddressInfo).port, tokenFile);
   return {
@@ -51,7 +66,7 @@ async function watching(port: number, report: Rewrite, answer: Rewrite): Promise
     asked: () => asked,
     async [Symbol.asyncDispose]() {
       await watcher[Symbol.asyncDispose]();
-      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
       server.close();
     },
   };
@@ -159,6 +174,26 @@ test("one that had reported, and speaks another version now, is left out as any 
   assert.equal(await stateOf(all, uid), "released");
 });
 
+test("a consumer that asks for a stream of another version gets none, and is named", async () => {
+  await using all = await coordinating((scene) => running(scene, "node1"));
+  const { port, coordinator } = all;
+  for (const token of ["made-up", "token-node1"]) {
+    const headers = { authorization: `Bearer ${token}`, connection: "Upgrade", upgrade: "lameduck/2" };
+    const asked = request({
+      host: "127.0.0.1",
+      port,
+      path: "/v1/consumers/kube-proxy%2Fnode1",
+      headers,
+    }).end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    assert.equal(response.resume().statusCode, 426);
+    assert.deepEqual(
+      coordinator.status().otherVersions,
+      token === "made-up" ? [] : [{ who: "consumers", version: "2" }],
+    );
+  }
+});
+
 test("pods that ask by another major version are answered in ours, and named without their names", async () => {
   await using all = await coordinating((scene) => running(scene, "node1"));
   const uid = await withdrawn(all);
@@ -189,8 +224,7 @@ test("nobody else can make a version known: not without a token, nor for others 
     for (const token of ["stranger", "unknown", undefined])
       assert.equal((await ask({ path, from, ...(token && { token }) })).status, 404);
   assert.deepEqual(coordinator.status().otherVersions, []);
-  const body = JSON.stringify({ version: 2 });
-  await ask({ method: "POST", path: "/v1/consumers/kube-proxy%2Fnode7", token: "token-node1", body });
+  await all.tell("kube-proxy/node7", JSON.stringify({ version: 2 }), { token: "token-node1" });
   assert.deepEqual(coordinator.status().otherVersions, [{ who: account, version: "2" }]);
   await ask({ path: "/v2/consumers/kube-proxy%2Fnode1", token: "token-node1" });
   assert.deepEqual(

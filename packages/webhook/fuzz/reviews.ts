@@ -43,8 +43,8 @@ const names = [
   "spec containers initContainers volumes name image command args env value volumeMounts mountPath lifecycle preStop exec",
   "sleep seconds httpGet terminationGracePeriodSeconds restartPolicy nodeSelector kubernetes.io/arch hostNetwork securityContext",
   "metadata annotations labels ownerReferences kind ports containerPort protocol readinessProbe configMap stopSignal",
-  "lameduck.dev/inject lameduck.dev/cap lameduck.dev/floor lameduck.dev/carrier lameduck.dev/grace-period lameduck.dev/injected",
-  "lameduck.dev/serves lameduck.dev/instrument-node lameduck.dev/unknown __proto__ constructor capSeconds carrierImage carrierName",
+  "lameduck.dev/inject lameduck.dev/cap lameduck.dev/floor lameduck.dev/init-volume lameduck.dev/grace-period lameduck.dev/injected",
+  "lameduck.dev/serves lameduck.dev/instrument-node lameduck.dev/unknown __proto__ constructor capSeconds initImage initConfigMap",
 ]
   .join(" ")
   .split(" ");
@@ -74,7 +74,7 @@ const policy = (): Tree => ({
   apiVersion: "lameduck.dev/v1alpha1",
   kind: "DrainPolicy",
   metadata: { name: "default", namespace: "shop" },
-  spec: { capSeconds: 20, carrier: "image-volume", carrierImage: "a/b:1", carrierName: "lameduck-init" },
+  spec: { capSeconds: 20, initVolume: "image-volume", initImage: "a/b:1", initConfigMap: "lameduck-init" },
 });
 
 const deployment = (): Tree => ({

@@ -1,18 +1,18 @@
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { lameduck } from "@lameduck/node";
-import { readCarrier } from "./carrier/files.ts";
-import { helpText, type WebhookFlags, parseFlags } from "./flags.ts";
+import { readInitVolume } from "./init-volume/files.ts";
+import { helpText, type WebhookFlags, webhookFlags } from "./flags.ts";
 import { processLog, ownEnvironment, subcommand } from "@lameduck/program";
 import { Webhook } from "./webhook.ts";
 
-export const webhook = subcommand(helpText, parseFlags, serve);
+export const webhook = subcommand(helpText, webhookFlags, serve);
 
 async function serve(flags: WebhookFlags): Promise<void> {
   const log = processLog(flags);
   const connection = clusterConnection(
     flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig },
   );
-  const files = flags.carrierDirectory === undefined ? undefined : await readCarrier(flags.carrierDirectory);
+  const files = flags.initDirectory === undefined ? undefined : await readInitVolume(flags.initDirectory);
   const client = new KubernetesClient(connection);
   const running = new Webhook({ flags, client, connection, files, log });
   // Its senders are a handful of API servers: none lags as a cloud's load balancer does.

@@ -1,7 +1,7 @@
 import { operatorNames } from "@lameduck/protocol";
 import {
   badFlag,
-  flagsIn,
+  parseFlags,
   text,
   texts,
   time,
@@ -17,7 +17,7 @@ export interface WebhookFlags extends ServerFlags {
   readonly secret: string;
   readonly serveAs: readonly string[];
   readonly certificateDirectory: string | undefined;
-  readonly carrierDirectory: string | undefined;
+  readonly initDirectory: string | undefined;
   /** Milliseconds. */
   readonly certificateLifetime: number;
   readonly authorityLifetime: number;
@@ -25,7 +25,7 @@ export interface WebhookFlags extends ServerFlags {
   /** URL: pods are told to ask it, and held deletions do. */
   readonly coordinator: string | undefined;
   /** Milliseconds between two audits of what runs in injected namespaces; none where that is off. */
-  readonly flagsEvery: number | undefined;
+  readonly auditEvery: number | undefined;
 }
 
 export const helpText = `lameduck-operator webhook [flags]
@@ -33,7 +33,7 @@ export const helpText = `lameduck-operator webhook [flags]
 Injects the drain into new pods of namespaces with the label lameduck.dev/inject=enabled, when the
 API server asks. While it is down pods start without the drain. More: docs/operator.md
 
-  lameduck-operator webhook --carrier-directory /carrier
+  lameduck-operator webhook --init-directory /init-volume
 
 Defaults are in brackets. A TIME has a unit: 30s, 90d. It runs until SIGTERM.
 
@@ -46,13 +46,13 @@ Defaults are in brackets. A TIME has a unit: 30s, 90d. It runs until SIGTERM.
   --serve-as NAME                another name or address for the certificate; may be repeated
   --certificate-directory DIR    use tls.crt and tls.key of this folder, as cert-manager writes them
                                  (none: it makes its own certificates)
-  --carrier-directory DIR        copy the files of this folder into the ConfigMap lameduck-init of each
+  --init-directory DIR           copy the files of this folder into the ConfigMap lameduck-init of each
                                  labelled namespace (none: it copies nothing)
   --certificate-lifetime TIME    lifetime of the certificate; renewed after two thirds (90d)
   --authority-lifetime TIME      lifetime of the authority; renewed after two thirds (730d)
   --coordinator URL              coordinator that pods and held deletions ask: docs/acknowledgements.md
                                  (none: pods decide by their own evidence)
-  --flags-every TIME             audit the workloads of labelled namespaces so often, and tell of those that
+  --audit-every TIME             audit the workloads of labelled namespaces so often, and tell of those that
                                  will lose requests: docs/drain-reports.md (none: it audits nothing)
 ${serverHelp}
   --kubeconfig FILE              kubeconfig, outside a cluster (the service account)
@@ -65,20 +65,20 @@ const options = {
   secret: text,
   "serve-as": texts,
   "certificate-directory": text,
-  "carrier-directory": text,
+  "init-directory": text,
   "certificate-lifetime": text,
   "authority-lifetime": text,
   coordinator: text,
-  "flags-every": text,
+  "audit-every": text,
   ...holdingOptions,
 };
 
 /** Of `webhook`. @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
-export function parseFlags(
+export function webhookFlags(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): WebhookFlags | undefined {
-  const values = flagsIn(args, options);
+  const values = parseFlags(args, options);
   if (values.help) return undefined;
   const certificateLifetime = time("--certificate-lifetime", values["certificate-lifetime"] ?? "90d");
   const authorityLifetime = time("--authority-lifetime", values["authority-lifetime"] ?? "730d");
@@ -90,13 +90,13 @@ export function parseFlags(
     secret: values.secret ?? operatorNames.certificateSecret,
     serveAs: values["serve-as"] ?? [],
     certificateDirectory: values["certificate-directory"],
-    carrierDirectory: values["carrier-directory"],
+    initDirectory: values["init-directory"],
     certificateLifetime,
     authorityLifetime,
     holding: holdingFlags(values),
     coordinator: coordinatorUrl(values.coordinator),
-    flagsEvery:
-      values["flags-every"] === undefined ? undefined : time("--flags-every", values["flags-every"]),
+    auditEvery:
+      values["audit-every"] === undefined ? undefined : time("--audit-every", values["audit-every"]),
   };
 }
 

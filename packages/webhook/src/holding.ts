@@ -17,7 +17,7 @@ export interface HoldingOptions {
   readonly namespace: string;
   readonly metrics: WebhookMetrics;
   readonly log: Logger;
-  readonly leads: () => boolean;
+  readonly isLeader: () => boolean;
   readonly onProblem: (part: string, error: unknown) => void;
 }
 
@@ -39,10 +39,10 @@ export interface Holding {
 
 /** Held deletions as flags ask for them, counted and logged. */
 export function setUpHolding(options: HoldingOptions): Holding {
-  const { flags, client, cluster, namespace, metrics, log, leads, onProblem } = options;
+  const { flags, client, cluster, namespace, metrics, log, isLeader, onProblem } = options;
   const { coordinator, coordinatorToken, exempt, ...limits } = flags;
   const holder = new DeletionHolder({
-    leads,
+    isLeader,
     dependencies: {
       client,
       pods: new HeldPods(client, cluster, namespace),

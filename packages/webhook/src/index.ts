@@ -1,7 +1,7 @@
 /** What installs, judges and cleans up after the webhook; ./command is the program. */
 export { mutatingConfiguration, validatingConfiguration } from "./admission/configurations.ts";
-export { type MountingPod, mountsCarrier } from "./carrier/copier.ts";
-export { carrierFiles, CarrierSource, carrierSumAnnotation } from "./carrier/files.ts";
+export { type MountingPod, mountsInitVolume } from "./init-volume/copier.ts";
+export { initVolumeFiles, InitVolumeSource, initVolumeSumAnnotation } from "./init-volume/files.ts";
 export { architecturesOf } from "./cluster-view.ts";
 export { heldDeletionsConfiguration } from "./deletions/configuration.ts";
 export { restoreAll } from "./deletions/restorer.ts";

@@ -1,13 +1,13 @@
 import { Lease, type KubernetesClient } from "@lameduck/kube";
-import { CarrierCopier, type CarrierAction } from "./carrier/copier.ts";
-import { NeededArchitectures, type CarrierSource } from "./carrier/files.ts";
+import { InitVolumeCopier, type InitVolumeAction } from "./init-volume/copier.ts";
+import { NeededArchitectures, type InitVolumeSource } from "./init-volume/files.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { type PolicyObject, WorkloadEvents } from "@lameduck/cluster";
 import { losesRequests, type LosesRequests } from "./workload-audit/condition.ts";
-import { Flagger } from "./workload-audit/flagger.ts";
+import { WorkloadAudit } from "./workload-audit/workload-audit.ts";
 import { operatorNames } from "@lameduck/protocol";
 import { policyName } from "@lameduck/inject";
-import { Pause } from "./pause.ts";
+import { WakeableDelay } from "./wakeable-delay.ts";
 import { updatePolicyStatus } from "./policy-status.ts";
 
 export interface LeaderTasksOptions {
@@ -16,28 +16,28 @@ export interface LeaderTasksOptions {
   readonly namespace: string;
   /** This replica. */
   readonly name: string;
-  readonly files: CarrierSource | undefined;
-  readonly onWrite: (action: CarrierAction, namespace: string) => void;
+  readonly files: InitVolumeSource | undefined;
+  readonly onWrite: (action: InitVolumeAction, namespace: string) => void;
   readonly onProblem: (part: string, error: unknown) => void;
   /** How often workloads are audited, in milliseconds; never where none is given. */
-  readonly flagsEvery?: number | undefined;
+  readonly auditEvery?: number | undefined;
   /** Milliseconds between two audited namespaces. */
-  readonly flagsPause?: number;
+  readonly auditPause?: number;
   /** Minor version of the cluster. */
   readonly kubernetes?: () => number | undefined;
 }
 
-/** What one replica does for all: copying carriers, auditing workloads, and telling DrainPolicies whether they count. */
+/** What one replica does for all: copying init volumes, auditing workloads, and telling DrainPolicies whether they count. */
 export class LeaderTasks {
   readonly #options: LeaderTasksOptions;
   readonly #lease: Lease;
-  readonly #copier: CarrierCopier | undefined;
-  readonly #flagger: Flagger | undefined;
+  readonly #copier: InitVolumeCopier | undefined;
+  readonly #audit: WorkloadAudit | undefined;
   readonly #events: WorkloadEvents;
   readonly #needed = new NeededArchitectures();
   readonly #stopping = new AbortController();
   #running: readonly Promise<unknown>[] = [];
-  readonly #pause = new Pause();
+  readonly #delay = new WakeableDelay();
 
   constructor(options: LeaderTasksOptions) {
     this.#options = options;
@@ -48,39 +48,39 @@ export class LeaderTasks {
       holder: name,
       onProblem: (error) => onProblem("lease", error),
     });
-    const { flagsEvery, kubernetes = () => undefined } = options;
-    if (flagsEvery !== undefined)
-      this.#flagger = new Flagger({
+    const { auditEvery, kubernetes = () => undefined } = options;
+    if (auditEvery !== undefined)
+      this.#audit = new WorkloadAudit({
         client,
-        every: flagsEvery,
-        ...(options.flagsPause === undefined ? {} : { pause: options.flagsPause }),
+        every: auditEvery,
+        ...(options.auditPause === undefined ? {} : { pause: options.auditPause }),
         name,
         namespaces: () => view.enabled(),
         kubernetes,
-        leads: () => this.leads,
-        onNews: () => this.#pause.end(),
-        onProblem: (error) => onProblem("flags", error),
+        isLeader: () => this.isLeader,
+        onNews: () => this.#delay.wake(),
+        onProblem: (error) => onProblem("workload-audit", error),
       });
     this.#events = new WorkloadEvents(client, name, Date.now, operatorNames.workload);
     if (files)
-      this.#copier = new CarrierCopier(client, {
+      this.#copier = new InitVolumeCopier(client, {
         files: () => files.of(this.#needed.of(view.architectures, performance.now())),
         onNews: ({ namespace: of, uid, ...event }) => {
           this.#events.add(
             of,
-            { kind: "ConfigMap", name: operatorNames.carrierConfigMap, uid: uid ?? "" },
+            { kind: "ConfigMap", name: operatorNames.initConfigMap, uid: uid ?? "" },
             event,
           );
-          this.#pause.end();
+          this.#delay.wake();
         },
         enabled: () => view.enabled(),
-        isLeader: () => this.leads,
+        isLeader: () => this.isLeader,
         onWrite,
-        onProblem: (error) => onProblem("carrier", error),
+        onProblem: (error) => onProblem("init-volume", error),
       });
   }
 
-  get leads(): boolean {
+  get isLeader(): boolean {
     return this.#lease.isHeld;
   }
 
@@ -90,19 +90,19 @@ export class LeaderTasks {
     this.#running = [
       this.#lease.keep(signal),
       this.#updatePolicies(),
-      this.#flagger?.run(signal) ?? Promise.resolve(),
+      this.#audit?.run(signal) ?? Promise.resolve(),
     ];
   }
 
   /** Workloads that will lose requests, as far as this replica leads. */
-  get flagged(): number {
-    return this.#flagger?.count ?? 0;
+  get losingWorkloads(): number {
+    return this.#audit?.count ?? 0;
   }
 
   /** The cluster has changed. */
   reconcileSoon(): void {
     this.#copier?.reconcileSoon();
-    this.#pause.end();
+    this.#delay.wake();
   }
 
   /** Gives the lease back last: another must not begin before this one has ended. */
@@ -122,24 +122,24 @@ export class LeaderTasks {
       onProblem: (error: unknown) => onProblem("policies", error),
     };
     while (!signal.aborted) {
-      if (this.leads) await updatePolicyStatus(client, view.policies(), options);
-      if (this.leads)
+      if (this.isLeader) await updatePolicyStatus(client, view.policies(), options);
+      if (this.isLeader)
         await this.#events.pass(signal).catch((error: unknown) => {
           if (!signal.aborted) onProblem("events", error);
         });
-      await this.#pause.begin(this.leads ? 30_000 : 1_000, signal);
+      await this.#delay.wait(this.isLeader ? 30_000 : 1_000, signal);
     }
   }
 
   /** Of the cluster's policy: the namespaces that have none of their own, too. */
   #losing({ metadata: { namespace = "", name } }: PolicyObject): LosesRequests | "kept" | undefined {
     const { view } = this.#options;
-    if (!this.#flagger || name !== policyName) return undefined;
+    if (!this.#audit || name !== policyName) return undefined;
     const enabled = view.enabled();
     if (!enabled) return "kept";
     const isOfCluster = namespace === this.#options.namespace;
     const applies = [...enabled].filter((one) => one === namespace || (isOfCluster && !view.policyOf(one)));
-    const { known, failing } = this.#flagger;
+    const { known, failing } = this.#audit;
     return applies.length === 0 ? undefined : (losesRequests(known, failing, applies) ?? "kept");
   }
 }

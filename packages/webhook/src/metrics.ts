@@ -51,7 +51,7 @@ export class WebhookMetrics {
     registers: [this.registry],
   });
   readonly carried = new Counter({
-    name: "lameduck_carrier_writes_total",
+    name: "lameduck_init_volume_writes_total",
     help: "ConfigMaps with lameduck-init that were written or removed.",
     labelNames: ["action"] as const,
     registers: [this.registry],

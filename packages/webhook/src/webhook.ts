@@ -8,7 +8,7 @@ import { metricsHandler, gauge, processMetrics, answerOneAtATime } from "@lamedu
 import { injectingHandler } from "./admission/mutate.ts";
 import { AdmissionServer, type AdmissionServerOptions } from "./admission/server.ts";
 import { validate } from "./admission/validate.ts";
-import type { CarrierSource } from "./carrier/files.ts";
+import type { InitVolumeSource } from "./init-volume/files.ts";
 import { CertificateKeeper } from "./certificates/keeper.ts";
 import { MountedCertificate } from "./certificates/mounted.ts";
 import { rotate } from "./certificates/rotate.ts";
@@ -25,7 +25,7 @@ export interface WebhookOptions {
   readonly flags: WebhookFlags;
   readonly client: KubernetesClient;
   readonly connection: Pick<ClusterConnection, "namespace">;
-  readonly files: CarrierSource | undefined;
+  readonly files: InitVolumeSource | undefined;
   readonly log: Logger;
 }
 
@@ -71,19 +71,20 @@ export class Webhook {
       name: flags.name,
       files,
       onProblem,
-      flagsEvery: flags.flagsEvery,
+      auditEvery: flags.auditEvery,
       kubernetes: () => this.#version?.minor,
       onWrite: (action, namespace) => {
         this.metrics.carried.inc({ action });
-        log.info({ action, namespace }, "carrier");
+        log.info({ action, namespace }, "init volume");
       },
     });
     const { holding } = flags;
     const { metrics } = this;
     const [cluster, namespace] = [this.#view, this.#namespace];
-    const leads = (): boolean => this.#leaderTasks.leads;
+    const isLeader = (): boolean => this.#leaderTasks.isLeader;
     this.#holding =
-      holding && setUpHolding({ flags: holding, client, cluster, namespace, metrics, log, leads, onProblem });
+      holding &&
+      setUpHolding({ flags: holding, client, cluster, namespace, metrics, log, isLeader, onProblem });
     const notReady = (): string | undefined => this.notReady();
     this.#admission = new AdmissionServer({
       mutate: injectingHandler({
@@ -206,14 +207,14 @@ export class Webhook {
     gauge(metrics.registry, "lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
       this.notReady() === undefined ? 1 : 0,
     );
-    gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies carriers.", () =>
-      this.#leaderTasks.leads ? 1 : 0,
+    gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies init volumes.", () =>
+      this.#leaderTasks.isLeader ? 1 : 0,
     );
     gauge(
       metrics.registry,
       "lameduck_workloads_losing_requests",
       "Workloads of injected namespaces for which the audit has an error; counted by the leader.",
-      () => this.#leaderTasks.flagged,
+      () => this.#leaderTasks.losingWorkloads,
     );
     gauge(
       metrics.registry,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import test, { describe, it } from "node:test";
 import { answerReview, type ReviewHandler } from "../src/admission/review.ts";
 import { injectingHandler } from "../src/admission/mutate.ts";
 import { validate } from "../src/admission/validate.ts";
@@ -63,7 +63,7 @@ const policies = {
   "many fields": policy(named((index) => `f${index}`)),
   "many names like a field": policy(named((index) => `capSeconds${index}`)),
   "one long field": policy({ [long]: 1 }),
-  "a long value": policy({ carrier: long, carrierImage: long, acknowledgements: { mode: long } }),
+  "a long value": policy({ initVolume: long, initImage: long, acknowledgements: { mode: long } }),
   "many fields of acknowledgements": policy({ acknowledgements: named((index) => `mode${index}`) }),
   "a long name": { ...policy({}), metadata: { name: long } },
   "a long version": { ...policy({}), apiVersion: long, kind: long },
@@ -72,7 +72,7 @@ const workloads = {
   "many annotations": deployment(named((index) => `lameduck.dev/a${index}`)),
   "many names like an annotation": deployment(named((index) => `lameduck.dev/cap${index}`)),
   "one long annotation": deployment({ [`lameduck.dev/${long}`]: "1" }),
-  "a long value of an annotation": deployment({ "lameduck.dev/cap": long, "lameduck.dev/carrier": long }),
+  "a long value of an annotation": deployment({ "lameduck.dev/cap": long, "lameduck.dev/init-volume": long }),
   "a long name of a workload": { ...deployment({ "lameduck.dev/cap": "1" }), metadata: { name: long } },
 };
 const pods = {
@@ -113,7 +113,7 @@ const pods = {
   ),
   "wrong annotations of a pod": pod(
     { containers: [container] },
-    { annotations: { "lameduck.dev/cap": long, "lameduck.dev/carrier": "\u0001".repeat(size / 6) } },
+    { annotations: { "lameduck.dev/cap": long, "lameduck.dev/init-volume": "\u0001".repeat(size / 6) } },
   ),
   "many labels": pod({ containers: [container] }, { labels: named((index) => `l${index}`) }),
   "many owners": pod({ containers: [container] }, { ownerReferences: filled(() => ({ kind: "Jobs" })) }),
@@ -193,4 +193,12 @@ describe("a review costs little more than to read it, whatever it holds", () => 
         assert.ok(cost < 3 * toParse, `${cost} ms, and ${toParse} ms to parse it`);
       }
     });
+});
+
+test("a review of as many lists or objects as a body holds is refused before it is parsed", async () => {
+  for (const one of ["[],", "{},"]) {
+    const { outcome, body } = await answerReview(`[${one.repeat(size)}1]`, mutate, never);
+    assert.equal(outcome, "unreadable");
+    assert.match(body, /the body has more than 200000 lists and objects/);
+  }
 });

@@ -108,7 +108,7 @@ test("policies of namespace and cluster count, and a wrong annotation is a warni
     apiVersion: "lameduck.dev/v1alpha1",
     kind: "DrainPolicy",
     metadata: { name: "default" },
-    spec: namespace === "shop" ? { gracePeriodSeconds: 77 } : { carrier: "none" },
+    spec: namespace === "shop" ? { gracePeriodSeconds: 77 } : { initVolume: "none" },
   });
   const { patch = [], warnings = [] } = judged({ policyOf })(
     request({ object: pod({ annotations: { "lameduck.dev/cap": "soon" } }) }),

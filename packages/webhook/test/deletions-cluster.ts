@@ -98,7 +98,7 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
   const endpoints = new EndpointView(client, onProblem);
   const { coordinator, ...limits } = settings;
   const holder = new DeletionHolder({
-    leads: () => true,
+    isLeader: () => true,
     dependencies: {
       client,
       pods: new HeldPods(client, view, "lameduck-system"),

@@ -6,7 +6,7 @@ import { eviction, replicaOf, type PodApi } from "./deletions-cluster.ts";
 import { isHeld, isListed, labelsOf, podOf, shop } from "./deletions-shop.ts";
 import { until } from "../../cluster/test/operator-api.ts";
 
-describe("an eviction", { concurrency: 3 }, () => {
+describe("an eviction", { concurrency: true }, () => {
   const budgetFor = (api: PodApi, allowed: number): Item =>
     api.put("policy/poddisruptionbudgets", "web", {
       metadata: { namespace: "shop", generation: 1 },

@@ -5,7 +5,7 @@ import { coordinatorSaying, deletion, replicaOf } from "./deletions-cluster.ts";
 import { isHeld, labelsOf, podOf, shop } from "./deletions-shop.ts";
 import { until } from "../../cluster/test/operator-api.ts";
 
-describe("a deletion that is held", { concurrency: 4 }, () => {
+describe("a deletion that is held", { concurrency: true }, () => {
   it("waits until senders have had their time, and its second call does not", async () => {
     const api = await shop(2, 6);
     await using _api = api;

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { selects, type Pod } from "@lameduck/kube";
 import fc from "fast-check";
@@ -6,7 +9,8 @@ import { deletionCallOf } from "../src/deletions/deletion-call.ts";
 import { reasonNotToHoldPod, reasonNotToHoldCall } from "../src/deletions/not-held.ts";
 import { markingPatch, markOf, restoringPatch } from "../src/deletions/mark.ts";
 import { planRemoval, withoutLabels, type Owner, type PlanFacts } from "../src/deletions/plan.ts";
-import { parseReleaseState } from "../src/deletions/consumers.ts";
+import { coordinatorSource } from "../src/deletions/consumers.ts";
+import { vectorsOf } from "../../protocol/test/vectors.ts";
 import { alwaysExempt } from "../src/deletions/settings.ts";
 import { heldMark } from "@lameduck/protocol";
 
@@ -218,20 +222,24 @@ describe("what is let through at once", () => {
   });
 });
 
-it("what the coordinator says is silence unless it is understood", () => {
-  assert.equal(parseReleaseState("lameduck 1\nstate: released\nbasis: rules\n"), "released");
-  assert.equal(parseReleaseState("lameduck 1\r\nfuture: x\r\nstate: waiting\r\n"), "waiting");
-  assert.equal(parseReleaseState("lameduck 1.4\nstate: released\n"), "released");
-  for (const text of [
-    "",
-    "lameduck 2\nstate: released",
-    "lameduck 10\nstate: released",
-    "state: released",
-    "lameduck 1\nstate: gone",
-    "<html>",
-  ])
-    assert.equal(parseReleaseState(text), "silent", text);
-  fc.assert(fc.property(fc.string(), (text) => parseReleaseState(text) === "silent"));
+it("what the coordinator says is silence unless it is understood", async () => {
+  let text = "";
+  const server = createServer((_request, response) => response.end(text)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const source = coordinatorSource(`http://127.0.0.1:${port}`, undefined);
+  const pod = { namespace: "shop", name: "web-1", uid: "1" };
+  try {
+    for (const vector of vectorsOf("pod-answers")) {
+      ({ text } = vector);
+      const state = await source.ask(pod, 0, "unknown", AbortSignal.timeout(20_000));
+      assert.equal(state, vector.fields?.state ?? "silent", vector.name);
+    }
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+  assert.equal(await source.ask(pod, 0, "unknown", AbortSignal.timeout(20_000)), "silent", "nobody listens");
 });
 
 function podWith(own: Readonly<Record<string, string>>, annotations?: Readonly<Record<string, string>>): Pod {

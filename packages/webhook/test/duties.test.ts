@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CarrierSource } from "../src/index.ts";
+import { InitVolumeSource } from "../src/index.ts";
 import { ClusterView } from "../src/cluster-view.ts";
 import { LeaderTasks } from "../src/leader-tasks.ts";
 import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
@@ -24,7 +24,7 @@ async function onDuty(prepare: (api: OperatorApi) => void): Promise<OnDuty> {
     view,
     namespace: "lameduck-system",
     name: "replica",
-    files: new CarrierSource([]),
+    files: new InitVolumeSource([]),
     onWrite: () => undefined,
     onProblem,
   });
@@ -60,21 +60,21 @@ test("a DrainPolicy whose status cannot be written keeps no other from being tol
   assert.match(all.problems.join(), /policies: .*metadata\.name/);
 });
 
-test("carriers stay where they are while nobody may read which namespaces are injected", async () => {
+test("init volumes stay where they are while nobody may read which namespaces are injected", async () => {
   let isRefused = true;
   await using all = await onDuty((api) => {
     api.put("namespaces", "shop", { metadata: { labels: { "lameduck.dev/inject": "enabled" } } });
     api.put("configmaps", "lameduck-init", {
-      metadata: { namespace: "shop", annotations: { "lameduck.dev/carrier-sum": "0" } },
+      metadata: { namespace: "shop", annotations: { "lameduck.dev/init-volume-sum": "0" } },
     });
     api.fault = ({ resource }) =>
       isRefused && resource === "namespaces" ? { status: 403, body: { message: "no roles yet" } } : undefined;
   });
   const { api, duties, problems } = all;
-  await until(() => duties.leads && problems.some((one) => one.startsWith("namespaces")), "refused");
+  await until(() => duties.isLeader && problems.some((one) => one.startsWith("namespaces")), "refused");
   const sum = (): unknown =>
     (api.get("configmaps", "lameduck-init")?.metadata["annotations"] as Record<string, string> | undefined)?.[
-      "lameduck.dev/carrier-sum"
+      "lameduck.dev/init-volume-sum"
     ];
   const asked = (): number => api.asked.filter(({ resource }) => resource === "namespaces").length;
   const before = asked();
@@ -88,7 +88,7 @@ test("carriers stay where they are while nobody may read which namespaces are in
 
 test("looking often leaves no timer behind", async () => {
   await using all = await onDuty(() => undefined);
-  await until(() => all.duties.leads, "the lease");
+  await until(() => all.duties.isLeader, "the lease");
   const timers = (): number => process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;
   const lists = (): number => all.api.asked.filter(({ resource }) => resource === "configmaps").length;
   const before = timers();

@@ -1,7 +1,7 @@
 import { lastExit, type PodLife, stoppedAccepting } from "./pod-life.ts";
 import { choiceAt, type SenderHistory } from "./sender-history.ts";
 import type { Symptom } from "./symptom.ts";
-import { tolerance } from "./tolerance.ts";
+import { toleranceMs } from "./tolerance.ts";
 import type { RequestRecord } from "../model/request.ts";
 
 /** Everything a rule may look at to say why one request was lost. */
@@ -44,7 +44,7 @@ export function setOut({ sent, connected, intended, late = 0 }: RequestRecord): 
 export function letGoAt({ record, sender, life }: Evidence): number | undefined {
   const pod = life?.pod ?? record.pod;
   const choice = sender && pod !== undefined ? choiceAt(sender, pod, setOut(record)) : undefined;
-  const certain = choice && !choice.chosen && setOut(record) - choice.at > tolerance.observation;
+  const certain = choice && !choice.chosen && setOut(record) - choice.at > toleranceMs.observation;
   return certain ? choice.at : undefined;
 }
 
@@ -53,7 +53,11 @@ export function flight(record: RequestRecord): number {
   return Math.max(0, failedAt(record) - setOut(record));
 }
 
-export function near(at: number, event: number | undefined, slack: number = tolerance.observation): boolean {
+export function near(
+  at: number,
+  event: number | undefined,
+  slack: number = toleranceMs.observation,
+): boolean {
   return event !== undefined && Math.abs(at - event) <= slack;
 }
 
@@ -90,7 +94,7 @@ export function mayBeOfStall(evidence: Evidence): boolean {
     ...life.exits.map(({ at }) => at),
   ];
   // On time it would have fallen into the same moment.
-  if (ends.some((at) => near(intended, at, tolerance.race))) return false;
+  if (ends.some((at) => near(intended, at, toleranceMs.race))) return false;
   if (symptom !== "refused" && symptom !== "unreachable" && symptom !== "unavailable") return true;
   const stop = stoppedAccepting(life)?.at;
   const hadStopped = stop !== undefined && stop <= intended;
@@ -101,5 +105,5 @@ export function mayBeOfStall(evidence: Evidence): boolean {
 function newsWaited({ record, sender, life }: Evidence): boolean {
   const sent = Math.min(setOut(record), failedAt(record));
   const choices = (life && sender?.choices.get(life.pod)) ?? [];
-  return choices.some(({ at, chosen }) => !chosen && at >= sent && at - sent <= tolerance.observation);
+  return choices.some(({ at, chosen }) => !chosen && at >= sent && at - sent <= toleranceMs.observation);
 }

@@ -1,5 +1,5 @@
 import type { PodEvent } from "../model/timeline.ts";
-import { tolerance } from "./tolerance.ts";
+import { toleranceMs } from "./tolerance.ts";
 
 type Phase = Extract<PodEvent, { type: "phase" }>;
 type Exit = Extract<PodEvent, { type: "exited" }>;
@@ -108,7 +108,7 @@ export function lastExit({ exits }: PodLife): number | undefined {
 export function stoppedAccepting(life: PodLife): { readonly at: number; readonly by: Stop } | undefined {
   const from = life.deleted?.at ?? life.began;
   const before = listenerAt(life, from);
-  if (before && !before.open && from - before.at <= tolerance.news)
+  if (before && !before.open && from - before.at <= toleranceMs.news)
     return { at: from, by: "listener closed" };
   const stops: { at: number; by: Stop }[] = [
     ...(life.closing ? [{ at: life.closing.at, by: "closing" as const }] : []),

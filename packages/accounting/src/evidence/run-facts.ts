@@ -2,7 +2,7 @@ import type { RequestRecord } from "../model/request.ts";
 import { failedAt, near, setOut, type RunFacts } from "./evidence.ts";
 import type { PodLife } from "./pod-life.ts";
 import { ascending, countBelow, quantile } from "../statistics.ts";
-import { tolerance } from "./tolerance.ts";
+import { toleranceMs } from "./tolerance.ts";
 
 interface Traffic {
   readonly records: readonly RequestRecord[];
@@ -56,7 +56,7 @@ function acceptedAndCut(record: RequestRecord, at: number): boolean {
   if (record.outcome === "ok" || !near(failedAt(record), at)) return false;
   if (record.outcome === "truncated") return true;
   if (record.outcome !== "reset-before-response") return false;
-  const waited = failedAt(record) - setOut(record) > tolerance.race;
+  const waited = failedAt(record) - setOut(record) > toleranceMs.race;
   return waited && (record.reused || record.kind !== "quick");
 }
 

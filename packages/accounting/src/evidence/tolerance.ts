@@ -1,5 +1,5 @@
-/** How far apart two observations may lie and still be one event. Milliseconds. */
-export const tolerance = {
+/** How far apart two observations may lie and still be one event. */
+export const toleranceMs = {
   /**
    * Between a moment of the timeline and the same moment as a client saw it. The timeline is read by polling and by waiting for
    * children, in a process that shares its cores with the load.

@@ -3,7 +3,7 @@ import { failedAt, near, setOut } from "./evidence.ts";
 import { listenerAt, stoppedAccepting, type PodLife } from "./pod-life.ts";
 import { choiceAt, convergedFrom, type SenderHistory } from "./sender-history.ts";
 import type { Symptom } from "./symptom.ts";
-import { tolerance } from "./tolerance.ts";
+import { toleranceMs } from "./tolerance.ts";
 
 /** The life of a pod that a request went to. A name may have lived several times (StatefulSets). */
 export function lifeFor(
@@ -15,7 +15,7 @@ export function lifeFor(
   if (!lives) return undefined;
   // A connection belongs to the container run that accepted it. Behind a proxy the caller's connection says nothing about the pod's.
   const at = record.podKnownBy === "choice" ? (record.connected ?? setOut(record)) : setOut(record);
-  const begun = lives.filter((life) => life.began <= at + tolerance.observation);
+  const begun = lives.filter((life) => life.began <= at + toleranceMs.observation);
   const latest = begun.at(-1) ?? lives[0];
   const former = begun.at(-2);
   // A sender that has not let go of the pod's former life still sends to its former address.
@@ -49,13 +49,13 @@ function mayChoose(sender: SenderHistory | undefined, life: PodLife, at: number)
   const choice = choiceAt(sender, life.pod, at);
   if (choice?.chosen) return true;
   // Established connections outlive the choice; an observation's error does, too.
-  return choice !== undefined && at - choice.at <= tolerance.observation;
+  return choice !== undefined && at - choice.at <= toleranceMs.observation;
 }
 
 /** How far the pod's end lies from the failure; undefined if that end cannot explain it. */
 function distance(life: PodLife, symptom: Symptom, at: number): number | undefined {
   const stop = stoppedAccepting(life)?.at;
-  const listener = listenerAt(life, at + tolerance.observation);
+  const listener = listenerAt(life, at + toleranceMs.observation);
   switch (symptom) {
     case "refused":
     case "unreachable":
@@ -63,7 +63,7 @@ function distance(life: PodLife, symptom: Symptom, at: number): number | undefin
     case "timeout":
       if (listener === undefined && life.listener.length > 0) return life.listener[0]!.at - at;
       if (listener?.open === false) return Math.abs(at - listener.at);
-      return stop !== undefined && stop <= at + tolerance.observation ? Math.abs(at - stop) : undefined;
+      return stop !== undefined && stop <= at + toleranceMs.observation ? Math.abs(at - stop) : undefined;
     case "reset":
     case "truncated": {
       const cuts = [

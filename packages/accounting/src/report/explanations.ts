@@ -40,7 +40,7 @@ export function betterBounds({ tool, remedies, settings }: Results): string[] {
 }
 
 /** Causes shown per remedy; the rest is in the results document. */
-const most = 3;
+const mostCauses = 3;
 
 interface ShownCause {
   readonly lost: number;
@@ -54,7 +54,7 @@ export function causesOf(result: RemedyResult): {
 } {
   const all = whyOf(result);
   return {
-    shown: all.slice(0, most).map(({ cause, words, lost, example, sender }) => {
+    shown: all.slice(0, mostCauses).map(({ cause, words, lost, example, sender }) => {
       const isMost = sender.lost > lost / 2 && sender.lost < lost;
       const by = isMost ? `, ${whole(sender.lost)} of them from ${sender.name}` : "";
       return {
@@ -63,7 +63,7 @@ export function causesOf(result: RemedyResult): {
         example: example.sentence,
       };
     }),
-    rest: all.slice(most).reduce((sum, one) => sum + one.lost, 0),
+    rest: all.slice(mostCauses).reduce((sum, one) => sum + one.lost, 0),
   };
 }
 

@@ -15,7 +15,7 @@ const levels = {
   unknown: "note",
 } as const satisfies Record<Severity, string>;
 /** GitHub keeps no more of one run. */
-const most = 5_000;
+const mostResults = 5_000;
 
 /** SARIF 2.1.0, for code scanning. @param rulePage the address of a rule's page. */
 export function sarifReport(audit: Audit, version: string, rulePage: (id: string) => string): string {
@@ -34,7 +34,7 @@ export function sarifReport(audit: Audit, version: string, rulePage: (id: string
     })),
   };
   const results = [...audit.findings, ...audit.suppressed]
-    .slice(0, most)
+    .slice(0, mostResults)
     .map((finding) => resultOf(finding, textOf));
   const notifications = audit.failures.map(({ code, message }) => ({
     level: "error",

@@ -1,7 +1,6 @@
 import type { FixPlan } from "@lameduck/audit";
-import { fileProblem } from "@lameduck/drain/common";
 import { writeFileSync } from "node:fs";
-import { CliError } from "../errors.ts";
+import { attempt } from "../output.ts";
 
 /** What the fixes change, as `patch` and `git apply` read it. */
 export async function diffOf({ files }: Pick<FixPlan, "files">): Promise<string> {
@@ -18,10 +17,6 @@ export async function diffOf({ files }: Pick<FixPlan, "files">): Promise<string>
 /** Writes the fixed files; what came from stdin goes to stdout. @throws {CliError} LAMEDUCK_CANNOT_WRITE */
 export function writeFixes({ files }: Pick<FixPlan, "files">): void {
   for (const { after } of files)
-    try {
-      if (after.name === "stdin") process.stdout.write(after.text);
-      else writeFileSync(after.name, after.text);
-    } catch (error) {
-      throw new CliError("LAMEDUCK_CANNOT_WRITE", after.name, fileProblem(error));
-    }
+    if (after.name === "stdin") process.stdout.write(after.text);
+    else attempt(after.name, () => writeFileSync(after.name, after.text));
 }

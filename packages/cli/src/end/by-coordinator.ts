@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
 import { endAnnotation, endAnnotationValue } from "@lameduck/protocol";
 import { ifReadable } from "../install/facts.ts";
-import { readReplicas, readTerminating } from "../install/status/coordinator.ts";
+import { readReplicas, readTerminating } from "../status/coordinator.ts";
 import { pathOf, stillRuns, type PodName, type RunningContainer } from "./pod.ts";
 
 /** Milliseconds from the annotation until its effect must be seen: the watch, one answer, and what the pod does at once. */

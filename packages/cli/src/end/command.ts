@@ -6,7 +6,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
-import { checkOutputs, publish } from "../output.ts";
+import { checkOutputs, outputFiles, publish } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { endHolds, type ContainerEnd, type PodEnd } from "./end.ts";
 
@@ -36,10 +36,10 @@ export function endCommand(exit: (code: number) => void): Command {
 const podName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 async function end(target: string, options: Options): Promise<number> {
-  const { context, kubeconfig, json } = options;
+  const { context, kubeconfig } = options;
   const name = target.replace(/^pods?\//, "");
   if (!podName.test(name)) throw badOption("<pod>", `"${target}" is no name of a pod`);
-  checkOutputs([["--json", json]]);
+  checkOutputs(outputFiles(options, "json"));
   const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));
   const namespace = mustBeNamespace("--namespace", options.namespace ?? client.connection.namespace);
   const progress = new Progress();
@@ -48,10 +48,9 @@ async function end(target: string, options: Options): Promise<number> {
       const result = await endHolds(client, { namespace, name }, (text) => progress.update(text), signal);
       progress.done();
       const code = exitCodeOf(result);
-      publish(
-        () => textOf(result, code),
-        [["--json", json, () => `${JSON.stringify({ version: 1, ...result }, undefined, 2)}\n`]],
-      );
+      publish(() => textOf(result, code), options, {
+        json: () => `${JSON.stringify({ version: 1, ...result }, undefined, 2)}\n`,
+      });
       return code;
     } finally {
       progress.done();

@@ -1,5 +1,5 @@
 import { runInContainer, type CommandEnd, type KubernetesClient } from "@lameduck/kube";
-import { carrierPath, initFile } from "@lameduck/protocol";
+import { initVolumePath, initFile } from "@lameduck/protocol";
 import type { PodName, RunningContainer } from "./pod.ts";
 
 /** One hold, as `lameduck-init end` tells of it. */
@@ -55,7 +55,7 @@ export async function endInContainer(
   { name: container, binaries }: RunningContainer,
   signal: AbortSignal,
 ): Promise<Told | string> {
-  const paths = new Set([...binaries, `${carrierPath}/${initFile}`, initFile, `/${initFile}`]);
+  const paths = new Set([...binaries, `${initVolumePath}/${initFile}`, initFile, `/${initFile}`]);
   const ways = [
     ...Array.from(paths, (path) => ({ by: "binary", command: [path, "end", "--log", "json"] }) as const),
     { by: "shell", command: ["sh", "-c", script] } as const,

@@ -4,7 +4,7 @@ import { fileProblem } from "@lameduck/drain/common";
 import { CliError } from "../errors.ts";
 import { ending } from "../help/ending.ts";
 import { textOf } from "../input.ts";
-import { checkOutputs, publish } from "../output.ts";
+import { checkOutputs, outputFiles, publish } from "../output.ts";
 import { explanationJson } from "./json.ts";
 import { explanationPage } from "./page.ts";
 import { explanationText } from "./text.ts";
@@ -27,11 +27,8 @@ export function explain(): Command {
     .option("--json <file>", "write the explanation as JSON; - is stdout")
     .option("--html <file>", "write a page with charts; - is stdout")
     .addHelpText("after", examples)
-    .action(async (file: string, { json, html }: Options) => {
-      checkOutputs([
-        ["--json", json],
-        ["--html", html],
-      ]);
+    .action(async (file: string, options: Options) => {
+      checkOutputs(outputFiles(options, "json", "html"));
       const text = await recordingOf(file);
       const name = file === "-" ? "stdin" : file;
       const trace = parseTrace(text, name);
@@ -39,13 +36,10 @@ export function explain(): Command {
       if (recordings > 1)
         process.stderr.write(`warning ${name}: it has ${recordings} recordings, and this is the first\n`);
       const explained = { trace, replayed: replay(trace, moments) };
-      publish(
-        () => explanationText(explained),
-        [
-          ["--json", json, () => `${JSON.stringify(explanationJson(explained))}\n`],
-          ["--html", html, () => explanationPage(explained)],
-        ],
-      );
+      publish(() => explanationText(explained), options, {
+        json: () => `${JSON.stringify(explanationJson(explained))}\n`,
+        html: () => explanationPage(explained),
+      });
     });
 }
 

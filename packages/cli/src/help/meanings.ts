@@ -23,9 +23,9 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_OPERATOR_BAD_CERTIFICATE:
     "The operator cannot read the certificate that is mounted, or the key does not belong to it.",
   LAMEDUCK_OPERATOR_BAD_FLAG: "A flag of the operator is unknown, or its value has the wrong form.",
-  LAMEDUCK_OPERATOR_NO_CARRIER:
+  LAMEDUCK_OPERATOR_NO_INIT_VOLUME:
     "The files that the operator copies into namespaces are missing, or too large for a ConfigMap.",
-  LAMEDUCK_OPERATOR_FOREIGN_CARRIER:
+  LAMEDUCK_OPERATOR_FOREIGN_INIT_VOLUME:
     "A labelled namespace has a ConfigMap `lameduck-init` that the operator did not make. Injected pods find no lameduck-init in it.",
   LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER:
     "The watcher cannot read a proxy, or does not understand its answer. It reports nothing as applied, so pods decide by their own evidence.",

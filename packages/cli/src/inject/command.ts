@@ -32,7 +32,7 @@ Settings are fields of a DrainPolicy, or annotations of the pod template:
   lameduck.dev/inject: "false"      leave this workload alone
   lameduck.dev/cap: 40s             longest hold
   lameduck.dev/convergence: 20s     time until the slowest sender has converged
-  lameduck.dev/carrier: none        use the kubelet's own sleep`,
+  lameduck.dev/init-volume: none   use the kubelet's own sleep`,
   "0 done, 2 an option or a file is wrong or cannot be edited; then nothing is written, 3 internal, 5 there was no workload",
   "docs/inject.md",
 );

@@ -29,7 +29,7 @@ export function removedReport(removed: RemovedManifests): Done {
 }
 
 /** A line for each workload, and its reasons below. */
-function textOf({ workloads, carriers, ...read }: InjectedManifests, stream: NodeJS.WriteStream): string {
+function textOf({ workloads, initVolumes, ...read }: InjectedManifests, stream: NodeJS.WriteStream): string {
   const others = notTold(read).map((line) => `${line}\n`);
   const each = workloads
     .map(({ name, isInjected, reasons, warnings }) =>
@@ -44,7 +44,7 @@ function textOf({ workloads, carriers, ...read }: InjectedManifests, stream: Nod
         .join(""),
     )
     .join("");
-  const byName = Map.groupBy(carriers, ({ name }) => name);
+  const byName = Map.groupBy(initVolumes, ({ name }) => name);
   return [each, ...others, ...[...byName].map(([name, all]) => needed(name, all))].join("");
 }
 
@@ -54,8 +54,8 @@ function notTold({ inventory }: Pick<InjectedManifests, "inventory">): string[] 
 }
 
 /** Nothing of what kubectl says would show that it is missing. */
-function needed(name: string, carriers: InjectedManifests["carriers"]): string {
-  const namespaces = carriers.map(({ namespace }) => namespace).toSorted();
+function needed(name: string, initVolumes: InjectedManifests["initVolumes"]): string {
+  const namespaces = initVolumes.map(({ namespace }) => namespace).toSorted();
   const where = `namespace${namespaces.length === 1 ? "" : "s"} ${namespaces.join(", ")}`;
   const page = withAddresses("docs/inject.md#where-the-hold-comes-from");
   return printable(`note: hooks end at once where ConfigMap ${name} is missing, in ${where}: ${page}`) + "\n";

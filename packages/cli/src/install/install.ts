@@ -12,7 +12,7 @@ import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
 import { collect, mustBeNamespace } from "../options.ts";
 import { version } from "../about.ts";
-import { carrierFor } from "./carrier.ts";
+import { initVolumeFor } from "./init-volume.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { differenceOf } from "./difference.ts";
 import { extras, installedNow, merged, mustBeExtra, nothingInstalled, type Asked } from "./kept.ts";
@@ -128,7 +128,7 @@ async function install(options: Options): Promise<number> {
     const { context, server } = client.connection;
     say(`context ${context}, ${server.origin}, namespace ${namespace}`);
     for (const line of kept) say(line);
-    // Nothing runs that could bring the carrier to namespaces that were labelled before.
+    // Nothing runs that could bring the init volume to namespaces that were labelled before.
     const carried =
       mode === "policy" ? [...new Set([...(await labelledNamespaces(client, signal)), ...enabled])] : [];
     const { architectures } = await factsOf(client, signal);
@@ -136,7 +136,7 @@ async function install(options: Options): Promise<number> {
     const policies = mode === "policy" ? await admissionPolicies(client, namespace, signal) : [];
     const all = [
       ...objects.filter((one) => !isAdmissionPolicy(one)),
-      ...carried.map((one) => carrierFor(one, architectures)),
+      ...carried.map((one) => initVolumeFor(one, architectures)),
       ...policies,
     ];
     const superfluous = await superfluousTo(client, all, namespace, signal);

@@ -1,4 +1,4 @@
-import { carrierSumAnnotation } from "@lameduck/webhook";
+import { initVolumeSumAnnotation } from "@lameduck/webhook";
 import { holdLabel, injectLabel, operatorNames } from "@lameduck/protocol";
 import { injectLabelValue, systemNamespaces } from "@lameduck/inject";
 import { orUndefined, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
@@ -69,7 +69,7 @@ async function setLabels(
 export function isForeign({ kind, metadata: { name } }: Manifest, there: KubernetesObject): boolean {
   const { labels, annotations, deletionTimestamp } = there.metadata;
   if (deletionTimestamp !== undefined) return false;
-  if (kind === "ConfigMap" && name === operatorNames.carrierConfigMap)
-    return annotations?.[carrierSumAnnotation] === undefined;
+  if (kind === "ConfigMap" && name === operatorNames.initConfigMap)
+    return annotations?.[initVolumeSumAnnotation] === undefined;
   return kind === "Namespace" && labels?.[nameLabel] !== "lameduck";
 }

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { orUndefined, type KubernetesClient, type KubernetesObject, type Workload } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
-import { carrierIn } from "./carrier.ts";
+import { initVolumeIn } from "./init-volume.ts";
 import { found } from "./objects.ts";
-import { readComponent, type ComponentStatus } from "./status/component.ts";
+import { readComponent, type ComponentStatus } from "./component.ts";
 import { CliError } from "../errors.ts";
 
 /** Time between two looks for the reason. */
@@ -79,7 +79,7 @@ export async function untilCarried(
 ): Promise<string[]> {
   const until = Date.now() + milliseconds;
   for (;;) {
-    const carried = await Promise.all(namespaces.map((one) => found(client, carrierIn(one))));
+    const carried = await Promise.all(namespaces.map((one) => found(client, initVolumeIn(one))));
     const missing = namespaces.filter((_, index) => carried[index] === undefined);
     if (missing.length === 0 || Date.now() > until) return missing;
     await delay(500, undefined, { signal });

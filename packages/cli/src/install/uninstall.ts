@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { carrierSumAnnotation, restoreAll } from "@lameduck/webhook";
+import { initVolumeSumAnnotation, restoreAll } from "@lameduck/webhook";
 import { injectedAnnotation, operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject, Pod } from "@lameduck/kube";
 import { obtainConsent } from "../consent.ts";
@@ -7,7 +7,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
-import { carrierIn } from "./carrier.ts";
+import { initVolumeIn } from "./init-volume.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
 import { isForeign, namespacesWithLabels, unlabel } from "./namespaces.ts";
@@ -21,7 +21,7 @@ interface Options extends ConnectionFlags {
   readonly yes?: boolean;
 }
 
-interface Carrier {
+interface InitVolume {
   readonly object: Manifest;
   /** Pods that have lameduck-init from it. */
   readonly users: number;
@@ -61,7 +61,7 @@ async function uninstall(options: Options): Promise<number> {
         if (await unlabel(client, name, signal)) say(`Namespace ${name}: labels taken away`);
     }
     // Read last: until now a new pod could be injected, and mount one.
-    for (const { object, users } of await carriersOf(client, signal))
+    for (const { object, users } of await initVolumesOf(client, signal))
       if (users > 0) say(keptLine(object, users));
       else if (dryRun) say(`would remove ${nameOf(object)}`);
       else await remove(client, object, signal);
@@ -130,12 +130,12 @@ function configMapsNamed(
   return client.list<KubernetesObject>(`/api/v1/configmaps?fieldSelector=${selector}`, signal);
 }
 
-async function carriersOf(client: KubernetesClient, signal: AbortSignal): Promise<Carrier[]> {
-  const maps = await configMapsNamed(client, operatorNames.carrierConfigMap, signal);
+async function initVolumesOf(client: KubernetesClient, signal: AbortSignal): Promise<InitVolume[]> {
+  const maps = await configMapsNamed(client, operatorNames.initConfigMap, signal);
   // A ConfigMap without our checksum belongs to somebody else.
-  const ours = maps.filter(({ metadata }) => metadata.annotations?.[carrierSumAnnotation] !== undefined);
+  const ours = maps.filter(({ metadata }) => metadata.annotations?.[initVolumeSumAnnotation] !== undefined);
   return inBatches(ours, async ({ metadata: { namespace = "" } }) => ({
-    object: carrierIn(namespace),
+    object: initVolumeIn(namespace),
     users: (await client.list<Pod>(`/api/v1/namespaces/${namespace}/pods`, signal)).filter(isUser).length,
   }));
 }

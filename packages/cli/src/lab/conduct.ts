@@ -2,9 +2,8 @@ import { buildResults, count, skippedRemedy, type RemedyResult } from "@lameduck
 import { OtherPortError, runLab, type LabHooks, type LabProgress, type LabSettings } from "@lameduck/stage";
 import { exitCodeOfResults } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
-import { isStdoutFree } from "../output.ts";
 import { Progress } from "../progress.ts";
-import { publishResults, resultFiles } from "../results.ts";
+import { publishResults } from "../results.ts";
 import { version } from "../about.ts";
 import type { LabOptions } from "./options.ts";
 
@@ -53,9 +52,8 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     ],
   });
   if (measured.length > 0) {
-    publishResults(results, options);
-    if (settings.app.kind === "sample" && isStdoutFree(resultFiles(options)))
-      process.stdout.write(tryOnYours());
+    const isShown = publishResults(results, options);
+    if (isShown && settings.app.kind === "sample") process.stdout.write(tryOnYours());
   }
   if (interrupt.signal.aborted) return interrupt.exitCode;
   if (failure !== undefined) throw failure;

@@ -13,7 +13,7 @@ const names: Record<SenderKind, string> = {
 };
 
 /** Two cores can run no more senders. */
-const most = 64;
+const mostSenders = 64;
 
 /** "l4:2,l7,haproxy:1": kinds and how many of each. */
 export function parseSenders(text: string): SenderSpec[] {
@@ -23,7 +23,7 @@ export function parseSenders(text: string): SenderSpec[] {
     .filter((part) => part !== "")
     .flatMap((part) => ofKind(part));
   if (specs.length === 0) throw badOption("--senders", "names no sender");
-  if (specs.length > most) throw badOption("--senders", `more than ${most} senders`);
+  if (specs.length > mostSenders) throw badOption("--senders", `more than ${mostSenders} senders`);
   return specs;
 }
 

@@ -14,9 +14,8 @@ import { manifestFromCommand, type Workload, readManifest } from "@lameduck/mani
 import { parseLoad, parsePropagation, type LoadOptions } from "@lameduck/load";
 import { badOption, CliError } from "../errors.ts";
 import { textOf } from "../input.ts";
-import { checkOutputs } from "../output.ts";
 import { requestOf } from "../request-options.ts";
-import { resultFiles } from "../results.ts";
+import { checkResultFiles } from "../results.ts";
 import { mustAgree } from "./contradictions.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
@@ -30,7 +29,7 @@ const longestWaitSeconds = 90;
 
 /** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
 export async function labSettings(options: LabOptions, command: readonly string[]): Promise<LabSettings> {
-  checkOutputs(resultFiles(options));
+  checkResultFiles(options);
   const sample = options.file === undefined && command.length === 0;
   mustAgree(options, sample);
   const workload = adjusted(

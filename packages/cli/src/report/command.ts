@@ -6,7 +6,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
 import { interruptible } from "../interrupt.ts";
-import { checkOutputs, publish } from "../output.ts";
+import { checkOutputs, outputFiles, publish } from "../output.ts";
 import { reportPage } from "./page.ts";
 import { readReports } from "./read.ts";
 import { detailText, overviewText, type Asked } from "./text.ts";
@@ -40,11 +40,7 @@ export function reportCommand(exit: (code: number) => void): Command {
 }
 
 async function report(options: Options): Promise<number> {
-  const { json, html } = options;
-  checkOutputs([
-    ["--json", json],
-    ["--html", html],
-  ]);
+  checkOutputs(outputFiles(options, "json", "html"));
   const since = parseDuration(options.since, "--since");
   const { context, kubeconfig } = options;
   const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));
@@ -53,13 +49,10 @@ async function report(options: Options): Promise<number> {
     const reports = await readReports(client, { namespace, pod: options.pod, since }, signal);
     const asked = { namespace, since: options.since };
     const isOne = reports.length === 1 && options.pod !== undefined;
-    publish(
-      () => (isOne ? detailText(reports[0]!) : overviewText(reports, asked)),
-      [
-        ["--json", json, () => `${JSON.stringify(reportsJson(reports, asked), undefined, 2)}\n`],
-        ["--html", html, () => reportPage(reports, asked)],
-      ],
-    );
+    publish(() => (isOne ? detailText(reports[0]!) : overviewText(reports, asked)), options, {
+      json: () => `${JSON.stringify(reportsJson(reports, asked), undefined, 2)}\n`,
+      html: () => reportPage(reports, asked),
+    });
     if (reports.length === 0) return exitCodes.untested;
     return reports.some(({ killed }) => killed === "yes") ? exitCodes.losses : exitCodes.clean;
   });

@@ -12,7 +12,7 @@ export interface LoadBounds {
 }
 
 /** More than this a generator does not take. */
-const most = 20_000_000;
+const mostOfOneGenerator = 20_000_000;
 
 /** Unless they are given they follow from the other options: a load that ends before the rollout would leave the rest untested. */
 export function loadBounds(
@@ -24,7 +24,7 @@ export function loadBounds(
   const limit = duration === undefined ? longest : parseDuration(duration, "--duration");
   // Arrivals are random: a tenth more than are to be expected.
   const needed = Math.ceil((1.1 * rps * longest) / 1_000) + 100;
-  const maxRequests = Math.min(requestsMax ?? needed, most);
+  const maxRequests = Math.min(requestsMax ?? needed, mostOfOneGenerator);
   const lasts = Math.min(limit, (maxRequests / rps) * 1_000);
   const words =
     lasts < longest

@@ -13,8 +13,7 @@ import {
   type TargetReference,
 } from "@lameduck/rollout";
 import { badOption } from "../errors.ts";
-import { checkOutputs } from "../output.ts";
-import { resultFiles } from "../results.ts";
+import { checkResultFiles } from "../results.ts";
 import { flagOf } from "../options.ts";
 import { contentOf, requestFlags, requestOf } from "../request-options.ts";
 import { loadBounds, type LoadBounds } from "./bounds.ts";
@@ -38,7 +37,7 @@ const pooledShares = { new: 0, pooled: 1, mixed: 0.5 } as const;
 
 /** @throws coded errors that name the option, the kubeconfig's entry or the target. */
 export function rolloutRequest(target: string, options: RolloutOptions): RolloutRequest {
-  checkOutputs(resultFiles(options));
+  checkResultFiles(options);
   // A mistake in the target's name is reported before a kubeconfig is looked for.
   parseTarget(target, options.namespace ?? "default");
   const routes = parseRoutes(options.url ?? [], mannerOf(options));

@@ -5,7 +5,7 @@ import { badOption } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { collect } from "../options.ts";
-import { checkOutputs, publish } from "../output.ts";
+import { checkOutputs, outputFiles, publish } from "../output.ts";
 import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
 import { workloadsOf, type Advised } from "./manifests.ts";
@@ -41,10 +41,7 @@ export function advise(exit: (code: number) => number): Command {
     .option("--patch <file>", "write a strategic merge patch, for kubectl patch; - is stdout")
     .addHelpText("after", examples)
     .action(async (scenario: string | undefined, { file, ...options }: Options) => {
-      checkOutputs([
-        ["--json", options.json],
-        ["--patch", options.patch],
-      ]);
+      checkOutputs(outputFiles(options, "json", "patch"));
       if (file === undefined) show([await adviseCommand({ ...options, scenario })], options);
       else exit(await adviseEach(file, scenario, options));
     });
@@ -78,7 +75,7 @@ async function adviseEach(
 }
 
 /** JSON is one line for each workload, patches are documents in a row. */
-function show(advices: readonly Advice[], { json, patch }: Pick<Options, "json" | "patch">): void {
+function show(advices: readonly Advice[], options: Pick<Options, "json" | "patch">): void {
   const spelt = ({ workload }: Advice): string =>
     workload === undefined ? "" : printable(`${workload.place}: ${workload.name}`);
   const jsonLines = (): string =>
@@ -90,15 +87,12 @@ function show(advices: readonly Advice[], { json, patch }: Pick<Options, "json" 
       .join("");
   publish(
     () => advices.map((one) => (one.workload ? `${spelt(one)}\n${one.text}` : one.text)).join("\n"),
-    [
-      ["--json", json, jsonLines],
-      [
-        "--patch",
-        patch,
-        () =>
-          advices.map((one) => (one.workload ? `# ${spelt(one)}\n${one.patch}` : one.patch)).join("---\n"),
-      ],
-    ],
+    options,
+    {
+      json: jsonLines,
+      patch: () =>
+        advices.map((one) => (one.workload ? `# ${spelt(one)}\n${one.patch}` : one.patch)).join("---\n"),
+    },
   );
 }
 

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { namedScenarios, simulateCommand, type ScenarioFlags } from "@lameduck/simulator";
 import { withAddresses } from "../about.ts";
-import { checkOutputs, publish } from "../output.ts";
+import { checkOutputs, outputFiles, publish } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
@@ -27,23 +27,16 @@ export function simulate(): Command {
     .option("--html <file>", "write a page with charts; - is stdout")
     .addHelpText("after", examples)
     .action(async (scenario: string | undefined, options: Options) => {
-      const { json, html } = options;
-      checkOutputs([
-        ["--json", json],
-        ["--html", html],
-      ]);
+      checkOutputs(outputFiles(options, "json", "html"));
       const progress = new Progress();
       const onProgress = (done: number, of: number): void =>
         progress.update("simulating", `${done} of ${of} terminations`);
       const output = await simulateCommand({ ...options, scenario, onProgress });
       progress.done();
-      publish(
-        () => withAddresses(output.text),
-        [
-          ["--json", json, () => `${JSON.stringify(output.json)}\n`],
-          ["--html", html, () => output.html],
-        ],
-      );
+      publish(() => withAddresses(output.text), options, {
+        json: () => `${JSON.stringify(output.json)}\n`,
+        html: () => output.html,
+      });
     });
 }
 

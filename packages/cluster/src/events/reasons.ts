@@ -8,8 +8,8 @@ export const eventReasons = {
   DrainConsumerBehind: "Warning",
   DrainConsumerMissing: "Warning",
   LosesRequests: "Warning",
-  CarrierChanged: "Warning",
-  CarrierRefused: "Warning",
+  InitVolumeChanged: "Warning",
+  InitVolumeRefused: "Warning",
 } as const;
 
 export type EventReason = keyof typeof eventReasons;

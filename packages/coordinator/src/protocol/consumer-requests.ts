@@ -1,3 +1,4 @@
+import { writeRefusal } from "@lameduck/protocol";
 import { Answers } from "../state/answers.ts";
 import type { Consumer } from "../state/consumer.ts";
 import { servesNode, isNodeKind, isNodeProxy } from "@lameduck/senders";
@@ -5,10 +6,9 @@ import type { Consumers } from "../state/consumers.ts";
 import type { Pods } from "../state/pods.ts";
 import type { Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
-import { LongPolls, type LongPoll } from "./long-polls.ts";
 import type { OtherVersion } from "./other-versions.ts";
-import type { Reply } from "./reply.ts";
 import { parseReport, type PostedReport } from "./report.ts";
+import type { ReportStream } from "./report-stream.ts";
 import { ReportedNames } from "./reported-names.ts";
 
 export type ReportOutcome =
@@ -28,28 +28,35 @@ export interface ConsumerRequestsOptions {
   readonly onAdvance: () => void;
 }
 
-interface ParkedReport extends LongPoll {
+/** Where the answers to a report go. */
+export type Replies = Pick<ReportStream, "isOver" | "answer" | "onClose">;
+
+/** A report that is answered when there is news, or at a time. */
+interface WaitingReport {
   readonly key: string;
   readonly posted: PostedReport;
-  readonly reply: Reply;
+  readonly stream: Replies;
+  /** When it is answered at the latest, milliseconds by the coordinator's clock. */
+  readonly until: number;
 }
 
-/** Least milliseconds between two answers to one consumer. With very many consumers it is longer, for five answers a millisecond in all. */
-const answerInterval = 500;
-const perMillisecond = 5;
-/** Milliseconds for which a process that is about to end keeps a request, so that clients do not ask in a tight loop. */
-export const longestAtEnd = 1_000;
-/** Milliseconds without a report after which a consumer whose pod is gone is dropped. Idle consumers report more often than that. */
-const forgetAfter = 60_000;
-/** Milliseconds for which answers are written before the event loop gets its turn. */
-const sweepSlice = 10;
+/** Between two answers to one consumer, at least. With very many consumers it is longer, for five answers a millisecond in all. */
+const answerIntervalMs = 500;
+const answersPerMs = 5;
+/** For so long a process that is about to end keeps a request, so that clients do not ask in a tight loop. */
+export const longestAtEndMs = 1_000;
+/** Without a report for so long, a consumer whose pod is gone is dropped. Idle consumers report more often than that. */
+const forgetAfterMs = 60_000;
+/** For so long answers are written before the event loop gets its turn. */
+const sweepSliceMs = 10;
 /** Characters of a consumer's name that are logged. */
 const longestName = 253;
 
 /** Takes the reports of consumers, and answers them with new withdrawals. */
 export class ConsumerRequests {
   readonly #options: ConsumerRequestsOptions;
-  readonly #parked = new LongPolls<ParkedReport>();
+  /** By consumer: each needs but one. */
+  readonly #waiting = new Map<string, WaitingReport>();
   readonly #answeredAt = new Map<string, number>();
   /** By consumer: the pod that reports for it. */
   readonly #owners = new Map<string, string>();
@@ -63,38 +70,38 @@ export class ConsumerRequests {
     this.#answers = new Answers(options.epoch, options.withdrawals);
   }
 
-  get parked(): number {
-    return this.#parked.size;
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
-  report(name: string, text: string, identity: Identity, reply: Reply): void {
+  report(name: string, text: string, identity: Identity, stream: Replies): void {
     const { onReport, onOtherVersion } = this.#options;
     const posted = parseReport(text, name);
     if (typeof posted === "string") {
       onReport("unreadable");
-      this.#refuse(reply, 400, posted);
+      this.#refuse(stream, 400, posted);
       return;
     }
     if ("version" in posted) {
       onReport("other-version");
       onOtherVersion({ who: this.#nameOf(name, identity), version: posted.version });
-      this.#refuse(reply, 400, "version: only 1 is known");
+      this.#refuse(stream, 400, "version: only 1 is known");
       return;
     }
     const refusal = this.#reasonToRefuse(posted, identity);
     if (refusal !== undefined) {
       onReport("forbidden");
-      this.#refuse(reply, 403, refusal);
+      this.#refuse(stream, 403, refusal);
       return;
     }
-    this.#take(posted, identity, reply);
+    this.#take(posted, identity, stream);
   }
 
-  /** A report that is not read. */
-  unread(status: number, error: string, reply: Reply): void {
+  /** Reports that are not read. */
+  unread(status: number, error: string, stream: Replies): void {
     if (status === 401) this.#options.onReport("unauthorized");
     else if (status === 403) this.#options.onReport("forbidden");
-    this.#refuse(reply, status, error, true);
+    this.#refuse(stream, status, error, true);
   }
 
   /** The consumers that a pod reports for. */
@@ -102,18 +109,18 @@ export class ConsumerRequests {
     return [...this.#owners].flatMap(([key, owner]) => (owner === podUid ? [key] : []));
   }
 
-  /** Answers the requests that are due. Called at intervals, and after each withdrawal. */
+  /** Answers the reports that are due. Called at intervals, and after each withdrawal. */
   sweep(): void {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
-    const waiting = this.#parked.all();
+    const waiting = this.#waiting.values();
     const go = (): void => {
       const began = performance.now();
       const now = this.#options.now();
       for (const one of waiting) {
         if (now < one.until && !this.#isDue(one, now)) continue;
         this.#release(one, now);
-        if (performance.now() - began < sweepSlice) continue;
+        if (performance.now() - began < sweepSliceMs) continue;
         setImmediate(go);
         return;
       }
@@ -128,7 +135,7 @@ export class ConsumerRequests {
     for (const [key, owner] of this.#owners) {
       const consumer = consumers.get(key);
       const isGone =
-        consumer && !isNodeProxy(consumer) && !pods.get(owner) && now() - consumer.heardAt > forgetAfter;
+        consumer && !isNodeProxy(consumer) && !pods.get(owner) && now() - consumer.heardAt > forgetAfterMs;
       if (isGone) consumers.remove(consumer);
       if (isGone || !consumer) this.#owners.delete(key);
     }
@@ -136,70 +143,76 @@ export class ConsumerRequests {
     for (const key of this.#answeredAt.keys()) if (!consumers.get(key)) this.#answeredAt.delete(key);
   }
 
-  /** Answers every request, because this process ends. The clients ask another replica. */
+  /** Answers every report, because this process ends. The consumers go on at another replica. */
   close(): void {
     this.#isClosing = true;
     const now = this.#options.now();
-    for (const one of this.#parked.all()) this.#release(one, now);
+    for (const one of this.#waiting.values()) this.#release(one, now);
   }
 
-  #take(posted: PostedReport, identity: Identity, reply: Reply): void {
+  #take(posted: PostedReport, identity: Identity, stream: Replies): void {
     const { epoch, consumers, withdrawals, now, onReport, onAdvance } = this.#options;
     const at = now();
     const isCurrent = posted.epoch === epoch;
     const { lastSequence: head } = withdrawals;
     if (isCurrent && (posted.report.applied > head || (posted.report.also.at(-1)?.[1] ?? 0) > head)) {
       onReport("unreadable");
-      this.#refuse(reply, 400, `applied: the last number is ${head}`);
+      this.#refuse(stream, 400, `applied: the last number is ${head}`);
       return;
     }
     // Numbers of another run mean nothing here.
     const report = isCurrent ? posted.report : { ...posted.report, applied: 0, also: [] };
     const key = `${report.kind}/${report.name}`;
-    // On a stream a report stands for all before it.
-    for (const other of this.#parked.of(key)) if (other.reply === reply) this.#parked.take(key, other);
+    // A report stands for all before it on its stream.
+    const before = this.#waiting.get(key);
+    if (before?.stream === stream) this.#waiting.delete(key);
     const known = consumers.get(key);
     if (!isCurrent) known?.reset();
-    const before = known?.applied ?? -1;
+    const appliedBefore = known?.applied ?? -1;
     // A token of a node's proxy names but one.
     const mayBeNamed = isNodeKind(report.kind) || this.#names.take(identity.podUid ?? identity.account, key);
     const consumer = mayBeNamed ? consumers.report(report, at) : undefined;
     if (!consumer) {
       onReport("too-many");
-      this.#refuse(reply, 503, "there are too many consumers");
+      this.#refuse(stream, 503, "there are too many consumers");
       return;
     }
     onReport("taken");
     if (identity.podUid !== undefined) this.#owners.set(key, identity.podUid);
-    if (consumer.applied > before || report.also.length > 0) onAdvance();
+    if (consumer.applied > appliedBefore || report.also.length > 0) onAdvance();
     const mine: PostedReport = { ...posted, report, known: isCurrent ? posted.known : 0 };
-    const wait = this.#isClosing ? Math.min(posted.wait, longestAtEnd) : posted.wait;
-    const one = { key, posted: mine, reply, until: at + wait };
-    if (!isCurrent || posted.wait === 0 || this.#isDue(one, at)) this.#answer(one, at);
+    const waitMs = this.#isClosing ? Math.min(posted.waitMs, longestAtEndMs) : posted.waitMs;
+    const one = { key, posted: mine, stream, until: at + waitMs };
+    if (!isCurrent || posted.waitMs === 0 || this.#isDue(one, at)) this.#answer(one, at);
     else {
-      // A consumer needs one waiting request: an earlier one is answered now.
-      for (const other of this.#parked.of(key)) this.#release(other, at);
-      this.#parked.add(key, one);
-      reply.onClose(() => this.#parked.take(key, one));
+      // One that waits on another stream is answered now.
+      if (before) this.#release(before, at);
+      this.#waiting.set(key, one);
+      stream.onClose(() => void this.#drop(one));
     }
   }
 
   /** Whether there is a new withdrawal and the consumer's last answer is old enough, so that one answer carries several withdrawals. */
-  #isDue({ key, posted }: Pick<ParkedReport, "key" | "posted">, now: number): boolean {
+  #isDue({ key, posted }: Pick<WaitingReport, "key" | "posted">, now: number): boolean {
     if (this.#options.withdrawals.lastSequence <= posted.known) return false;
-    const quiet = Math.max(answerInterval, this.#options.consumers.size / perMillisecond);
+    const quiet = Math.max(answerIntervalMs, this.#options.consumers.size / answersPerMs);
     return now - (this.#answeredAt.get(key) ?? -Infinity) >= quiet;
   }
 
-  #release(one: ParkedReport, now: number): void {
-    if (this.#parked.take(one.key, one)) this.#answer(one, now);
+  #release(one: WaitingReport, now: number): void {
+    if (this.#drop(one)) this.#answer(one, now);
   }
 
-  #answer({ key, posted, reply }: ParkedReport, now: number): void {
-    if (reply.isOver) return;
+  /** @returns false where it waits no more. */
+  #drop(one: WaitingReport): boolean {
+    return this.#waiting.get(one.key) === one && this.#waiting.delete(one.key);
+  }
+
+  #answer({ key, posted, stream }: WaitingReport, now: number): void {
+    if (stream.isOver) return;
     this.#answeredAt.set(key, now);
     const { applied, also } = posted.report;
-    reply.answer(200, this.#answers.after(applied, also), this.#isClosing);
+    stream.answer(200, this.#answers.after(applied, also), this.#isClosing);
   }
 
   /** An account that is bound to kinds can name nobody else. */
@@ -234,7 +247,7 @@ export class ConsumerRequests {
     return undefined;
   }
 
-  #refuse(reply: Reply, status: number, error: string, isLast = false): void {
-    reply.answer(status, JSON.stringify({ version: 1, error }), isLast);
+  #refuse(stream: Replies, status: number, error: string, isLast = false): void {
+    stream.answer(status, writeRefusal(error), isLast);
   }
 }

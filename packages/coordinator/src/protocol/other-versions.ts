@@ -6,10 +6,10 @@ export interface OtherVersion {
   readonly version: string;
 }
 
-/** Milliseconds: whoever speaks another version tries again sooner. */
-const shownFor = 60_000;
-/** Milliseconds between two lines on one of them. Anybody may ask by one version and another in turn. */
-const betweenLines = 60_000;
+/** Whoever speaks another version tries again sooner. */
+const shownForMs = 60_000;
+/** Between two lines on one of them. Anybody may ask by one version and another in turn. */
+const betweenLinesMs = 60_000;
 /** Of those that are remembered. */
 const most = 100;
 
@@ -33,9 +33,9 @@ export class OtherVersions {
   heard({ who, version }: OtherVersion): void {
     const at = this.#now();
     const known = this.#heard.get(who);
-    if (!known) this.#forget(at - shownFor);
+    if (!known) this.#forget(at - shownForMs);
     if (!known && this.#heard.size >= most) return;
-    const isLogged = known && (known.version === version || at - known.loggedAt < betweenLines);
+    const isLogged = known && (known.version === version || at - known.loggedAt < betweenLinesMs);
     this.#heard.set(who, { version, at, loggedAt: isLogged ? known.loggedAt : at });
     if (!isLogged) this.#onNew(otherVersion(who, version));
   }
@@ -48,7 +48,7 @@ export class OtherVersions {
 
   /** Those of the last minute. */
   get lately(): readonly OtherVersion[] {
-    const since = this.#now() - shownFor;
+    const since = this.#now() - shownForMs;
     return [...this.#heard].flatMap(([who, { version, at }]) => (at >= since ? [{ who, version }] : []));
   }
 }

@@ -2,25 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { PolicySettings } from "../settings.ts";
 import type { Termination } from "../state/termination.ts";
 import type { Terminations } from "../state/terminations.ts";
-import { longestAtEnd } from "./consumer-requests.ts";
-import { readLines, writeLines } from "@lameduck/protocol";
+import { longestAtEndMs } from "./consumer-requests.ts";
+import { parsePodReport, writePodAnswer } from "@lameduck/protocol";
 import { LongPolls, type LongPoll } from "./long-polls.ts";
-
-/** What a pod may report of its termination. */
-export const reportedKeys: ReadonlySet<string> = new Set([
-  "phase",
-  "program",
-  "policy",
-  "reason",
-  "held-ms",
-  "floor-ms",
-  "last-arrival-ms",
-  "connections",
-  "requests",
-  "senders",
-  "overruled",
-  "oldest-wait",
-]);
 
 export interface PodRequestsOptions {
   readonly terminations: Terminations;
@@ -75,7 +59,7 @@ export class PodRequests {
     // A pod that asks is terminating, even if the watch has not reported its deletion yet.
     const record = terminations.follow(uid, at);
     if (!record) {
-      sendText(response, 200, writeLines({ state: "unknown" }), this.#isClosing);
+      sendText(response, 200, writePodAnswer({ state: "unknown" }), this.#isClosing);
       return;
     }
     const isNews = record.state !== seen || (record.isToEnd && !this.#toldToEnd.has(record));
@@ -83,7 +67,7 @@ export class PodRequests {
       sendText(response, 200, this.#text(record), this.#isClosing);
     else {
       const longest = Math.min(
-        this.#isClosing ? longestAtEnd : Infinity,
+        this.#isClosing ? longestAtEndMs : Infinity,
         record.isToEnd ? repeatMs : Infinity,
       );
       const until = at + Math.min(wait, longest);
@@ -97,7 +81,7 @@ export class PodRequests {
     const { terminations, now, onPodReport, onOverruled } = this.#options;
     const record = terminations.follow(uid, now());
     if (!record) return;
-    const happened = terminations.report(record, readLines(text, reportedKeys), now());
+    const happened = terminations.report(record, parsePodReport(text), now());
     if (isPassedOn) return;
     onPodReport(record, text);
     if (happened.includes("overruled")) onOverruled(record);
@@ -130,12 +114,11 @@ export class PodRequests {
     const rules = settings.of(record.namespace);
     const { state, withdrawnAt, releasedAt, isToEnd } = record;
     if (isToEnd) this.#toldToEnd.add(record);
-    const end = isToEnd ? "now" : undefined;
     if (state === "unknown")
-      return writeLines({
+      return writePodAnswer({
         state,
         behind: `endpointslices (not heard of for ${Math.round(unheard())} s)`,
-        end,
+        endsHold: isToEnd,
       });
     const { relevant, applied } = releases.count(record, at);
     const behind = state === "released" ? [] : progress.behind(record, at);
@@ -145,17 +128,17 @@ export class PodRequests {
     const more = behind.length > mostBehind ? [`and ${behind.length - mostBehind} more`] : [];
     const since = (then: number | undefined): number | undefined =>
       then === undefined ? undefined : Math.max(0, Math.round(at - then));
-    return writeLines({
+    return writePodAnswer({
       state,
-      "withdrawn-ms": since(withdrawnAt),
-      "released-ms": state === "released" ? since(releasedAt) : undefined,
+      withdrawnMs: since(withdrawnAt),
+      releasedMs: state === "released" ? since(releasedAt) : undefined,
       consumers: `${applied}/${relevant}`,
       behind: named.length === 0 ? undefined : [...named, ...more].join(", "),
       last: state === "released" ? progress.last(record) : undefined,
       basis: progress.basis(record),
       // Nobody will ever release it.
       mode: terminations.isUnlisted(record, at) ? "availability" : rules.mode,
-      end,
+      endsHold: isToEnd,
     });
   }
 }

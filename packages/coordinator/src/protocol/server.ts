@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { answerOneAtATime, capPerAddress, capSilent, readBody } from "@lameduck/program";
-import { operatorNames, headLine } from "@lameduck/protocol";
+import { headLine, operatorNames, streamProtocol } from "@lameduck/protocol";
 import type { SlimPod } from "@lameduck/cluster";
 import type { Terminations } from "../state/terminations.ts";
 import { peerOf } from "./identify.ts";
 import type { OtherVersion } from "./other-versions.ts";
 import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
 import { asksForStream } from "./report-stream.ts";
-import { longestSilence, type ReportsOptions, ReportStreams, takeReport } from "./reports.ts";
+import { longestSilenceMs, ReportStreams, type ReportStreamsOptions } from "./report-streams.ts";
 
-export interface ProtocolOptions extends ReportsOptions {
+export interface ProtocolOptions extends ReportStreamsOptions {
   readonly podRequests: PodRequests;
   readonly terminations: Terminations;
   readonly holdAccounts: readonly string[];
@@ -22,10 +22,10 @@ export interface ProtocolOptions extends ReportsOptions {
 /** Bytes: tokens take a kilobyte or two, what pods say a few hundred. */
 const longestHead = 16_384;
 const longestPodReport = 8_192;
-/** Milliseconds for a request to arrive. Pods and consumers send faster. */
-const longestRequest = 5_000;
-/** Seconds that a pod may wait. */
-const longestPodWait = 20;
+/** For a request to arrive. Pods and consumers send faster. */
+const longestRequestMs = 5_000;
+/** What a pod may wait for an answer. */
+const longestPodWaitMs = 20_000;
 const mostConnections = 50_000;
 
 const { consumers, pods, holds } = operatorNames.coordinator.paths;
@@ -39,10 +39,10 @@ export interface ProtocolServer {
 export function protocolServer(options: ProtocolOptions): ProtocolServer {
   const server = createServer({
     maxHeaderSize: longestHead,
-    headersTimeout: longestRequest,
-    requestTimeout: longestRequest,
+    headersTimeout: longestRequestMs,
+    requestTimeout: longestRequestMs,
     connectionsCheckingInterval: 1_000,
-    keepAliveTimeout: longestSilence,
+    keepAliveTimeout: longestSilenceMs,
     noDelay: true,
     shouldUpgradeCallback: (request) =>
       asksForStream(request) && request.url?.startsWith(`${consumers}/`) === true,
@@ -57,8 +57,7 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
         if (!response.headersSent) sendText(response, 500, `${headLine}\n`, true);
       });
     },
-    // Before Node 22.21 and 24.9 all requests with an Upgrade header would come here: then consumers post.
-    "shouldUpgradeCallback" in server ? streams.open : undefined,
+    streams.open,
   );
   server.maxConnections = mostConnections;
   capPerAddress(server);
@@ -76,13 +75,22 @@ async function handle(
   const at = url.indexOf("?");
   const path = at === -1 ? url : url.slice(0, at);
   if (path.startsWith(`${consumers}/`)) {
-    if (method === "POST") await takeReport(options, request, response);
-    else sendText(response, 405, "only POST is answered\n", true);
+    const [, version] = /^lameduck\/(\d{1,2})$/.exec(request.headers.upgrade ?? "") ?? [];
+    if (version !== undefined) await noteVersion(options, { who: "consumers", version }, request);
+    response.setHeader("upgrade", streamProtocol);
+    sendText(
+      response,
+      426,
+      `${headLine}\nreports come on a stream only: GET with Upgrade: ${streamProtocol}\n`,
+      true,
+    );
     return;
   }
   const query = new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
   const asked = parsePodPath(path, query);
-  await noteVersion(options, path, query.get("uid") ?? "", request);
+  const [, version, who] = /^\/v([2-9]|\d\d)\/(consumers|pods|holds)\//.exec(path) ?? [];
+  if (version !== undefined && who !== undefined)
+    await noteVersion(options, { who, version }, request, query.get("uid") ?? "");
   if (asked === undefined)
     sendText(response, 404, `${headLine}\nthere are ${consumers}, ${pods} and ${holds}\n`, true);
   else if (asked.resource === "holds" && method === "GET")
@@ -95,12 +103,10 @@ async function handle(
 /** Only of those who may say something here: anybody could name any version. */
 async function noteVersion(
   { terminations, identifier, consumerAccounts, holdAccounts, onOtherVersion }: ProtocolOptions,
-  path: string,
-  uid: string,
+  { who, version }: OtherVersion,
   request: IncomingMessage,
+  uid = "",
 ): Promise<void> {
-  const [, version, who] = /^\/v([2-9]|\d\d)\/(consumers|pods|holds)\//.exec(path) ?? [];
-  if (version === undefined || who === undefined) return;
   const pod = who === "pods" ? terminations.pods.get(uid) : undefined;
   if (pod && isAddressOf(pod, peerOf(request))) {
     onOtherVersion({ who, version });
@@ -128,7 +134,7 @@ function parsePodPath(path: string, query: URLSearchParams): AskedPod | undefine
   const wait = Number(query.get("wait") ?? "0");
   const ask: Ask = {
     uid: query.get("uid") ?? "",
-    wait: Number.isFinite(wait) ? Math.min(Math.max(wait, 0), longestPodWait) * 1_000 : 0,
+    wait: Number.isFinite(wait) ? Math.min(Math.max(wait * 1_000, 0), longestPodWaitMs) : 0,
     seen: query.get("seen") ?? undefined,
   };
   return { resource, namespace, name, ask };

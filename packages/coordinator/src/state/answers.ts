@@ -1,4 +1,4 @@
-import type { Ranges } from "./consumer.ts";
+import { type NumberRange, type Withdrawal, writeCoordinatorAnswer } from "@lameduck/protocol";
 import type { Withdrawals } from "./withdrawals.ts";
 
 /** Characters of all answers that are kept. One of 10,000 withdrawals has some 200,000. */
@@ -22,7 +22,7 @@ export class Answers {
     return this.#size;
   }
 
-  after(applied: number, also: Ranges): string {
+  after(applied: number, also: readonly NumberRange[]): string {
     if (also.length > 0) return this.#made(applied, also);
     if (this.#version !== this.#withdrawals.version || this.#size > mostKept) this.#clear();
     const known = this.#kept.get(applied);
@@ -39,16 +39,11 @@ export class Answers {
     this.#size = 0;
   }
 
-  #made(applied: number, also: Ranges): string {
-    const withdrawn: [string, number][] = [];
+  #made(applied: number, also: readonly NumberRange[]): string {
+    const withdrawn: Withdrawal[] = [];
     for (const { addresses, sequence } of this.#withdrawals.after(applied))
       if (!also.some(([from, to]) => sequence >= from && sequence <= to))
         for (const address of addresses) withdrawn.push([address, sequence]);
-    return JSON.stringify({
-      version: 1,
-      epoch: this.#epoch,
-      head: this.#withdrawals.lastSequence,
-      withdrawn,
-    });
+    return writeCoordinatorAnswer({ epoch: this.#epoch, head: this.#withdrawals.lastSequence, withdrawn });
   }
 }

@@ -19,7 +19,7 @@ export interface BehindConsumer {
   readonly name: string;
   /** Its basis, or why there is no report of it. */
   readonly how: Basis | "missing" | "silent" | NotAsked;
-  /** Where it says why. */
+  /** Why it has not let go, where it says so. */
   readonly reason?: string;
 }
 

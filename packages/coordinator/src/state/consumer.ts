@@ -1,23 +1,8 @@
-import type { Basis } from "@lameduck/protocol";
+import type { Basis, ConsumerState, NumberRange } from "@lameduck/protocol";
 
-/** Inclusive ranges of numbers. */
-export type Ranges = readonly (readonly [number, number])[];
-
-/** What a consumer says of itself with each report. */
-export interface Report {
+/** What a consumer says of itself, with the name by which it reports. */
+export interface NamedState extends ConsumerState {
   readonly name: string;
-  readonly kind: string;
-  readonly node: string | undefined;
-  readonly basis: Basis;
-  /** Everything that was withdrawn up to it is applied here. */
-  readonly applied: number;
-  /** Applied numbers above `applied`, with gaps below them. */
-  readonly also: Ranges;
-  /** What it serves, such as "ingress-class/NAME"; by its kind where it is empty. */
-  readonly serves: readonly string[];
-  readonly problem: string | undefined;
-  /** Why it has not let go although it can be read. */
-  readonly reason: string | undefined;
 }
 
 /** Advances of a watermark whose times are remembered. */
@@ -36,11 +21,11 @@ export class Consumer {
   reason: string | undefined;
   heardAt: number;
   #applied = 0;
-  #also: Ranges = [];
+  #also: readonly NumberRange[] = [];
   /** Watermarks and times in turn: two numbers for each advance. */
   #advances: number[] = [];
 
-  constructor({ kind, name, node, basis, serves }: Report, now: number) {
+  constructor({ kind, name, node, basis, serves }: NamedState, now: number) {
     this.key = `${kind}/${name}`;
     this.kind = kind;
     this.name = name;
@@ -55,7 +40,7 @@ export class Consumer {
     return this.#applied;
   }
 
-  get also(): Ranges {
+  get also(): readonly NumberRange[] {
     return this.#also;
   }
 
@@ -63,7 +48,7 @@ export class Consumer {
    * The watermark never falls, because two requests of one consumer may arrive out of order.
    * @returns whether it has advanced.
    */
-  report({ node, basis, serves, problem, reason, applied, also }: Report, now: number): boolean {
+  report({ node, basis, serves, problem, reason, applied, also }: NamedState, now: number): boolean {
     this.heardAt = now;
     this.node = node;
     this.basis = basis;

@@ -1,5 +1,5 @@
 import { balancers, isNodeProxy } from "@lameduck/senders";
-import { Consumer, type Report } from "./consumer.ts";
+import { Consumer, type NamedState } from "./consumer.ts";
 
 /** From its last report until a consumer is dropped from memory. */
 const forgottenAfterMs = 3_600_000;
@@ -37,7 +37,7 @@ export class Consumers {
   }
 
   /** @returns none where there are too many. */
-  report(report: Report, now: number): Consumer | undefined {
+  report(report: NamedState, now: number): Consumer | undefined {
     const known = this.#all.get(`${report.kind}/${report.name}`);
     if (!known && this.#all.size >= mostConsumers) return undefined;
     const consumer = known ?? new Consumer(report, now);

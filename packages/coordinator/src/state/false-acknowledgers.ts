@@ -34,7 +34,7 @@ export class FalseAcknowledgers {
         ? `pod ${pod.metadata.namespace}/${pod.metadata.name}${node === undefined ? "" : ` on ${node}`}`
         : host && `node ${host}`;
     const sharing = host === undefined ? [] : consumers.sharingNode(host);
-    // The kubelet probes from there. Where an ingress shares the node's network, it may have been that.
+    // The kubelet probes from the node's own address. An ingress that shares the node's network may have been the sender, too.
     if (host !== undefined && host === own && sharing.every((one) => isNodeProxy(one)))
       return { falseAcknowledgers: [], overruler, mayBeProbe: true };
     if (sequence === undefined || state !== "released")

@@ -32,7 +32,7 @@ export class Nodes {
     return this.#all;
   }
 
-  /** Changes when indices do. */
+  /** Changes when a node gets another index in `all`. */
   get version(): number {
     return this.#version;
   }
@@ -59,7 +59,7 @@ export class Nodes {
     if (object.ranges !== undefined) this.#ranges.set(uid, blockOf(object.ranges));
     for (const address of object.addresses) this.#byAddress.set(address, { uid, name });
     const former = known ?? this.#claimReported(name);
-    // Only its object may be new: it was deleted, and the node has registered again.
+    // Where only the object is new, the node was deleted and has registered again: it may have sent something.
     const mayHaveSent = former !== undefined || !live || this.#all.some((one) => one.name === name);
     const node = former ?? this.#add(name, Infinity);
     if (!known || node.isReady !== object.isReady) this.#readiness++;
@@ -71,7 +71,7 @@ export class Nodes {
     this.#byName.set(name, node);
   }
 
-  /** A proxy reports for this node. It may have joined while the watch of nodes is late: what sends must be waited for. */
+  /** A proxy reports for this node. It may have joined while the watch of nodes is late, and it may send already. */
   reported(name: string, now: number): void {
     if (this.#byName.has(name)) return;
     this.#readiness++;

@@ -23,7 +23,7 @@ export class Pods {
     return this.#byName.get(`${namespace}/${name}`);
   }
 
-  /** The pod that has this address, of those that have one of their own. */
+  /** The pod that has this address. Pods in the network of their node have none of their own. */
   at(address: string): SlimPod | undefined {
     return this.#byAddress.get(address);
   }
@@ -47,7 +47,7 @@ export class Pods {
     this.#forgetAddresses(pod);
   }
 
-  /** Another pod may have them by now. */
+  /** Addresses that another pod has by now stay that pod's. */
   #forgetAddresses({ metadata, addresses }: SlimPod): void {
     for (const address of addresses)
       if (this.#byAddress.get(address)?.metadata.uid === metadata.uid) this.#byAddress.delete(address);

@@ -1,7 +1,8 @@
 import type { AcknowledgementSettings } from "@lameduck/inject";
 import type { Listings, PodRoutes, Routing } from "@lameduck/cluster";
 import type { Nodes, SendingNode } from "./nodes.ts";
-import type { ReleaseState, Termination } from "./termination.ts";
+import type { ReleaseState } from "@lameduck/protocol";
+import type { Termination } from "./termination.ts";
 import type { ConsumerGroup, GroupState, GroupStates, WithdrawalQuery } from "./consumer-groups.ts";
 import type { PolicySettings } from "../settings.ts";
 
@@ -22,7 +23,7 @@ const outdatedVersion = -1;
 interface Cached {
   readonly version: number;
   readonly services: readonly string[];
-  /** It is listed as ready until it is gone. */
+  /** A Service lists it as ready until it is gone (`publishNotReadyAddresses`). */
   readonly publishesNotReady: boolean;
   readonly routes: PodRoutes;
   readonly groups: readonly ConsumerGroup[];
@@ -128,7 +129,7 @@ export class Releases {
     return throughNodes || !byName || this.hasUnlisted(termination);
   }
 
-  /** Whether some of the consumers are known only by their own reports. */
+  /** Whether no list of the cluster names some of its consumers: they are known by their own reports alone. */
   hasUnlisted(termination: Termination): boolean {
     return (
       this.#settingsOf(termination).external !== undefined ||

@@ -6,7 +6,7 @@ type Make = () => readonly [string, TerminationConsumer];
 export class SlowestConsumers {
   readonly #most: number;
   #kept: { readonly at: number; readonly make: Make }[] = [];
-  /** A consumer that let go before this is not among them. */
+  /** A consumer that let go before this time is not one of the slowest. */
   #from = -Infinity;
   #behind = 0;
 

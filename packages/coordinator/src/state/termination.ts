@@ -1,9 +1,7 @@
+import type { ReleaseState } from "@lameduck/protocol";
 import type { ContainerExit, Injected, SlimPod, WorkloadName } from "@lameduck/cluster";
 import type { NamedConsumers, TerminationNews, TerminationView } from "../termination-view.ts";
 import type { Withdrawals } from "./withdrawals.ts";
-
-/** The state that a terminating pod is answered. */
-export type ReleaseState = "waiting" | "released" | "incomplete" | "unknown";
 
 /**
  * What a method of a termination has done: what listeners hear, and besides

@@ -8,7 +8,8 @@ import { FalseAcknowledgers } from "./false-acknowledgers.ts";
 import type { Nodes } from "./nodes.ts";
 import { Pods } from "./pods.ts";
 import { Releases } from "./releases.ts";
-import { type ReleaseState, type Termination, terminationOf, type Transition } from "./termination.ts";
+import type { ReleaseState } from "@lameduck/protocol";
+import { type Termination, terminationOf, type Transition } from "./termination.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
 /** After the first read of the cluster, during which a consumer without a report counts as late, not as missing. */
@@ -32,7 +33,7 @@ export interface TerminationsOptions {
   readonly reportedBy: (podUid: string) => readonly string[];
   /** Whether every list is read that may name a consumer. */
   readonly seesAll: () => boolean;
-  /** Whether a pod that is listed as ready is so in the cluster. */
+  /** Whether what the EndpointSlices say here is what they say in the cluster now. */
   readonly knowsEndpoints: () => boolean;
 }
 
@@ -120,7 +121,7 @@ export class Terminations {
       if (!change.live) termination.doubtTimes();
       this.#tell(termination, happened);
     }
-    // What it withdraws was chosen because of earlier changes only.
+    // Noted last: pods that this change withdraws were chosen because of earlier changes.
     if (hintsDropped) routing.hintsDropped(service, now);
   }
 
@@ -208,7 +209,7 @@ export class Terminations {
     // What leads to the pod must be looked up now: it is unknown once the pod is gone.
     this.releases.routesTo(termination);
     this.#listed(termination, now);
-    // It may have been withdrawn long ago.
+    // The pod may have been withdrawn long ago.
     termination.doubtTimes();
     return termination;
   }

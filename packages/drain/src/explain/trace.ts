@@ -27,7 +27,7 @@ export interface TraceHeader {
 }
 
 /** What lameduck-init learns later of the past. The library needs none of it: a program sees its own traffic. */
-export type Correction =
+type Correction =
   /** The rates that senders had before the hold are known from here on. */
   | { readonly type: "settled"; readonly at: number }
   /** Some arrivals of this sender were probes. All are forgotten, and the others are told again. */
@@ -46,7 +46,7 @@ export interface DecisionLine {
   readonly reason?: StopReason;
 }
 
-export interface EndLine {
+interface EndLine {
   readonly type: "end";
   readonly at: number;
   readonly reason: StopReason;

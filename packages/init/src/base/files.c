@@ -58,7 +58,7 @@ const char *lines_next(struct lines *lines)
 		if (!fill(lines))
 			break;
 	}
-	/* The rest: a last line without an end, or one longer than the buffer. */
+	/* The rest is a last line without an end, or a line longer than the buffer. */
 	if (lines->from == lines->to)
 		return NULL;
 	lines->buffer[lines->to] = '\0';

@@ -18,7 +18,7 @@ struct lines {
 
 bool lines_open(struct lines *lines, const char *path);
 
-/* The next line without its end, cut where it is longer than the buffer; NULL after the last. Valid until the next call. */
+/* The next line without its end; a line that is too long is cut. NULL after the last. Valid until the next call. */
 const char *lines_next(struct lines *lines);
 
 void lines_close(struct lines *lines);

@@ -55,7 +55,7 @@ bool is_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
 bool parse_decimal(const char *text, size_t length, double *value)
 {
 	char number[64], *end;
-	/* strtod also takes signs, spaces, hexadecimal, infinity and "5.", none of which is a setting. */
+	/* strtod also takes signs, spaces, hexadecimal, infinity and "5.", which no setting may have. */
 	if (length == 0 || length >= sizeof number || strspn(text, "0123456789.eE+-") < length || text[0] == '+' ||
 	    text[0] == '-' || text[length - 1] == '.')
 		return false;

@@ -12,7 +12,7 @@ int hex_digit(char c);
 /* These return the character after what they read, or NULL where it is not there. */
 const char *skip_spaces(const char *at);
 const char *expect(const char *at, char c);
-const char *read_hex(const char *at, unsigned digits, uint32_t *value); /* exactly so many digits, or 1 to 8 when 0 */
+const char *read_hex(const char *at, unsigned digits, uint32_t *value); /* this number of digits, or 1 to 8 where 0 is given */
 const char *read_decimal(const char *at, uint64_t *value);
 
 /* Whether the whole text is a number within the bounds. */

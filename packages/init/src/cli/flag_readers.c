@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The caller adds the place: the flag or the variable. */
+/* The caller adds the place, which is the flag or the variable. */
 static bool bad(struct error *error, enum error_code code, const char *value, const char *what)
 {
 	error_set(error, code, "", "\"%s\" is no %s", value, what);
@@ -85,12 +85,12 @@ bool read_stop_signal(struct settings *settings, const char *value, struct error
 bool read_then(struct settings *settings, const char *value, struct error *error)
 {
 	settings->then_signal = signal_number(value);
-	/* From inside its own namespace neither reaches PID 1. */
+	/* PID 1 ignores both where they come from inside of its own namespace. */
 	bool possible = settings->then_signal && settings->then_signal != SIGKILL && settings->then_signal != SIGSTOP;
 	return possible || bad(error, ERROR_BAD_SIGNAL, value, "signal that the program can handle");
 }
 
-/* One, or several with commas between: "80,443". */
+/* One value, or several with commas between: "80,443". */
 static bool add_ports(struct port_list *list, const char *value, struct error *error)
 {
 	char text[6];

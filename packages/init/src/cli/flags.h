@@ -14,14 +14,14 @@ enum flag_kind {
 };
 
 struct flag {
-	const char *name;	/* long: all personalities know it, as neither tini nor dumb-init has another by it */
+	const char *name;	/* the long name, which all personalities know */
 	const char *variable;	/* NULL where there is none */
 	char letter;		/* 0 where there is none */
-	unsigned knows_letter;	/* a bit for each personality */
+	unsigned knows_letter;	/* the personalities that know it, a bit for each */
 	enum flag_kind kind;
-	bool of_hold;		/* asking for it asks tini and dumb-init to hold */
+	bool of_hold;		/* the flag asks for a hold where tini or dumb-init is the name */
 	bool told;		/* the library for Node reads the variable as an option of its own decision */
-	const char *choices[2];	/* of a TEXT; the first is the default */
+	const char *choices[2];	/* the values of a TEXT; the first is the default */
 	size_t offset;
 	flag_reader *read;
 };
@@ -38,7 +38,7 @@ const struct flag *short_flag(char letter, enum personality personality);
 
 bool flag_takes_value(const struct flag *flag);
 
-/* Where the value of a flag of kind TEXT is kept. */
+/* The member that keeps the value of a flag of kind TEXT. */
 const char **flag_text(struct settings *settings, const struct flag *flag);
 
 bool flag_apply(struct settings *settings, const struct flag *flag, const char *value, struct error *error);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A mistake in a flag is an error. A variable may be another program's: then no coordinator is asked. */
+/* A mistake in a flag is an error. A variable may be another program's: a mistake in it means that no coordinator is asked. */
 static bool refuse_cluster(struct settings *settings, const char *name, const char *problem, struct error *error)
 {
 	char place[LONGEST_PLACE];
@@ -22,7 +22,7 @@ static bool refuse_cluster(struct settings *settings, const char *name, const ch
 	return true;
 }
 
-/* Whom to ask, and who we are. */
+/* The coordinator to ask, and the pod that asks. */
 static bool read_cluster(struct settings *settings, struct error *error)
 {
 	struct coordinator_place *place = &settings->hold.place;
@@ -45,7 +45,7 @@ static bool read_cluster(struct settings *settings, struct error *error)
 }
 
 /*
- * Without a coordinator nothing that `acknowledged` waits for reaches an init. A manifest that asks for it must not keep a pod from starting:
+ * Without a coordinator an init cannot do what `acknowledged` waits for. A manifest that asks for it must not keep a pod from starting:
  * acknowledgements may be off, or the webhook was down when the pod was made.
  */
 static bool read_policy(struct settings *settings, struct error *error)
@@ -68,8 +68,8 @@ static bool read_policy(struct settings *settings, struct error *error)
 }
 
 /*
- * Settings that only another policy uses. A flag was typed for this program, so it is an error; a variable may be meant for all containers
- * of many pods.
+ * Settings that the policy does not use. A flag was typed for this program, so it is an error. A variable may be meant for all containers of many
+ * pods.
  */
 static bool check_use(struct settings *settings, const struct drain_number *number, struct error *error)
 {
@@ -134,8 +134,8 @@ static bool is_typed(struct settings *settings, const char *name, const char *va
 }
 
 /*
- * An injection sets the pod's times by variables, and cannot see the flags of an image's entry point. If both contradict each other the
- * flags count alone, as without the injection: the program must start.
+ * An injection sets the pod's times by variables, and cannot see the flags of an image's entry point. If the two contradict each other, only the
+ * flags count: the program must start.
  */
 static bool read_decision(struct settings *settings, struct error *error)
 {

@@ -1,4 +1,4 @@
-/* The settings of the hold: coordinator, policy, times, and what contradicts them. */
+/* The settings of the hold: coordinator, policy and times. Contradictions between them are found here. */
 #ifndef LAMEDUCK_HOLD_SETTINGS_H
 #define LAMEDUCK_HOLD_SETTINGS_H
 

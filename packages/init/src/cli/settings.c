@@ -164,7 +164,7 @@ bool settings_read(struct settings *settings, int argc, char *const *argv, struc
 		error_set(error, ERROR_UNKNOWN_OPTION, argv[next], "end takes no argument: it ends all holds of this container");
 		return false;
 	}
-	/* Help is for those who have made a mistake; and a hold can be ended whatever the variables of the container say. */
+	/* Help is printed whatever the variables say, as a user asks for it after a mistake. A hold can be ended in the same way. */
 	if (settings->action != ACTION_RUN && settings->action != ACTION_WAIT)
 		return true;
 	if (!understood)

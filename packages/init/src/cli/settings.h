@@ -5,7 +5,7 @@
 #include "../hold/hold.h"
 #include "../process/signals.h"
 
-/* By which name we were called: each behaves as the program of that name does. */
+/* The name by which the init was called. It behaves as the program of that name does. */
 enum personality { PERSONALITY_OWN, PERSONALITY_TINI, PERSONALITY_DUMB_INIT };
 
 enum action { ACTION_RUN, ACTION_WAIT, ACTION_END, ACTION_HELP, ACTION_VERSION, ACTION_LICENSE };
@@ -24,8 +24,8 @@ struct settings {
 	int parent_death_signal;
 	bool expected_codes[256]; /* exit codes that count as 0 */
 	struct translation translation;
-	int then_signal;	  /* of wait: what the container's first process is sent after the hold; 0: nothing */
-	signal_mask stop_signals; /* those that begin a hold; SIGTERM where none are named */
+	int then_signal;	  /* the signal that the hook `wait` sends the container's first process after the hold; 0: none */
+	signal_mask stop_signals; /* the signals that begin a hold; SIGTERM where none are named */
 
 	bool no_hold;
 	bool any_hold_option; /* tini and dumb-init hold only when asked */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* At most two letters are to be added, left out or changed. */
+/* Whether at most two letters are to be added, left out or changed. */
 bool is_misspelt(const char *name, size_t length, const char *known);
 
 #endif

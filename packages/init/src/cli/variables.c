@@ -12,7 +12,7 @@
 /* Tells the program that a lameduck-init is its parent, or an ancestor, and which process that is. */
 static const char of_init[] = "LAMEDUCK_INIT";
 
-/* Several values in one variable; the parts must outlive this call, as paths among them are kept. */
+/* Reads several values of one variable. The parts must outlive this call, as paths among them are kept. */
 static bool apply_list(struct settings *settings, const struct flag *flag, const char *values, struct error *error)
 {
 	char *copy = strdup(values);
@@ -47,7 +47,7 @@ static bool is_of_service(const char *name, const char *value)
 	       (port && isdigit((unsigned char)port[strlen("_PORT_")]));
 }
 
-/* Without the spaces around it, as the library for Node reads it: a text in a manifest or a ConfigMap often ends with a new line. */
+/* Without the spaces around the value, as the library for Node reads it. A text in a manifest or a ConfigMap often ends with a new line. */
 static const char *trimmed(const char *name)
 {
 	const char *value = getenv(name);
@@ -69,7 +69,7 @@ bool flags_from_environment(struct settings *settings, struct error *error)
 	for (size_t i = 0; i < flag_count; i++) {
 		const char *name = flags[i].variable;
 		const char *value = name ? trimmed(name) : NULL;
-		/* Manifests often leave variables empty: as if unset. */
+		/* An empty variable counts as unset, as manifests often leave variables empty. */
 		if (!value || !*value || is_of_service(name, value))
 			continue;
 		if (!apply_variable(settings, &flags[i], value, error))

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The coordinator may delay its answer for WAIT_SECONDS. One that has not answered so much later has stopped. */
+/* The coordinator may delay its answer for WAIT_SECONDS. A coordinator that has not answered this much later has stopped. */
 enum { WAIT_SECONDS = 5 };
 static const double late_answer_ms = 2000;
 static const double report_timeout_ms = 2000;
@@ -16,8 +16,8 @@ static const double first_pause_ms = 200;
 static const double longest_pause_ms = 4000;
 static const double first_report_pause_ms = 50;
 /*
- * A Service may lead to a dead coordinator for a moment. So one failure is no silence yet. Three failures are, and so is a second without an answer after
- * a failure.
+ * A Service may lead to a dead coordinator for a moment, so one failure is no silence yet. Three failures are a silence, and so is a second without
+ * an answer after a failure.
  */
 enum { MOST_FAILURES = 3 };
 static const double longest_failing_ms = 1000;
@@ -52,7 +52,7 @@ static void note_failure(struct coordinator *coordinator, const char *what)
 	coordinator->turn++;
 }
 
-/* 0.5 to 1.5 times as long: pods that lost the same coordinator do not all come at once. */
+/* A random factor from 0.5 to 1.5: pods that lost the same coordinator do not all come at once. */
 static double about(double pause)
 {
 	return pause * (0.5 + random_number() / (double)UINT32_MAX);
@@ -90,7 +90,7 @@ static void answered(struct coordinator *coordinator)
 	coordinator->silent = false;
 }
 
-/* Looks its addresses up, as often as needed. */
+/* Looks up the coordinator's addresses, as often as needed. */
 static void find(struct coordinator *coordinator, double now)
 {
 	if (coordinator->found || now < coordinator->find_at)
@@ -126,19 +126,19 @@ static struct writer request_line(const struct coordinator *coordinator, struct 
 	return text;
 }
 
-static bool begin(struct coordinator *coordinator, struct exchange *exchange, const struct writer *request, double timeout,
+static bool begin(struct coordinator *coordinator, struct exchange *exchange, const struct writer *request, double timeout_ms,
 		  double now)
 {
 	const struct addresses *found = &coordinator->lookup.found;
 	size_t length = (size_t)(request->at - exchange->request);
-	return exchange_begin(exchange, &found->all[coordinator->turn % found->count], coordinator->place->port, length, timeout,
+	return exchange_begin(exchange, &found->all[coordinator->turn % found->count], coordinator->place->port, length, timeout_ms,
 			      now);
 }
 
 static void ask(struct coordinator *coordinator, double now)
 {
 	char query[64] = "&wait=0";
-	/* After a failure the question is for the state as it is: another coordinator may answer, which knows nothing of `seen`. */
+	/* After a failure the question is for the state as it is. Another coordinator may answer, which does not know `seen`. */
 	bool at_once = coordinator->seen == STATUS_NOTHING || coordinator->failures > 0 || coordinator->silent;
 	if (!at_once)
 		snprintf(query, sizeof query, "&wait=%d&seen=%s", WAIT_SECONDS, status_state_names[coordinator->seen]);
@@ -165,7 +165,7 @@ static void send_report(struct coordinator *coordinator, double now)
 		report_failed(coordinator, now);
 }
 
-/* A release stays valid: another replica may not know of it yet. Only a pod that is published again is no longer released. */
+/* A release stays valid, though another replica may not know of it yet. It ends only when the pod is published again. */
 static bool keeps_release(const struct status *before, const struct status *status)
 {
 	return before->state == STATUS_RELEASED && status->state != STATUS_RELEASED && status->withdrawn;
@@ -189,7 +189,7 @@ static void take_answer(struct coordinator *coordinator, double now)
 			not_understood(coordinator, now);
 			break;
 		}
-		/* This counts even where the state is unknown. */
+		/* A request to end the hold counts even where the state is unknown. */
 		coordinator->ends_hold = coordinator->ends_hold || status.end;
 		/* Another replica may know the pod. */
 		if (status.state == STATUS_UNKNOWN) {

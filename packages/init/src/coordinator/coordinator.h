@@ -22,24 +22,24 @@ struct coordinator {
 	bool silent; /* no answer, though one is due */
 	bool version_noted; /* the log says that it speaks another version */
 	double lookup_began;
-	unsigned turn; /* which of the addresses comes next: another one after each failure */
-	unsigned failures; /* of questions, since the latest answer */
+	unsigned turn; /* the address that comes next; another one after each failure */
+	unsigned failures; /* failed questions since the latest answer */
 	double failing_since;
 	struct lookup lookup;
 	struct exchange asking, reporting;
 	struct http_answer answer;
-	struct status status; /* latest answer that counts; STATUS_NOTHING where there is none */
+	struct status status; /* the latest answer that counts; STATUS_NOTHING where there is none */
 	enum status_state seen; /* of the latest answer */
-	bool ends_hold; /* an answer has said so */
+	bool ends_hold; /* an answer has asked for the end of the hold */
 	double ask_at;
 	double find_at;
 	double report_at;
 	double report_pause; /* before the next try, if this one fails */
 	double report_until;
-	char message[MOST_MESSAGE]; /* not yet taken; empty where there is none */
+	char message[MOST_MESSAGE]; /* the report that was not taken yet; empty where there is none */
 };
 
-/* Without a url in `place` nobody is asked, and everything here returns at once. */
+/* Without a url in `place` no coordinator is asked, and all functions here return at once. */
 void coordinator_begin(struct coordinator *coordinator, const struct coordinator_place *place, const struct logger *logger, double now);
 
 void coordinator_step(struct coordinator *coordinator, double now);
@@ -48,7 +48,7 @@ void coordinator_step(struct coordinator *coordinator, double now);
 void coordinator_descriptors(const struct coordinator *coordinator, double now,
 			     struct pollfd descriptors[COORDINATOR_DESCRIPTORS]);
 
-/* Reports these lines. An earlier report that was not taken is dropped: each is complete. */
+/* Reports these lines. An earlier report that was not taken is dropped, as each report is complete. */
 void coordinator_report(struct coordinator *coordinator, const char *message);
 
 /* Nothing more is asked. The last report is tried until then. */

@@ -24,7 +24,7 @@ static size_t write_name(uint8_t *out, const char *name)
 		length--;
 	if (length == 0 || length >= DNS_NAME)
 		return 0;
-	size_t label = 0; /* where the length of the label stands that is being written */
+	size_t label = 0; /* the place of the length of the label that is being written */
 	for (size_t i = 0; i <= length; i++) {
 		if (i < length && name[i] != '.') {
 			out[i + 1] = (uint8_t)name[i];
@@ -53,7 +53,7 @@ size_t dns_question(uint8_t message[DNS_MESSAGE], uint16_t id, const char *name,
 	return HEADER + length + 4;
 }
 
-/* Where the name at `at` ends, which may be compressed; SIZE_MAX where that is beyond the message. */
+/* Where the name at `at` ends, which may be compressed. SIZE_MAX where that is beyond the message. */
 static size_t skip_name(const uint8_t *data, size_t size, size_t at)
 {
 	while (at < size && data[at] != 0) {
@@ -64,7 +64,7 @@ static size_t skip_name(const uint8_t *data, size_t size, size_t at)
 	return at < size ? at + 1 : SIZE_MAX;
 }
 
-/* The names of the records are not compared: an alias has come with the addresses of what it stands for. */
+/* The names of the records are not compared: the addresses of an alias come with the name that it stands for. */
 static enum dns_result take_addresses(const uint8_t *data, size_t size, size_t at, enum dns_type type, struct addresses *found)
 {
 	size_t wanted = type == DNS_A ? 4 : 16;

@@ -12,10 +12,10 @@ enum dns_result {
 	DNS_FOUND,
 	DNS_NO_ADDRESS, /* the name has none of this type */
 	DNS_NO_NAME,
-	DNS_REFUSED, /* the server cannot answer, or not in a way that is understood */
+	DNS_REFUSED, /* the server cannot answer, or its answer is not understood */
 };
 
-/* The length of the question in `message`, or 0 where this can be no name. */
+/* The length of the question in `message`; 0 where `host` cannot be a name. */
 size_t dns_question(uint8_t message[DNS_MESSAGE], uint16_t id, const char *name, enum dns_type type);
 
 struct addresses {
@@ -23,7 +23,7 @@ struct addresses {
 	size_t count;
 };
 
-/* Compares `data` with the question as it was sent, and takes its addresses out of it, the first ones where there are many. */
+/* Compares `data` with the question as it was sent, and takes its addresses out of it: the first ones where there are too many. */
 enum dns_result dns_answer(const uint8_t *question, size_t asked, const uint8_t *data, size_t size, struct addresses *found);
 
 #endif

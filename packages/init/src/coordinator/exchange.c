@@ -14,13 +14,13 @@ void exchange_init(struct exchange *exchange)
 	exchange->fd = -1;
 }
 
-bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double timeout,
+bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double timeout_ms,
 		    double now)
 {
 	exchange->fd = connect_to(address, port, SOCK_STREAM);
 	exchange->connected = false;
 	exchange->ends = now + connect_timeout_ms;
-	exchange->timeout = timeout;
+	exchange->timeout_ms = timeout_ms;
 	exchange->read_from = now;
 	exchange->to_send = length;
 	exchange->sent = exchange->received = 0;
@@ -79,7 +79,7 @@ static enum exchanged step(struct exchange *exchange, struct http_answer *answer
 		if (connected <= 0)
 			return connected < 0 ? EXCHANGE_FAILED : EXCHANGE_GOING;
 		exchange->connected = true;
-		exchange->ends = now + exchange->timeout;
+		exchange->ends = now + exchange->timeout_ms;
 	}
 	if (exchange->sent < exchange->to_send)
 		return send_more(exchange);

@@ -14,9 +14,9 @@ enum exchanged { EXCHANGE_IDLE, EXCHANGE_GOING, EXCHANGE_ANSWERED, EXCHANGE_FAIL
 struct exchange {
 	int fd; /* -1 while idle */
 	bool connected;
-	double ends;	  /* given up then */
-	double timeout;  /* ms for the answer */
-	double read_from; /* a server that sends byte by byte is read in batches: not before then */
+	double ends;	  /* the time at which it is given up */
+	double timeout_ms; /* for the answer */
+	double read_from; /* not read before this time, so that a server that sends byte by byte is read in batches */
 	size_t to_send, sent, received;
 	char request[MOST_REQUEST];
 	char data[MOST_ANSWER];
@@ -24,8 +24,8 @@ struct exchange {
 
 void exchange_init(struct exchange *exchange);
 
-/* `request` of `length` bytes is in place. The answer has `timeout` ms from when it is connected. False where there is not even a socket. */
-bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double timeout,
+/* `request` of `length` bytes is in place. The answer has `timeout_ms` from when it is connected. False where there is not even a socket. */
+bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double timeout_ms,
 		    double now);
 
 /* After an answer or a failure it is idle again. */

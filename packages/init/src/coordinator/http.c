@@ -37,7 +37,7 @@ static bool begins(const struct rest *line, const char *with)
 	return line->size >= strlen(with) && strncasecmp(line->at, with, strlen(with)) == 0;
 }
 
-/* A number at the beginning of a line, to base 10 or 16; false where there is none, or one of more than `most`. */
+/* A number at the beginning of a line, to base 10 or 16. False where there is none, or where it is above `most`. */
 static bool number_in(const char *at, size_t size, unsigned base, uint64_t most, uint64_t *value)
 {
 	size_t read = 0;

@@ -8,7 +8,7 @@
 enum { HTTP_BODY = 2048 };
 
 enum http_parsed {
-	HTTP_MORE, /* it goes on */
+	HTTP_MORE, /* the answer goes on */
 	HTTP_WHOLE,
 	HTTP_BAD,
 };
@@ -18,7 +18,7 @@ struct http_answer {
 	char body[HTTP_BODY]; /* a text */
 };
 
-/* Parses what has come so far, from its beginning each time. `ended`: no more will come. */
+/* Parses what has come so far, from its beginning each time. `ended`: the connection brings no more. */
 enum http_parsed http_parse(const char *data, size_t size, bool ended, struct http_answer *answer);
 
 #endif

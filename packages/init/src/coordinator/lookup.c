@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Until a question is asked again, of the next server. */
+/* The time until a question is asked again, of the next server. */
 static const double timeout_ms = 500;
 enum { MOST_TRIES = 6, DNS_PORT = 53 };
 
@@ -83,7 +83,7 @@ static enum dns_result receive(struct lookup *lookup)
 	ssize_t got = lookup->fd >= 0 ? recv(lookup->fd, data, sizeof data, MSG_DONTWAIT) : -1;
 	if (got >= 0)
 		return dns_answer(lookup->question, lookup->asked, data, (size_t)got, &lookup->found);
-	/* The port is closed (ECONNREFUSED). The next try comes when it is due. */
+	/* The server's port is closed (ECONNREFUSED). The next try comes when it is due. */
 	if (lookup->fd >= 0 && errno != EAGAIN && errno != EINTR)
 		close_socket(lookup);
 	return DNS_FOREIGN;

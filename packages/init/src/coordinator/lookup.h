@@ -8,15 +8,15 @@ enum lookup_state { LOOKUP_GOING, LOOKUP_FOUND, LOOKUP_FAILED };
 
 struct lookup {
 	const char *host;
-	bool known; /* an address itself, or in /etc/hosts: nobody is asked */
+	bool known; /* the host is an address or stands in /etc/hosts, so that no server is asked */
 	struct addresses found;
 	int fd;			/* -1 where no answer is awaited */
-	double again_at;	/* the question is asked again then */
+	double again_at;	/* the time at which the question is asked again */
 	struct resolver resolver;
-	size_t name; /* which of the resolver's names is looked up */
+	size_t name; /* the name of the resolver that is looked up */
 	enum dns_type type;
-	unsigned tries;	 /* of this question */
-	unsigned server; /* which one is asked; the next one after silence */
+	unsigned tries;	 /* the number of this question */
+	unsigned server; /* the server that is asked; the next one after silence */
 	uint8_t question[DNS_MESSAGE];
 	size_t asked;
 };

@@ -5,7 +5,7 @@
 #include "dns.h"
 
 struct coordinator_place {
-	const char *url; /* as configured; NULL: nobody is asked */
+	const char *url; /* the url as configured; NULL: no coordinator is asked */
 	const char *pod;
 	const char *pod_namespace;
 	const char *pod_uid;

@@ -11,7 +11,7 @@ struct resolver {
 	size_t server_count;
 	char domains[MOST_DOMAINS][DNS_NAME];
 	size_t domain_count;
-	unsigned dots; /* "ndots": a name with at least so many is looked up as it is before domains are appended */
+	unsigned dots; /* "ndots": a name with at least this number of dots is looked up as it is before domains are appended */
 };
 
 void resolver_read(struct resolver *resolver, const char *path);
@@ -19,7 +19,7 @@ void resolver_read(struct resolver *resolver, const char *path);
 /* A line of resolv.conf. */
 void resolver_line(struct resolver *resolver, const char *line);
 
-/* The n-th name to look up for `host`, from 0 on; false after the last. One that would be too long is cut, and found nowhere. */
+/* The n-th name to look up for `host`, from 0 on. False after the last. A name that would be too long is cut, and does not exist. */
 bool resolver_name(const struct resolver *resolver, const char *host, size_t n, char name[DNS_NAME]);
 
 /* The address of `host` in a file such as /etc/hosts. */

@@ -8,19 +8,23 @@
 
 const char *const status_state_names[] = { "nothing", "unknown", "waiting", "incomplete", "released" };
 
-static const char protocol[] = "lameduck 1";
-static const uint64_t most_version = 9999;
-/* ms, a day: older values belong to no current termination. */
-static const uint64_t longest_ms = 86400000;
+static const char protocol[] = "lameduck ";
+/* Digits of a version, so that none overflows. */
+enum { MOST_DIGITS = 9 };
+/* An hour: longer times add nothing. */
+static const double longest_ms = 3600000;
+static const uint64_t most_ms = 999999999999999;
 static const uint64_t most_consumers = 1000000;
 
-/* The text goes to logs: only printable ASCII is kept. */
+/* The text goes to logs: only printable ASCII is kept, and no space at its end. */
 static void copy_plain(char *to, size_t size, const char *from, size_t length)
 {
 	size_t used = 0;
 	for (size_t i = 0; i < length && used + 1 < size; i++)
 		if (from[i] >= ' ' && from[i] <= '~')
 			to[used++] = from[i];
+	while (used > 0 && to[used - 1] == ' ')
+		used--;
 	to[used] = '\0';
 }
 
@@ -35,7 +39,7 @@ static enum status_state state_named(const char *name)
 static double milliseconds(const char *text)
 {
 	uint64_t value;
-	return is_number(text, 0, longest_ms, &value) ? (double)value : NAN;
+	return is_number(text, 0, most_ms, &value) ? fmin((double)value, longest_ms) : NAN;
 }
 
 /* "4/5". */
@@ -85,15 +89,32 @@ static void read_line(struct status *status, const char *line, size_t length)
 	read_value(status, key, value);
 }
 
+static const char *read_version(const char *at, uint64_t *version)
+{
+	const char *end = read_decimal(at, version);
+	return end && end - at <= MOST_DIGITS ? end : NULL;
+}
+
+/* The major version that the first line names, or -1. 1.2 is compatible with 1. */
+static long version_of(const char *text)
+{
+	uint64_t major, minor;
+	size_t name = sizeof protocol - 1;
+	const char *end = strncmp(text, protocol, name) == 0 ? read_version(text + name, &major) : NULL;
+	if (end && *end == '.')
+		end = read_version(end + 1, &minor);
+	if (!end)
+		return -1;
+	end += strspn(end, " \t\r");
+	return *end == '\n' || *end == '\0' ? (long)major : -1;
+}
+
 bool status_parse(const char *text, struct status *status)
 {
 	*status = (struct status){ .state = STATUS_UNKNOWN, .released = NAN, .consistency = status->consistency };
-	size_t first = strcspn(text, "\n");
-	size_t version = sizeof protocol - 1;
-	/* 1.2 is compatible with 1, and 10 is not. */
-	if (strncmp(text, protocol, version) != 0 || (text[version] >= '0' && text[version] <= '9'))
+	if (version_of(text) != 1)
 		return false;
-	for (const char *line = text + first; *line;) {
+	for (const char *line = text + strcspn(text, "\n"); *line;) {
 		line++;
 		size_t length = strcspn(line, "\n");
 		read_line(status, line, length);
@@ -108,8 +129,6 @@ bool status_parse(const char *text, struct status *status)
 
 unsigned status_other_version(const char *text)
 {
-	uint64_t major;
-	size_t name = sizeof protocol - 2;
-	const char *end = strncmp(text, protocol, name) == 0 ? read_decimal(text + name, &major) : NULL;
-	return end && (*end == '\n' || *end == '\r' || *end == '.') && major != 1 && major <= most_version ? (unsigned)major : 0;
+	long major = version_of(text);
+	return major > 1 ? (unsigned)major : 0;
 }

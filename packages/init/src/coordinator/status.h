@@ -16,12 +16,12 @@ struct status {
 	double released;  /* ms since then; NAN where it is not */
 	unsigned reported, relevant; /* consumers; both 0 where the answer does not say */
 	char behind[STATUS_NAMES];
-	char last[STATUS_NAMES]; /* who let go last */
+	char last[STATUS_NAMES]; /* the consumer that let go last */
 	bool end; /* somebody has asked for the end of the hold */
 	bool consistency; /* silent consumers are waited for */
 };
 
-/* False for another protocol, or another major version of it. Unknown lines are ignored. Without a mode that of `status` stays. */
+/* False for another protocol, or another major version of it. Unknown lines are ignored. Without a line for the mode, the mode of `status` stays. */
 bool status_parse(const char *text, struct status *status);
 
 /* The major version of an answer, where it is another one than ours; else 0. */

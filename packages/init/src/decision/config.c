@@ -63,7 +63,7 @@ static bool check(const struct drain_number *number, double value, struct error 
 	return false;
 }
 
-/* Those of other policies are checked as well: a mistake should not wait for the day on which the policy changes. */
+/* Options of other policies are checked as well: a mistake should not wait for the day on which the policy changes. */
 static bool parse_numbers(const struct drain_options *options, struct drain_config *config, struct error *error)
 {
 	for (const struct drain_number *one = drain_numbers; one < drain_numbers + drain_number_count; one++) {
@@ -95,7 +95,7 @@ static bool parse_policy(const struct drain_options *options, struct drain_confi
 	config->policy = (enum policy_kind)kind;
 	config->prior = unlearnt_prior();
 	struct prior learnt;
-	/* What is no use is no error: it may be of another release, and the pod has to start. */
+	/* A text that cannot be read is no error: it may be of another release, and the pod has to start. */
 	if (options->learnt && config->policy >= POLICY_ADAPTIVE && parse_learnt(options->learnt, &learnt)) {
 		config->prior = learnt;
 		config->learnt = options->learnt;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* POLICY_ACKNOWLEDGED: by all consumers that the cluster knows; where it cannot say so, evidence decides. */
+/* POLICY_ACKNOWLEDGED: acknowledged by all consumers that the cluster knows. Where the cluster cannot say so, evidence decides. */
 enum policy_kind { POLICY_FIXED, POLICY_UNTIL_DEADLINE, POLICY_QUIET, POLICY_ADAPTIVE, POLICY_ACKNOWLEDGED };
 
 /* All times in ms; floor and cap count from the beginning of the hold. */
@@ -20,20 +20,20 @@ struct drain_config {
 	DRAIN_NUMBERS(MEMBER)
 #undef MEMBER
 	struct prior prior;
-	const char *learnt; /* the text of the prior; NULL where there is none, or none that is read */
+	const char *learnt; /* the text of the prior; NULL where there is none, or where it cannot be read */
 	double floor;
 	double cap;
 	double prestop;
 	double reserve;
 };
 
-/* An option that is a number, and stands for itself. */
+/* An option that is a number and is checked by itself. */
 struct drain_number {
 	const char *flag;
 	const char *in_code; /* its name in code, and in recordings */
 	enum { DURATION, POSITIVE_DURATION, POSITIVE, WHOLE } form;
 	double fallback; /* NAN: there is none */
-	double least, most; /* of WHOLE */
+	double least, most; /* the bounds of a WHOLE */
 	int users; /* a bit for each policy that uses it */
 	size_t said; /* in struct drain_options */
 	size_t kept; /* in struct drain_config */
@@ -44,7 +44,7 @@ extern const size_t drain_number_count;
 
 bool drain_number_counts(const struct drain_number *number, enum policy_kind policy);
 double drain_number_of(const struct drain_number *number, const struct drain_config *config);
-/* As the user said it; NULL where nothing was said. */
+/* The option as the user wrote it; NULL where it is missing. */
 const char *drain_number_said(const struct drain_number *number, const struct drain_options *options);
 
 extern const char *const policy_names[];

@@ -7,18 +7,21 @@ const char *const stop_reason_names[] = { "delay", "floor", "quiet", "idle", "ac
 const char *const waiting_for_names[] = { "termination", "floor",    "delay",     "deadline",
 					  "silence",	 "acknowledgements", "in-flight", "requests" };
 
-/* How often evidence is weighed, as packages/drain/src/evaluations.ts: the pause is a part of the hold so far, and longer while the expected loss is high. */
+/*
+ * Evidence is weighed as often as in packages/drain/src/evaluations.ts: the pause is a part of the hold so far, and longer while the expected loss is
+ * high.
+ */
 static const double least_pause_ms = 20;
 static const double close_pause = 1.0 / 64;
 static const double longest_pauses = 6;
 
-/* A condition of the policy that is not met, and until when at least. */
+/* A condition of the policy that is not met, and the earliest time at which it can be. */
 struct wait {
 	double until;
 	enum waiting_for what;
 };
 
-/* All of them, first the one that is waited for. */
+/* All conditions that are not met, first the one that is waited for. */
 struct waits {
 	size_t count;
 	struct wait list[3];
@@ -152,7 +155,7 @@ static bool uses_evidence(const struct drain *drain)
 	return drain->config.policy == POLICY_ADAPTIVE || (drain->config.policy == POLICY_ACKNOWLEDGED && drain->release.local);
 }
 
-/* Until when senders are waited for at least; -INFINITY where enough is known of them. */
+/* The time until which senders are waited for at least; -INFINITY where enough is known of them. */
 static double evaluate(struct drain *drain, double now)
 {
 	if (!uses_evidence(drain) || drain->enough == drain->observed)
@@ -168,7 +171,7 @@ static double evaluate(struct drain *drain, double now)
 	return drain->weigh_at;
 }
 
-/* The same, without an effect on when the evidence is weighed next. */
+/* The same, without a change of the time at which evidence is weighed next. */
 static double evaluate_once(const struct drain *drain, double now)
 {
 	return uses_evidence(drain) && !is_enough(drain, now) ? INFINITY : -INFINITY;
@@ -275,7 +278,7 @@ static struct decision decide(struct drain *drain, double now)
 	return stop(reason_of(drain, now, floor_at));
 }
 
-/* When the condition that is waited for was met, since the termination: floor and delay at their ends, even if that was noticed later. */
+/* When the condition that is waited for was met, since the termination. Floor and delay end at their own times, even if that was noticed later. */
 static double met_at(const struct drain *drain, double now)
 {
 	switch (drain->waiting) {
@@ -288,7 +291,7 @@ static double met_at(const struct drain *drain, double now)
 	}
 }
 
-/* Remembers which condition was met when. */
+/* Remembers when which condition was met. */
 static void note_decision(struct drain *drain, double now, const struct decision *decision)
 {
 	enum waiting_for waiting = decision->stop ? WAIT_TERMINATION : decision->waiting_for;

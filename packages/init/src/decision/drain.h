@@ -34,7 +34,7 @@ extern const char *const waiting_for_names[];
 struct decision {
 	bool stop;
 	enum stop_reason reason;      /* where stop */
-	double until;                 /* where not: ask again then */
+	double until;                 /* where not: the time to ask again */
 	enum waiting_for waiting_for; /* where not */
 };
 
@@ -47,24 +47,24 @@ enum observation_type {
 	SEEN_RELEASED,
 	SEEN_UNRELEASED,
 	SEEN_FORCE,
-	/* Corrections of what was told before. */
-	SEEN_SETTLED, /* habits of senders are learnt from here on; that each of them has sent is still known */
-	SEEN_COVERAGE, /* of the connections before the hold only the share `value` was seen, and told of */
-	SEEN_FORGOTTEN, /* all connections of a sender are forgotten: some were probes. SEEN_AGAIN tells of the others */
+	/* Corrections of earlier observations. */
+	SEEN_SETTLED, /* habits of senders are learnt from here on; it is still known that each of them has sent */
+	SEEN_COVERAGE, /* only the share `value` of the connections before the hold was seen */
+	SEEN_FORGOTTEN, /* all connections of a sender are forgotten, as some were probes; SEEN_AGAIN brings the others */
 	SEEN_AGAIN,
 };
 
 struct observation {
 	enum observation_type type;
 	double at;
-	const char *name;  /* sender; of a release that of the last one, or NULL */
-	double value;      /* change in flight; share; 1 where no release is to be waited for */
-	const char *consumers; /* of a release, for people: "5/5", or NULL */
-	double earlier; /* of a connection: ms by which it may have come before `at` */
-	bool old; /* a request on a connection that was open before, told as a connection; it does not disprove a release */
+	const char *name;  /* the sender; for a release the consumer that let go last, or NULL */
+	double value;      /* the change of requests in flight; the share; 1 where no release is to be waited for */
+	const char *consumers; /* for a release, and for people: "5/5", or NULL */
+	double earlier; /* for a connection: it came between `at - earlier` and `at` */
+	bool old; /* a request on a connection that was open before, observed as a connection; it does not disprove a release */
 };
 
-/* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/explain/conditions.ts. */
+/* The senders and conditions that a hold waited for, and until when: the mirror of Timeline in packages/drain/src/explain/conditions.ts. */
 struct explanation {
 	double expected_loss;
 	struct pending_sender pending;
@@ -89,8 +89,8 @@ struct drain {
 	enum waiting_for waiting; /* WAIT_TERMINATION where nothing is waited for */
 	uint64_t observed; /* counts what may have changed the expected loss */
 	double weigh_at;  /* when the evidence is weighed again */
-	uint64_t enough;  /* the `observed` at which the expected loss was found low enough; UINT64_MAX for none */
-	uint64_t revision; /* changes with each observation and correction: a decision holds for its revision */
+	uint64_t enough;  /* the count `observed` at which the expected loss was low enough; UINT64_MAX for none */
+	uint64_t revision; /* changes with each observation and correction; a decision is valid for its revision */
 };
 
 void drain_init(struct drain *drain, const struct drain_config *config);

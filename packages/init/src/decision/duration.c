@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double longest_duration = 30.0 * 24 * 3600000;
+static const double longest_duration_ms = 30.0 * 24 * 3600000;
 
 static bool is_space(char c)
 {
@@ -72,7 +72,7 @@ bool parse_duration(const char *text, const char *option, double *milliseconds, 
 		error_set(error, ERROR_BAD_DURATION, option,
 			  "\"%.*s\" has no unit: write \"%.*ss\" for %.*s seconds or \"%.*sms\" for %.*s milliseconds",
 			  (int)length, at, (int)length, at, (int)length, at, (int)length, at, (int)length, at);
-	else if (*milliseconds > longest_duration)
+	else if (*milliseconds > longest_duration_ms)
 		error_set(error, ERROR_BAD_DURATION, option, "\"%s\" is longer than 30 days", text);
 	else
 		return true;

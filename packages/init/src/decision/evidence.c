@@ -5,7 +5,7 @@
 const double left_hazard = 20.72326583694641;
 
 static const double highest_rate = 10000;
-/* In less time nobody shows a habit: a pool that opens several connections at once is no sender of thousands a second. */
+/* A shorter time shows no habit: a pool that opens several connections at once is no sender of thousands a second. */
 static const double least_exposure_ms = 1000;
 /* Exponent by which the tail of bursty gaps falls more slowly than their longest gap suggests. */
 static const double burstiness = 0.4;
@@ -26,7 +26,7 @@ double habit_hazard(const struct habit *habit, double silence)
 		return 0;
 	double hazard = fmin(habit->gaps * log1p(silence / habit->time), silence * habit->slope);
 	if (habit->pause_share > 0) {
-		/* Both chances relative to the larger one, so that neither vanishes in rounding. */
+		/* Both chances are taken relative to the larger one, so that neither vanishes in rounding. */
 		double pause = silence / habit->longest_pause;
 		double least = fmin(hazard, pause);
 		hazard = least - log((1 - habit->pause_share) * exp(least - hazard) +

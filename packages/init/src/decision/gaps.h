@@ -8,7 +8,10 @@
 
 /* Habits older than this fade, ms. */
 extern const double gaps_horizon_ms;
-/* Before a sender has made so many gaps, no gap of it is called a pause: the others may be of one burst. All senders together need none. */
+/*
+ * Before a sender has made this many gaps, no gap of it is called a pause: the others may belong to one burst. All senders together need no such
+ * bound.
+ */
 extern const double fewest_of_one;
 
 struct gaps {
@@ -18,12 +21,12 @@ struct gaps {
 	double pauses, longest_pause;
 };
 
-/* `coverage`: the share of the arrivals that was seen. Returns whether it was a pause: a gap as unlikely as that the sender had left. */
+/* `coverage`: the share of the arrivals that was seen. Returns whether the gap was a pause: a gap as unlikely as that the sender had left. */
 bool gaps_add(struct gaps *gaps, double gap, bool held, double coverage, double fewest);
-/* Only this share of the arrivals so far was seen: the longest gap was shorter by as much. */
+/* Only this share of the arrivals so far was seen. So the longest gap was shorter by as much. */
 void gaps_set_coverage(struct gaps *gaps, double coverage);
 double gaps_longest(const struct gaps *gaps);
-/* Where so much of the exposure counts, and nothing has come for `idle` since. */
+/* The habit where this part of the exposure counts, and no arrival has come for `idle`. */
 struct habit gaps_habit(const struct gaps *gaps, double exposure, double idle);
 
 #endif

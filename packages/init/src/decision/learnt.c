@@ -7,7 +7,7 @@
 /* The checksum of hypotheses and prior (learning.ts). A test compares both. */
 static const char version[] = "3040349972:";
 
-/* Reads the number before `end`. NULL where there is none, else what comes after `end`. */
+/* Reads the number before `end`. Returns what comes after `end`; NULL where there is no number. */
 static const char *read_number(const char *text, char end, double *value)
 {
 	size_t length = strcspn(text, ":,");

@@ -6,10 +6,10 @@
 
 #include <stdbool.h>
 
-/* Characters of a text that is read: some 400 where the coordinator wrote it. */
+/* The length of a text that is read. The coordinator writes some 400 characters. */
 #define LONGEST_LEARNT 1200
 
-/* "VERSION:TERMINATIONS:w1,w2,..." False for any other text, also for one of a release with other hypotheses. */
+/* "VERSION:TERMINATIONS:w1,w2,...". False for any other text, also for a text of a release with other hypotheses. */
 bool parse_learnt(const char *text, struct prior *prior);
 
 #endif

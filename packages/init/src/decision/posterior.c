@@ -16,7 +16,10 @@ void posterior_init(struct posterior *posterior, const struct prior *prior, doub
 			before = delay;
 	}
 	posterior->begins[HYPOTHESIS_DELAYS] = latest;
-	/* The delay of the latest arrival gets a share of the weight of the delay before: the time in which the next arrival was due, as a part of the interval. */
+	/*
+	 * The delay of the latest arrival gets a share of the weight of the delay before it. The share is the time in which the next arrival was due, as a
+	 * part of the interval.
+	 */
 	double way = (delays[before + 1] - delays[before]) * convergence;
 	double share = latest > 0 ? fmin(1, 1 / (rate * way)) : 0;
 	for (int i = 0; i < HYPOTHESIS_COUNT; i++) {
@@ -36,7 +39,7 @@ void posterior_update(struct posterior *posterior, const struct habit *habit, do
 	int index = 0;
 	for (int delay = 0; delay <= HYPOTHESIS_DELAYS; delay++) {
 		double begin = posterior->begins[delay];
-		/* Until it may have let go, its silence speaks against the delay. */
+		/* A silence before the sender may have let go speaks against the delay. */
 		double before = until < begin ? habit_hazard(habit, fmin(begin, now) - until) : 0;
 		double silence = fmax(0, now - fmax(begin, until));
 		double rate = silence > 0 ? fmin(habit->rate, (whole - before) / silence) : habit->rate;

@@ -17,9 +17,9 @@ struct posterior {
 /* `latest`: time of the latest arrival of any sender, 0 if there was none; `rate`: of all arrivals before it. */
 void posterior_init(struct posterior *posterior, const struct prior *prior, double convergence, double now, double latest,
 		    double rate);
-/* A sender that came last at `last`. */
+/* Adds a sender whose last arrival was at `last`. */
 void posterior_update(struct posterior *posterior, const struct habit *habit, double last);
-/* The expected loss of the senders seen by `posterior`, if the hypotheses have the weights of `believed`. */
+/* The expected loss of the senders in `posterior`, if the hypotheses have the weights of `believed`. */
 double posterior_loss_under(const struct posterior *posterior, const struct posterior *believed);
 
 #endif

@@ -10,7 +10,7 @@ struct release_sender {
 	char name[RELEASE_SENDER];
 	/* A connection came between `at - earlier` and `at`. */
 	double latest; /* the largest `at` of its connections */
-	double surest; /* the largest `at - earlier`: a connection came then or later for sure */
+	double surest; /* the largest `at - earlier`: some connection came at this time or later for sure */
 	double surest_at; /* the `at` of that connection */
 };
 
@@ -18,7 +18,7 @@ struct release {
 	double settle;
 	bool given;
 	double given_at;
-	struct release_sender senders[RELEASE_SENDERS]; /* kept apart, since any of them may turn out to be a prober */
+	struct release_sender senders[RELEASE_SENDERS]; /* kept by sender, since any of them may turn out to be a prober */
 	unsigned sender_count;
 	double latest_of_others;
 	bool overruled; /* a connection came although all consumers had reported that they let go */
@@ -28,15 +28,15 @@ struct release {
 };
 
 void release_init(struct release *release, double settle);
-/* Given twice, the first counts. */
+/* A second release does not count. */
 void release_give(struct release *release, double at);
 void release_withdraw(struct release *release, bool local);
-/* It came between `at - earlier` and `at`. */
+/* A connection came between `at - earlier` and `at`. */
 void release_connection(struct release *release, const char *sender, double at, double earlier);
-/* Forgets the connections of `sender`: they were probes, or they are told again. */
+/* Forgets the connections of `sender`: they were probes, or they are observed again. */
 void release_forget(struct release *release, const char *sender);
 bool release_stands(const struct release *release);
-/* From when on it says as much as the silence of all senders; INFINITY where there is none. */
+/* The time from which on the release says as much as the silence of all senders; INFINITY where there is no release. */
 double release_settled_at(const struct release *release);
 
 #endif

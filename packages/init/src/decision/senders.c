@@ -6,14 +6,20 @@
 
 /* A mean of fewer gaps is chance. */
 static const double fewest_recent_gaps = 4;
-/* As how many gaps the mean of the latest gaps counts. The gaps of the aggregate grow, as one sender after the other lets go: it counts less. */
+/*
+ * The mean of the latest gaps is as certain as if it were learnt from this many gaps. The gaps of the aggregate grow, as one sender after the other
+ * lets go, so its mean is less certain.
+ */
 static const double recent_gaps_of_one = 10;
 static const double recent_gaps_of_aggregate = 5;
-/* So many gaps of all senders together show how long their lulls usually are. */
+/* This many gaps of all senders together show how long their lulls usually are. */
 static const double fewest_gaps_before = 50;
-/* So many gaps in a hold give a rate. */
+/* This many gaps in a hold give a rate. */
 static const double enough_gaps = 8;
-/* Gaps that a sender needs to be separate while the table overflows: one that came twice by chance seems to come more often than it does. */
+/*
+ * A sender needs this many gaps to be separate while the table overflows. A sender that came twice by chance would seem to come more often than it
+ * does.
+ */
 static const double fewest_gaps_once_overflowed = 24;
 
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
@@ -61,7 +67,7 @@ static bool grow(struct sender_table *table)
 	return true;
 }
 
-/* NULL when memory is short: the arrival is then the aggregate's alone. */
+/* NULL when memory is short. Then the arrival counts as the aggregate's only. */
 static struct sender *add(struct sender_table *table, const char *name, double at)
 {
 	if (table->count == table->allocated && !grow(table))
@@ -104,8 +110,8 @@ static void drop(struct sender_table *table, double silent_since, double least_c
 }
 
 /*
- * Makes room for a newcomer before the hold. Senders that have long been silent go first. Where there are none, one is taken from each counter
- * (Misra and Gries 1982): whoever makes more than one of `capacity` arrivals keeps its place.
+ * Makes room for a newcomer before the hold. Senders that have long been silent go first. Where there are none, 1 is taken from each counter (Misra
+ * and Gries 1982). A sender that makes more than one of `capacity` arrivals keeps its place.
  */
 static void make_room(struct sender_table *table, double at)
 {
@@ -123,7 +129,7 @@ static void make_room(struct sender_table *table, double at)
 	drop(table, -INFINITY, 1);
 }
 
-/* Silence counts from the deletion, or from when somebody watched. */
+/* Silence counts from the deletion, or from the beginning of the watch if that was later. */
 static double deleted_at(const struct sender_table *table)
 {
 	return fmax(table->held_from - table->prestop, table->watching_from);
@@ -134,7 +140,10 @@ static double since(const struct sender_table *table, double at)
 	return fmax(0, at - deleted_at(table));
 }
 
-/* How long the load has paused since the latest arrival of `sender`; 0 where the others are silent as long at times. Such a pause is no habit of one sender. */
+/*
+ * How long the load has paused since the latest arrival of `sender`. 0 where the other senders are silent for as long at times. Such a pause is no
+ * habit of one sender.
+ */
 static double shared_pause(const struct sender_table *table, const struct sender *sender)
 {
 	const struct gaps *load = &table->load;
@@ -241,8 +250,8 @@ void senders_set_coverage(struct sender_table *table, double coverage)
 }
 
 /*
- * The time that the gaps of `sender` sum up to. Where only a part of the connections before the hold was seen, a sender that comes faster in the hold
- * than was seen before it came as fast before: its time before the hold is shortened, but not below that part of it.
+ * The time that the gaps of `sender` sum up to. Perhaps only a part of the connections before the hold was seen. Then a sender that comes faster in
+ * the hold than before it came as fast before: its time before the hold is shortened, but not below that part of it.
  */
 static double exposure_of(const struct sender_table *table, const struct sender *sender)
 {
@@ -292,7 +301,10 @@ static void begin(struct posterior *posterior, const struct sender_table *table,
 	double rate = gaps_habit(&table->load, table->load.exposure, 0).rate;
 	struct habit habit;
 	size_t position = 0;
-	/* A lone sender may pause at any time, and the lulls of a load that was hardly seen are unknown: then the latest arrival says nothing of a delay. */
+	/*
+	 * A lone sender may pause at any time, and the lulls of a load that was hardly seen are unknown. In both cases the latest arrival says nothing about
+	 * a delay.
+	 */
 	bool lone = next_judged(table, &position, &habit) && !next_judged(table, &position, &habit);
 	bool unknown = lone || table->gaps_before < fewest_gaps_before;
 	posterior_init(posterior, &table->prior, convergence, since(table, now),
@@ -315,7 +327,7 @@ double senders_expected_loss(const struct sender_table *table, double now, doubl
 	return posterior_loss_under(&posterior, &posterior);
 }
 
-/* The name behind an aggregate of one arrival; else NULL. */
+/* The name of the sender, where the aggregate has one arrival; else NULL. */
 static const char *only_one(const struct sender_table *table)
 {
 	for (size_t i = 0; i < table->count && table->aggregate.counter == 1; i++)

@@ -14,11 +14,11 @@
 
 /* The sender that the hold waits for, or the aggregate. */
 struct pending_sender {
-	const char *sender;   /* NULL where it is the aggregate; valid until the next observation */
-	bool any;	      /* false where nobody is waited for */
+	const char *sender;   /* NULL for the aggregate; valid until the next observation */
+	bool any;	      /* false where no sender is waited for */
 	double rate;	      /* new connections per ms, before the hold and in it */
-	double silence;	      /* ms since the last of them; NAN where that was before the deletion */
-	double expected_loss; /* their part of it */
+	double silence;	      /* ms since the last new connection; NAN where that was before the deletion */
+	double expected_loss; /* the part of the loss that the sender is expected to have */
 };
 
 struct sender {
@@ -26,12 +26,12 @@ struct sender {
 	uint32_t hash;
 	double last;
 	struct gaps gaps;
-	double held_gaps; /* of them, since the hold began */
+	double held_gaps; /* new connections since the hold began */
 	double held_exposure;
 	double paused;	   /* the `paused` of the table at its latest arrival */
-	bool is_separate; /* false: its arrivals count as the aggregate's */
-	double shared;	   /* arrivals of its own that count as the aggregate's */
-	double counter;	   /* of Misra and Gries: at 0 it loses its place */
+	bool is_separate; /* false: its arrivals count as those of the aggregate */
+	double shared;	   /* the number of its arrivals that count as the aggregate's */
+	double counter;	   /* the counter of Misra and Gries: at 0 the sender loses its place */
 };
 
 struct sender_table {
@@ -60,9 +60,9 @@ void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, double at);
 /* Habits are learnt from here on. That each sender has sent is still known. */
 void senders_settle(struct sender_table *table);
-/* Of the connections before the hold only this share was seen: gaps between those were longer than the real ones. */
+/* Only this share of the connections before the hold was seen: the gaps between them were longer than the real ones. */
 void senders_set_coverage(struct sender_table *table, double coverage);
-/* As if it had never come: what came was no traffic. */
+/* Forgets the sender: its connections were no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
 /* The sender whose expected loss is the largest. */
 struct pending_sender senders_pending(const struct sender_table *table, double now, double convergence);

@@ -10,8 +10,8 @@ void cluster_begin(struct cluster *cluster, const struct coordinator_place *plac
 }
 
 /*
- * A coordinator that falls silent does not withdraw its release: the pod's own evidence does. In the mode `consistency` the pod waits for an
- * answer, also of one that cannot release it yet, and does not stop on a release that an arrival has disproved.
+ * A coordinator that falls silent does not withdraw its release: the pod's own evidence does. In the mode `consistency` the pod waits for an answer,
+ * also of a coordinator that cannot release it yet. It does not stop on a release that an arrival has disproved.
  */
 static enum cluster_says state_for_decision(const struct cluster *cluster, const struct release *release)
 {

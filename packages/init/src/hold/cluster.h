@@ -13,10 +13,10 @@ struct cluster {
 	enum cluster_says says;
 };
 
-/* `place`: NULL where nobody is asked. */
+/* `place`: NULL where no coordinator is asked. */
 void cluster_begin(struct cluster *cluster, const struct coordinator_place *place, const struct logger *logger, double now);
 
-/* Talks to the coordinator, and tells the decision what is new. True where something is. */
+/* Talks to the coordinator, and tells the decision what is new. Returns whether something is new. */
 bool cluster_step(struct cluster *cluster, struct teller *teller, double now);
 
 #endif

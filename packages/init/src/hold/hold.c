@@ -17,14 +17,14 @@ static const double fresh_for_costs = 20;
 static const double progress_interval_ms = 1000;
 static const double longest_wait_for_pools_ms = 500;
 static const double between_requests_ms = 10;
-/* An exit is delayed by so much at most until the coordinator has taken the last report. */
+/* An exit is delayed by this time at most, until the coordinator has taken the last report. */
 static const double longest_report_ms = 200;
-/* The end is reported for so long to a coordinator that does not answer. */
+/* The end is reported for this time to a coordinator that does not answer. */
 static const double end_reported_for_ms = 2000;
 
 bool in_kubernetes(void)
 {
-	/* Set in every container, whatever its manifest says. */
+	/* Kubernetes sets this variable in every container, whatever its manifest says. */
 	return getenv("KUBERNETES_SERVICE_HOST") != NULL;
 }
 
@@ -38,7 +38,7 @@ static void warn_of_host_network(const struct hold_settings *settings, const str
 
 void hold_warn(const struct hold_settings *settings, const struct logger *logger)
 {
-	/* Elsewhere the host's network is the rule: the warning comes with the hold. */
+	/* Outside of Kubernetes the host's network is usual. The warning then comes with the hold. */
 	if (in_kubernetes())
 		warn_of_host_network(settings, logger);
 }
@@ -55,7 +55,7 @@ static bool at_cap(const struct hold *hold, double now)
 	return now >= hold->drain.terminated_at + hold->drain.config.cap;
 }
 
-/* A decision holds until something is observed, or until the time that it named. */
+/* A decision is valid until something is observed, or until the time that it named. */
 static void decide(struct hold *hold, double now)
 {
 	if (hold->drain.revision != hold->decided_on || (!hold->decision.stop && now >= hold->decision.until))
@@ -126,7 +126,7 @@ int hold_timeout(const struct hold *hold, double now)
 {
 	double wanted = hold->decision.stop ? hold->good_at : hold->decision.until;
 	double until = hold->next_poll;
-	/* Where a stop only waits for a file there is nothing to do before the counters are polled again. */
+	/* Where a stop waits for a file only, there is nothing to do before the counters are polled again. */
 	if (wanted < until && !(hold->decision.stop && wanted <= now))
 		until = wanted;
 	if (hold->events_from > now && hold->events_from < until)
@@ -147,15 +147,15 @@ static bool order_allows(struct hold *hold, double now)
 }
 
 /*
- * The decision allows to stop; but nothing is stopped on the evidence of a second ago, nor while a connection is about to be attributed, nor, if it can be
- * helped, in the middle of a request on one of those pools that never fall silent: the next gap between two of them is only milliseconds away.
+ * The decision allows to stop. The pod does not stop on the evidence of a second ago, nor while a connection is about to be attributed. If possible,
+ * it does not stop in the middle of a request on a pool that never falls silent: the next gap between two requests is only milliseconds away.
  */
 static bool is_good_moment(struct hold *hold, double now)
 {
 	struct traffic *traffic = &hold->traffic;
 	if (at_cap(hold, now))
 		return true;
-	if (now - traffic->sockets.dumped > traffic->dump_cost * fresh_for_costs) {
+	if (now - traffic->sockets.dumped > traffic->dump_cost_ms * fresh_for_costs) {
 		traffic_dump_sockets(traffic, now);
 		decide(hold, now);
 		if (!hold->decision.stop)
@@ -165,7 +165,7 @@ static bool is_good_moment(struct hold *hold, double now)
 		hold->ready_since = now;
 	hold->good_at = traffic_settles_at(traffic);
 	if (traffic->sockets.pools_busy > 0 && now - hold->ready_since < longest_wait_for_pools_ms)
-		hold->good_at = fmax(hold->good_at, now + fmax(between_requests_ms, traffic->dump_cost * fresh_for_costs));
+		hold->good_at = fmax(hold->good_at, now + fmax(between_requests_ms, traffic->dump_cost_ms * fresh_for_costs));
 	return now >= hold->good_at;
 }
 
@@ -226,7 +226,7 @@ bool hold_step(struct hold *hold, double now)
 		give_up(hold, "the program has accepted no connection for 20s", now);
 	if (hold->ended_by) {
 		decide(hold, now);
-		/* A sidecar without traffic of its own still waits for those that have some. */
+		/* A sidecar without traffic of its own still waits for the containers that have some. */
 		return hold->forced || order_allows(hold, now);
 	}
 	return hold->decision.stop && order_allows(hold, now) && is_good_moment(hold, now);

@@ -11,9 +11,9 @@ struct hold_settings {
 	struct traffic_settings traffic;
 	struct order order;
 	double order_timeout; /* ms after which --wait-for and --wait-gone are given up; the cap at the latest */
-	struct coordinator_place place;    /* which coordinator to ask */
+	struct coordinator_place place;    /* the coordinator to ask */
 	const char *program;   /* "init" or "wait" */
-	bool trace;	       /* say every second what is seen */
+	bool trace;	       /* log every second what is seen */
 	const char *recording; /* file or directory; NULL: none is made */
 };
 
@@ -29,14 +29,14 @@ struct hold {
 	int order_events;
 	double began;
 	double next_poll;
-	double events_from; /* not polled for before then: events are read in batches */
+	double events_from; /* not polled before this time, so that events are read in batches */
 	double next_progress;
 	struct decision decision;
-	uint64_t decided_on;  /* the revision of the drain for which that was decided */
+	uint64_t decided_on;  /* the revision of the drain that the decision is valid for */
 	double ready_since;   /* when the decision first allowed to stop; NAN before */
-	double good_at;	      /* where the decision allows to stop: not before then */
-	const char *ended_by; /* what ended it, where that was not the decision; else NULL */
-	bool forced;		   /* somebody asked for the end: no file is waited for, either */
+	double good_at;	      /* the earliest time of the stop that the decision allows */
+	const char *ended_by; /* what ended the hold, where that was not the decision; else NULL */
+	bool forced;		   /* somebody asked for the end of the hold: no file is waited for, either */
 	bool order_missed;
 };
 
@@ -47,11 +47,14 @@ bool in_kubernetes(void);
 /* At the start of the program: warns where holds will lack evidence. */
 void hold_warn(const struct hold_settings *settings, const struct logger *logger);
 
-/* `why`: "SIGTERM"; NULL for a dry run. `terminated_at`: when the termination began, from where the decision counts; `now`, or earlier where a hook is run again. */
+/*
+ * `why`: "SIGTERM"; NULL for a dry run. `terminated_at`: when the termination began, from which the decision counts. It is `now`, or earlier where a
+ * hook is run again.
+ */
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct logger *logger,
 		const struct baseline *baseline, const char *why, double terminated_at, double now);
 
-/* What to poll for, a descriptor of -1 where there is nothing; and how long at most, in ms. */
+/* The descriptors to poll, -1 where there is none, and the longest wait in ms. */
 void hold_descriptors(const struct hold *hold, double now, struct pollfd descriptors[HOLD_DESCRIPTORS]);
 int hold_timeout(const struct hold *hold, double now);
 
@@ -64,7 +67,7 @@ void hold_force(struct hold *hold, const char *why, double now);
 /* Logs that the hold has begun. `why`: "SIGTERM", "dry run". */
 void hold_report_begin(const struct hold *hold, const char *why, double now);
 
-/* Says what happened and lets go of everything. `and_then` completes the line: "sending SIGTERM to 7". */
+/* Logs what happened, and closes everything. `and_then` completes the line: "sending SIGTERM to 7". */
 void hold_end(struct hold *hold, const char *and_then, double now);
 
 /*
@@ -75,7 +78,7 @@ bool hold_is_reporting(const struct hold *hold, double now);
 void hold_report_step(struct hold *hold, double now);
 enum { HOLD_REPORT_INTERVAL_MS = 100 };
 
-/* Waits until that is done, for an instant at most, and not at all for a coordinator that has never answered. */
+/* Waits until the end is reported: for a moment at most, and not at all for a coordinator that has never answered. */
 void hold_report_end(struct hold *hold);
 
 #endif

@@ -16,7 +16,7 @@ void order_clean(const struct order *order)
 		unlink(order->done_file);
 }
 
-/* Others may write there: never through a link, nor into a pipe, whose opening waits for a reader. */
+/* Other programs may write to this directory. So a link is never followed, and a pipe is never opened, as opening waits for a reader. */
 static int create(const char *path)
 {
 	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
@@ -47,7 +47,7 @@ const char *order_missing(const struct order *order)
 	return NULL;
 }
 
-/* The directory, as the file itself need not be there; where that is missing too, the hold's ticks find the file. */
+/* Watches the directory, as the file itself need not exist. Where the directory is missing, too, the hold's ticks find the file. */
 static void watch_parent(int fd, const char *path)
 {
 	char parent[PATH_MAX];
@@ -76,7 +76,7 @@ int order_watch(const struct order *order)
 
 void order_drain(int fd)
 {
-	/* The rest is read next time: constant changes of the directory must not block the init. */
+	/* The rest is read next time: a directory that changes all the time must not block the init. */
 	char events[4096];
 	ssize_t got = read(fd, events, sizeof events);
 	(void)got;

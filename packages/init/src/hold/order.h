@@ -15,19 +15,19 @@ struct path_list {
 };
 
 struct order {
-	const char *ready_file; /* made when the hold has ended */
-	const char *done_file;	/* made when the program has ended */
+	const char *ready_file; /* the path of the file that is made when the hold has ended */
+	const char *done_file;	/* the path of the file that is made when the program has ended */
 	struct path_list wait_for;
 	struct path_list wait_gone;
 };
 
-/* Removes what an earlier run of this container has left: an emptyDir outlives container restarts. */
+/* Removes the files of an earlier run of this container: an emptyDir outlives container restarts. */
 void order_clean(const struct order *order);
 
-/* Makes an empty file; says so where it cannot. */
+/* Makes an empty file, and logs where it cannot. */
 void order_announce(const char *path, const struct logger *logger);
 
-/* The first path that is still to come or to go, or NULL. */
+/* The first path that is still waited for; NULL where there is none. */
 const char *order_missing(const struct order *order);
 
 /* An inotify descriptor that becomes readable when one of the paths may have changed, or -1. */

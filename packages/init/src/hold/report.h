@@ -1,4 +1,4 @@
-/* What is said of a hold: in the log, and to the coordinator. */
+/* The reports of a hold, in the log and to the coordinator. */
 #ifndef LAMEDUCK_REPORT_H
 #define LAMEDUCK_REPORT_H
 
@@ -14,13 +14,13 @@ struct report {
 	const struct coordinator *coordinator;
 	double began;
 	struct decision decision;
-	const char *ended_by; /* what ended it, where that was not the decision; else NULL */
+	const char *ended_by; /* what ended the hold, where that was not the decision; else NULL */
 };
 
 /* One line that says that the hold has begun, why ("SIGTERM", "preStop") and how long it may take. */
 void report_begin(const struct report *report, const char *why, double now);
 
-/* Why it ended, in a word. */
+/* Why the hold ended, in a word. */
 const char *report_reason(const struct report *report);
 
 /* One line that says why the hold ended and what was seen of the traffic meanwhile. */

@@ -29,7 +29,7 @@ static void add_release(struct writer *text, const struct drain *drain, const st
 		text_add(text, " (%s last)", status->last);
 }
 
-/* Whether the release ended the wait for senders, or for acknowledgements. */
+/* Whether the wait for senders, or for acknowledgements, ended by the release. */
 static bool ended_by_release(const struct drain *drain, const double met_at[WAIT_KINDS])
 {
 	double met = isfinite(met_at[WAIT_ACKNOWLEDGEMENTS]) ? met_at[WAIT_ACKNOWLEDGEMENTS] : met_at[WAIT_SILENCE];
@@ -47,7 +47,7 @@ static void add_wait(struct writer *text, const struct drain *drain, const struc
 		text_add(text, "%s", kind == WAIT_IN_FLIGHT ? "requests in flight" : waiting_for_names[kind]);
 }
 
-/* The condition met next after that one, in the order of time; WAIT_KINDS after the last. */
+/* The condition that was met next after the condition `after`, in the order of time; WAIT_KINDS after the last. */
 static int next_met(const double met_at[WAIT_KINDS], int after)
 {
 	int next = WAIT_KINDS;

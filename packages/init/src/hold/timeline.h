@@ -1,4 +1,4 @@
-/* Why a hold took as long as it did, in one phrase: as courseText in packages/drain/src/explain/course-text.ts. */
+/* Why a hold took as long as it did, in one phrase: the mirror of packages/drain/src/explain/timeline-text.ts. */
 #ifndef LAMEDUCK_TIMELINE_H
 #define LAMEDUCK_TIMELINE_H
 

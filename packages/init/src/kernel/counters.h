@@ -11,7 +11,7 @@ bool parse_counter(const char *text, const char *group, const char *name, uint64
 /* Inbound TCP handshakes completed, both families, before accept(). */
 bool read_passive_opens(uint64_t *value);
 
-/* Handshakes turned away for a full accept queue. Their clients hear nothing of it and try again, first after a second. */
+/* Handshakes turned away for a full accept queue. Their clients are not told. They try again after a second at first. */
 bool read_listen_overflows(uint64_t *value);
 
 /* Segments with payload sent for the first time. A namespace that sends none answers no requests. */

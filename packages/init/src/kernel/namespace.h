@@ -1,4 +1,4 @@
-/* What this network namespace is: the host's or a pod's, how old, and through which gateway it is reached. */
+/* Facts about this network namespace: whether it is the host's or a pod's, how old it is, and its gateway. */
 #ifndef LAMEDUCK_NAMESPACE_H
 #define LAMEDUCK_NAMESPACE_H
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False ends the walk: all that was looked for is found. */
+/* False ends the walk, when all that was looked for is found. */
 typedef bool inode_visitor(void *context, uint32_t inode);
 
 /* Visits the inode of each socket that a visible process holds. */

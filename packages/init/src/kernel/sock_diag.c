@@ -28,7 +28,7 @@ static uint64_t u64_at(const uint8_t *info, size_t length, size_t offset)
 static void take_tcp_info(struct tcp_row *row, const uint8_t *info, size_t length)
 {
 	row->has_info = length >= INFO_DATA_SEGS_IN + 4;
-	row->since_sent = u32_at(info, length, INFO_LAST_DATA_SENT);
+	row->since_sent_ms = u32_at(info, length, INFO_LAST_DATA_SENT);
 	row->since_received = u32_at(info, length, INFO_LAST_DATA_RECV);
 	row->unsent = u32_at(info, length, INFO_NOTSENT_BYTES);
 	row->unacknowledged = u32_at(info, length, INFO_UNACKED);
@@ -101,7 +101,7 @@ static bool ask(int fd, int family, uint32_t states, bool with_info)
 
 static bool dump_family(int fd, int family, uint32_t states, bool with_info, tcp_row_visitor *visit, void *context)
 {
-	/* The kernel fills up to 32 KiB per datagram where the reader offers as much: fewer calls. */
+	/* The kernel fills up to 32 KiB per datagram where the reader offers as much. That takes fewer calls. */
 	static uint8_t datagram[32768];
 	if (!ask(fd, family, states, with_info))
 		return false;
@@ -138,7 +138,7 @@ int diag_subscribe_ended(void)
 	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG_FAMILY);
 	if (fd < 0)
 		return -1;
-	/* As much as an unprivileged process may have: some 300 events, 10 ms at 30,000 connections per second. */
+	/* The largest buffer of an unprivileged process: some 300 events, 10 ms at 30,000 connections per second. */
 	const int buffer = 4 << 20;
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
 	const struct netlink_address groups = { .family = AF_NETLINK, .groups = GROUPS_TCP_DESTROY };
@@ -150,7 +150,7 @@ int diag_subscribe_ended(void)
 
 bool diag_read_ended(int fd, tcp_row_visitor *visit, void *context)
 {
-	/* What comes faster than it is read must not keep PID 1 from its signals: the rest is read at the next turn. */
+	/* Events that come faster than they are read must not keep PID 1 from its signals. The rest is read at the next turn. */
 	enum { MOST_AT_ONCE = 4096 };
 	uint8_t datagram[4096];
 	bool complete = true;

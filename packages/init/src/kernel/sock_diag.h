@@ -1,4 +1,4 @@
-/* TCP sockets of the network namespace, from the kernel over netlink: those that are open, and those that end. No capability is needed. */
+/* TCP sockets of the network namespace, from the kernel over netlink: the open sockets, and those that end. No capability is needed. */
 #ifndef LAMEDUCK_SOCK_DIAG_H
 #define LAMEDUCK_SOCK_DIAG_H
 

@@ -1,4 +1,4 @@
-/* One TCP socket as the kernel shows it, whichever way it was asked. */
+/* One TCP socket as the kernel shows it, by any of its interfaces. */
 #ifndef LAMEDUCK_TCP_ROW_H
 #define LAMEDUCK_TCP_ROW_H
 
@@ -18,7 +18,7 @@ enum tcp_state {
 	STATE_CLOSING,
 };
 
-/* For so long the kernel keeps a connection that our side closed first. */
+/* The kernel keeps a connection that our side closed first for this time. */
 enum { TIME_WAIT_MS = 60000 };
 
 struct tcp_row {
@@ -31,11 +31,11 @@ struct tcp_row {
 	uint32_t inode;
 	uint32_t expires; /* TIME_WAIT: ms until it is forgotten */
 	bool has_info;	  /* the fields below are known */
-	uint32_t since_sent; /* ms */
+	uint32_t since_sent_ms;
 	uint32_t since_received;
 	uint32_t unsent; /* bytes */
 	uint32_t unacknowledged; /* segments */
-	uint32_t segments_received; /* with payload */
+	uint32_t segments_received; /* segments with payload */
 	uint64_t bytes_received;
 	uint64_t bytes_sent;
 };

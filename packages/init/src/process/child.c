@@ -22,7 +22,7 @@ void take_signals(struct inherited *inherited, signal_mask blocked, bool ignore_
 	sigaction(SIGTTOU, ignore_terminal ? &ignore : NULL, &inherited->on_write);
 }
 
-/* What execvp has found: the first of that name in PATH that may be executed. */
+/* The program that execvp has found: the first of that name in PATH that may be executed. */
 static const char *find_in_path(const char *name, char *buffer, size_t size)
 {
 	if (strchr(name, '/'))

@@ -13,7 +13,7 @@ enum child_group {
 	CHILD_GROUP_SAME,	  /* in our own group and session (dumb-init --single-child) */
 };
 
-/* What we were started with; given back to the child. */
+/* The signal mask and dispositions that the init was started with. The child gets them back. */
 struct inherited {
 	signal_mask mask;
 	struct sigaction on_child;
@@ -30,13 +30,13 @@ struct launch {
 	struct inherited inherited;
 	bool with_defaults;    /* no signal blocked nor any of 1 to 31 ignored, whatever we were started with (dumb-init) */
 	int directory;	       /* where the child starts; -1: where we are */
-	int exec_failure_code; /* -1: 127 where the program is not found, else 126 */
+	int exec_failure_code; /* -1; then the exit code is 127 where the program is not found, else 126 */
 };
 
 /*
- * The new process, or -1. It runs the program by then, so that a signal sent on is not lost in a half-made copy of us; unless a
- * signal becomes readable from `signals` before: a file system that hangs must not make us deaf.
- * `exec_error` is 0, or why the program could not be run; the child then ends by itself.
+ * The new process, or -1. The function returns once it runs the program, so that a signal is not passed to a half-made copy of the init. A signal
+ * that becomes readable from `signals` ends that wait: a file system that hangs must not block the signals. `exec_error` is 0, or why the program
+ * could not be run; the child then ends by itself.
  */
 pid_t start_child(const struct launch *launch, int signals, int *exec_error);
 

@@ -20,7 +20,7 @@ static ssize_t read_of(pid_t pid, const char *name, char *buffer, size_t size)
 	return read_file(path, buffer, size);
 }
 
-/* A numeric field of /proc/PID/stat. They are counted from behind the name, the second, which may contain anything. */
+/* A numeric field of /proc/PID/stat. The fields are counted from behind the second, the name, which may contain anything. */
 static bool read_stat(pid_t pid, int field, uint64_t *value)
 {
 	char text[1024];
@@ -58,7 +58,7 @@ bool is_above_us(pid_t pid)
 static bool in_cgroup(pid_t pid, const char *cgroup)
 {
 	char text[4096];
-	/* What cannot be read is taken for ours: then PID 1 is the answer, as it nearly always is. */
+	/* A process that cannot be read counts as one of this container. Then the answer is PID 1, which is nearly always right. */
 	return read_of(pid, "cgroup", text, sizeof text) <= 0 || strcmp(text, cgroup) == 0;
 }
 
@@ -101,7 +101,7 @@ bool drops_signal(pid_t pid, int signal)
 	char status[4096];
 	if (pid != 1 || read_of(pid, "status", status, sizeof status) <= 0)
 		return false;
-	/* Blocked ones wait for sigwait or a signalfd. */
+	/* A blocked signal waits for sigwait or a signalfd. */
 	return !((mask_in(status, "SigCgt:") | mask_in(status, "SigBlk:")) & mask_of(signal));
 }
 

@@ -34,7 +34,7 @@ static const char *path_of(const char *kind, pid_t pid, char path[LONGEST_PATH])
 	return path;
 }
 
-/* Whoever reads finds the old text or the new one; and a link at that path is replaced, not followed. */
+/* A reader finds the old text or the new one. A link at that path is replaced, not followed. */
 void holder_write(const struct holder *holder)
 {
 	char path[LONGEST_PATH], beside[LONGEST_PATH];
@@ -44,7 +44,7 @@ void holder_write(const struct holder *holder)
 	if (fd < 0)
 		return;
 	int written = dprintf(fd, "1 %s %d %llu %llu %.0f %.0f %.0f\n", holder->program, (int)holder->with.pid,
-			      (unsigned long long)holder->with.started, (unsigned long long)holder->signals, holder->longest,
+			      (unsigned long long)holder->with.started, (unsigned long long)holder->signals, holder->longest_ms,
 			      holder->began, holder->ended);
 	close(fd);
 	if (written < 0 || rename(beside, path_of("holder", holder->pid, path)) != 0)
@@ -57,7 +57,10 @@ void holder_remove(const struct holder *holder)
 	unlink(path_of("holder", holder->pid, path));
 }
 
-/* All containers of a pod may write there: a file counts if it belongs to root, to us or to the user of the process that it names. */
+/*
+ * All containers of a pod may write to this directory. So a file counts only if it belongs to root, to us or to the user of the process that it
+ * names.
+ */
 static bool is_trusted(const char *path, pid_t pid)
 {
 	char process[32];
@@ -89,7 +92,7 @@ static bool read_holder(const char *path, struct holder *holder)
 	}
 	holder->with = (struct main_process){ .pid = (pid_t)numbers[WITH], .started = numbers[STARTED] };
 	holder->signals = numbers[SIGNALS];
-	holder->longest = (double)numbers[LONGEST];
+	holder->longest_ms = (double)numbers[LONGEST];
 	holder->began = (double)numbers[BEGAN];
 	holder->ended = (double)numbers[ENDED];
 	return is_alive(&holder->with) && is_trusted(path, holder->with.pid);
@@ -113,7 +116,7 @@ size_t holders_read(struct holder holders[MOST_HOLDERS])
 	return count;
 }
 
-bool holds_itself(pid_t pid, int signal, double least, double most)
+bool holds_itself(pid_t pid, int signal, double least_ms, double most_ms)
 {
 	struct holder holders[MOST_HOLDERS];
 	size_t count = holders_read(holders);
@@ -122,10 +125,10 @@ bool holds_itself(pid_t pid, int signal, double least, double most)
 		const struct holder *holder = &holders[i];
 		if (holder->pid != pid)
 			continue;
-		/* It was told in another way, such as by an httpGet hook, and holds already. */
+		/* The library was asked in another way, such as by an httpGet hook, and holds already. */
 		if (holder->began > 0)
 			return true;
-		if (signal == 0 || !(holder->signals & mask_of(signal)) || holder->longest < least || holder->longest > most)
+		if (signal == 0 || !(holder->signals & mask_of(signal)) || holder->longest_ms < least_ms || holder->longest_ms > most_ms)
 			return false;
 		holds = true;
 	}
@@ -157,8 +160,8 @@ double hook_began(const struct holder *hook, double now)
 	for (size_t i = 0; i < count; i++) {
 		const struct holder *other = &holders[i];
 		bool same = other->pid != hook->pid && strcmp(other->program, hook->program) == 0 &&
-			    other->with.pid == hook->with.pid && other->longest == hook->longest;
-		if (same && other->ended == 0 && other->began < began && now - other->began < other->longest)
+			    other->with.pid == hook->with.pid && other->longest_ms == hook->longest_ms;
+		if (same && other->ended == 0 && other->began < began && now - other->began < other->longest_ms)
 			began = other->began;
 	}
 	return began;
@@ -176,7 +179,7 @@ bool holder_ask_to_end(const struct holder *holder)
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return false;
-	/* Which of its holds: a file that is left over must not end another. */
+	/* The hold that the request is for: a file that is left over must not end another hold. */
 	int written = dprintf(fd, "%.0f\n", holder->began);
 	close(fd);
 	return written > 0;

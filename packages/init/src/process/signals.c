@@ -20,7 +20,7 @@ static const char *const names[] = {
 	[SIGSYS] = "SYS",
 };
 
-/* As glibc and its programs count; musl keeps one more for itself. */
+/* The numbers of glibc and its programs. musl keeps one more signal for itself. */
 enum { FIRST_REAL_TIME = 34 };
 
 static int number_in(const char *text, unsigned least, unsigned most)

@@ -23,7 +23,7 @@ int signal_number(const char *name);
 /* "SIGTERM", "SIGRT40". The buffer takes 16 bytes. */
 const char *signal_name(int signal, char *buffer);
 
-/* What to send on for each signal: itself at first, 0 to send nothing. */
+/* The signal to send on for each signal: the same at first, 0 to send none. */
 struct translation {
 	uint8_t to[HIGHEST_SIGNAL + 1];
 	bool chosen[HIGHEST_SIGNAL + 1];
@@ -38,8 +38,8 @@ int open_signals(signal_mask mask);
 
 struct arrived_signal {
 	int number;
-	int from; /* process, 0 where unknown or outside */
-	bool by_process; /* sent by one, not by the kernel */
+	int from; /* the process that sent it; 0 where unknown or outside */
+	bool by_process; /* sent by a process, not by the kernel */
 };
 
 /* Blocks until a signal comes. */

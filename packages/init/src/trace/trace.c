@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Bytes of a recording; its end comes after them. */
+/* The size of a recording. Its last line comes after that. */
 static const size_t most_written = 8u << 20;
 /* A killed process leaves what was written until then. */
 static const double flush_interval_ms = 1000;
@@ -37,7 +37,7 @@ static bool is_recording(int fd)
 	return got >= 0 && memcmp(read_back, beginning, (size_t)got) == 0;
 }
 
-/* True where nothing is there, or a recording. */
+/* True where there is no file, or a recording. */
 static bool may_go(const char *path, bool *there, char *problem, size_t size)
 {
 	struct stat status;
@@ -199,7 +199,7 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 	    learnt_field(config, learnt), config->floor + config->prestop, config->cap, config->cap + config->prestop, config->prestop, since_epoch(terminated_at));
 }
 
-/* When it happened, and when the decision was told, if that was later. */
+/* When it happened; and when the decision was told, if that was later. */
 static const char *times(const struct trace *trace, double at, char text[64])
 {
 	double told = clock_now();

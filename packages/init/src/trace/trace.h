@@ -19,11 +19,11 @@ struct trace {
 	double next_flush;
 	size_t used;
 	size_t written;
-	size_t left_out; /* at the bound of the file */
+	size_t left_out; /* observations that were left out at the bound of the file */
 	char buffer[16384];
 };
 
-/* `place` is a file or a directory; NULL: no recording. What cannot be written is said once, and changes nothing else. */
+/* `place` is a file or a directory; NULL: no recording. A recording that cannot be written is reported once, and changes nothing else. */
 void trace_begin(struct trace *trace, const char *place, const char *why, const struct logger *logger,
 		 const struct drain_config *config, double terminated_at);
 void trace_observed(struct trace *trace, const struct observation *seen);

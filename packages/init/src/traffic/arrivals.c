@@ -21,7 +21,7 @@ static void keep(struct arrivals *arrivals, const struct address *peer, uint64_t
 		(struct kept_arrival){ .peer = *peer, .size = size, .at = at, .since = since };
 }
 
-/* What is known of `peer` as a prober has changed. */
+/* Called when the knowledge about `peer` as a prober has changed. */
 static void reclassify_probes(struct arrivals *arrivals, const struct address *peer)
 {
 	char name[ADDRESS_TEXT];
@@ -40,13 +40,16 @@ static void reclassify_probes(struct arrivals *arrivals, const struct address *p
 	}
 }
 
-/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
+/* The end of the peer's data counts as a byte. A connection that brought no byte asked for nothing. */
 static bool is_empty(const struct sighting *sighting)
 {
 	return sighting->size <= 1;
 }
 
-/* In a young pod the kubelet's probes are not known yet. What may be one is told as if it might have come before: so it disproves no release. */
+/*
+ * In a young pod the kubelet's probes are not known yet. A connection that may be a probe is reported as if it might have come before the release, so
+ * that it disproves no release.
+ */
 static void arrive(struct arrivals *arrivals, const struct sighting *sighting, bool may_be_probe)
 {
 	double since = may_be_probe ? 0 : sighting->since;
@@ -57,13 +60,13 @@ static void arrive(struct arrivals *arrivals, const struct sighting *sighting, b
 	tell_connection(arrivals->teller, name, sighting->at, since);
 }
 
-/* `noted_at`: when it came, or ended. `empty_are_none`: one that asked for nothing is no arrival. */
+/* `noted_at`: when the connection came, or ended. `empty_are_none`: a connection that asked for nothing is no arrival. */
 static void classify(struct arrivals *arrivals, const struct sighting *sighting, double noted_at, bool empty_are_none)
 {
 	const struct address *peer = &sighting->peer;
 	struct probe_answer answer = probes_note(&arrivals->probes, peer, sighting->size, noted_at, sighting->at);
 	bool is_probe = answer.verdict == A_PROBE || answer.verdict == FIRST_KNOWN_PROBE;
-	/* A later connection may show that it is no probe. */
+	/* A later connection may show that this one is no probe. */
 	if (is_probe && !is_empty(sighting))
 		keep(arrivals, peer, sighting->size, noted_at, noted_at);
 	if (answer.verdict == FIRST_KNOWN_PROBE || answer.verdict == NO_PROBER)
@@ -102,8 +105,8 @@ void arrivals_take_past(struct arrivals *arrivals, const struct past_connection 
 	char name[ADDRESS_TEXT];
 	bool has_settled = false;
 	/*
-	 * Nobody sends to a pod before a probe has found it ready. So the first to connect was the kubelet: many networks have a gateway from which it does
-	 * not probe.
+	 * No sender uses a pod before a probe has found it ready. So the first peer was the kubelet: many networks have a gateway from which it does not
+	 * probe.
 	 */
 	if (young && count > 0)
 		probes_come_from(&arrivals->probes, &past[0].peer);

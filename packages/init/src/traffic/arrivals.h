@@ -1,6 +1,6 @@
 /*
- * Which connections are arrivals of a sender, and which are probes. The latest are kept: when an address turns out to be a prober, or not to be one, the
- * decision is told of them anew.
+ * Which connections are arrivals of a sender, and which are probes. The latest are kept. When an address turns out to be a prober, or not to be one,
+ * the decision is told of its connections anew.
  */
 #ifndef LAMEDUCK_ARRIVALS_H
 #define LAMEDUCK_ARRIVALS_H
@@ -15,11 +15,11 @@ struct sighting {
 	double at, since; /* it came between `since` and `at` */
 };
 
-/* A connection of the last minute that our side closed, so that the kernel still knows of it. */
+/* A connection of the last minute that our side closed. The kernel still knows of it. */
 struct past_connection {
 	double at; /* when it was closed */
 	struct address peer;
-	bool ignored; /* its peer is */
+	bool ignored; /* its peer is ignored */
 };
 
 enum { MOST_KEPT_ARRIVALS = 1024 };
@@ -35,7 +35,7 @@ struct arrivals {
 	struct pools *pools;
 	struct probes probes;
 	struct kept_arrival kept[MOST_KEPT_ARRIVALS]; /* a ring */
-	size_t kept_count; /* of all ever kept */
+	size_t kept_count; /* the number of all connections that were ever kept */
 	double probes_seen;
 	double undecided_until; /* what a connection is that was open for less than a moment is not known before */
 };
@@ -43,8 +43,8 @@ struct arrivals {
 void arrivals_begin(struct arrivals *arrivals, struct teller *teller, struct pools *pools, const struct probe_periods *configured);
 
 /*
- * One that is still open. A probe is soon over, and most come without a byte: it is distinguished from traffic when it has ended, has brought data, or has
- * stayed. False where it is too early to tell.
+ * A connection that is still open. A probe is soon over, and most come without a byte. So it is distinguished from traffic when it has ended, has
+ * brought data, or has stayed. False where it is too early to tell.
  */
 bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, double now);
 void arrivals_take_ended(struct arrivals *arrivals, const struct sighting *sighting, double ended_at);

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Senders of a new pod come one by one, at irregular intervals. Their usual rates are those of the time after. */
+/* Senders of a new pod come one by one, at irregular intervals. Their usual rates are those of the time after this. */
 static const double beginning_ms = 10000;
 /* Connections without a known peer may be of other senders: no sender is taken to have come more than twice as often as was seen. */
 static const double least_coverage = 0.5;
-/* So many arrivals are enough for a rate. */
+/* This many arrivals are enough for a rate. */
 static const double most_told = 256;
 /* How often ignored peers come is known only once their connections are seen to end. */
 static const double longest_watch_ms = 1000;
@@ -24,7 +24,7 @@ struct history {
 	const struct sockets *sockets;
 	struct past_connection past[MOST_PAST];
 	size_t count;
-	double until; /* the ends of later ones come as events */
+	double until; /* the ends of later connections come as events */
 	double complete_from;
 	double foreign; /* connections to other ports than ours */
 };
@@ -137,13 +137,13 @@ void before_tell(struct before *before, const struct sockets *sockets, double no
 	before->pending = false;
 	double ignored = watched > 0 ? sockets->ignored / watched * before->span : 0;
 	double rest = before->without_peer - fmin(before->without_peer, ignored);
-	/* Probes of which nothing is left, and connections just being closed, must not look like a rare sender. */
+	/* Probes that have left no trace, and connections that are just being closed, must not look like a rare sender. */
 	if (rest <= 0.2 * before->with_peer || rest < 3)
 		return;
 	/* Of a connection that the peer closed first nothing is left: the gaps between the others are longer than the usual ones. */
 	double coverage = fmax(least_coverage, before->with_peer / (before->with_peer + rest));
 	tell(teller, &(struct observation){ .type = SEEN_COVERAGE, .value = coverage });
-	/* As one sender, at even gaps. They say nothing of a release, as nobody knows when each of them came. */
+	/* These connections count as one sender, at even gaps. They say nothing about a release, as the time of each is unknown. */
 	double gap = before->span / rest;
 	for (double ago = fmin(rest, most_told); ago >= 1; ago--)
 		tell_request_on_old(teller, "before", before->began - ago * gap);

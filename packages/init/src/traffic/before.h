@@ -20,7 +20,7 @@ struct before {
 	double began; /* the hold */
 	double rate_with_peer; /* per ms: connections whose peers are known */
 	double counted_rate; /* new connections per second; NAN where unknown */
-	bool pending; /* those without a known peer have not been told of */
+	bool pending; /* the decision has not yet been told of connections without a known peer */
 	double without_peer; /* connections */
 	double with_peer;
 	double span;
@@ -28,9 +28,9 @@ struct before {
 
 /* Learns from the connections of the last minute. The decision is told of them before anything of the hold, as all of it came earlier. */
 void before_begin(struct before *before, const struct baseline *baseline, const struct sockets *sockets, double began);
-/* After the first dump: how many there were besides those and the open ones. */
+/* Called after the first dump: counts the connections that were neither told nor open. */
 void before_count(struct before *before, const struct baseline *baseline, const struct sockets *sockets);
-/* Tells the decision of these, as soon as it is known how many come from ignored peers. */
+/* Tells the decision of those connections, as soon as it is known how many come from ignored peers. */
 void before_tell(struct before *before, const struct sockets *sockets, double now);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* How likely random traffic may be taken for probes, at the rate at which it resembles them most. */
+/* The chance that random traffic is taken for probes, at the rate at which it resembles them most. */
 static const double rarely = 1.0 / 100;
 static const double rarely_where_assumed = 1.0 / 500;
 /* Probes of one kubelet that have the same period come at once. */
@@ -28,7 +28,7 @@ struct attempt {
 	const struct probe_periods *periods;
 	struct series series[MOST_PROBE_PERIODS];
 	size_t count;
-	double chance; /* that as many connections at random come as evenly */
+	double chance; /* the chance that this many connections at random come as evenly */
 	size_t even;
 };
 
@@ -41,8 +41,8 @@ static bool is_again(const struct probe_periods *periods, size_t index)
 }
 
 /*
- * The chance that the next connection of random traffic continues one of the series within `off` ms. At the rate at which that is likeliest,
- * it comes in one given millisecond with a chance of 1 / (e * period).
+ * The chance that the next connection of random traffic continues one of the series within `off` ms. Some rate makes that likeliest. At this rate a
+ * connection comes in a given millisecond with a chance of 1 / (e * period).
  */
 static double chance(const struct attempt *attempt, double off)
 {
@@ -74,7 +74,7 @@ static bool goes_on(struct attempt *attempt, double at)
 	return true;
 }
 
-/* The chance that a product of so many chances is as small, by Fisher's method. */
+/* The chance that a product of this many chances is as small, by Fisher's method. */
 static double combined(double product, size_t count)
 {
 	double term = product, sum = 0;
@@ -129,7 +129,7 @@ static enum probe_verdict note(const struct probe_sighting *sighting)
 			   match(sighting->periods, &prober->times, &before->times);
 	bool is = with_before || match(sighting->periods, &prober->times, NULL);
 	set_known(prober, is);
-	/* Where connections of another size are the probes, those of this size say nothing of those without a size. */
+	/* Where connections of another size are the probes, those of this size say nothing about connections without a size. */
 	if (with_before || (before && !is && !sighting->other_size_probes))
 		set_known(before, with_before);
 	bool before_is = before && before->known_by == &by_periods;

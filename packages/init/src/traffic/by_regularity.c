@@ -8,7 +8,7 @@ static const double shortest_period_ms = 900;
 enum { MOST_PER_PERIOD = 3 };
 /* Probes in a row that may have left no trace. */
 enum { MOST_LOST = 3 };
-/* Over so many periods a prober sends at least one probe. Except for late ones, it sends no more than in earlier periods. */
+/* Over this many periods a prober sends at least one probe. It sends no more than in earlier periods, except for late ones. */
 enum { PERIODS = MOST_LOST + 1 };
 /* -ln of the chance that random traffic looks as regular: one in a million. */
 static const double surprising = 13.8;
@@ -82,7 +82,7 @@ static double whole(double period)
 	return fabs(period - seconds) <= 0.15 * seconds ? seconds : period;
 }
 
-/* How far from their places the latest are, if each is a period after the one before. */
+/* How far from their places the latest connections are, if each is a period after the one before. */
 static double spread(const struct times *times, size_t gaps, double period)
 {
 	double earliest = INFINITY, last = -INFINITY;
@@ -94,7 +94,7 @@ static double spread(const struct times *times, size_t gaps, double period)
 	return last - earliest;
 }
 
-/* The period of the latest, where they are evenly spaced, or at most so late. */
+/* The period of the latest connections, where they are evenly spaced, or late by at most `late`. */
 static double even_period(const struct times *times, size_t gaps, double late)
 {
 	if (times_kept(times) <= gaps)
@@ -115,7 +115,7 @@ static double fitting_period(const struct times *times, int lost)
 	return 0;
 }
 
-/* Looks for a period. Where some are without a size, connections may have left no trace. */
+/* Looks for a period. Where some connections are without a size, others may have left no trace. */
 static bool find_period(struct prober *prober)
 {
 	/* Few that are exact or more of which some are late: of traffic at random, if it is as slow as probes, 5 of 100 stretches of 15 s have either. */
@@ -152,7 +152,7 @@ static bool keeps_its_rate(const struct prober *prober)
 	return within(&prober->times, PERIODS * prober->period) <= PERIODS * prober->per_period + 2;
 }
 
-/* They come so often that a prober cannot be found among them, or have paused, as no prober does. */
+/* The connections come too often to find a prober among them, or they have paused, as no prober does. */
 static bool forgets(const struct prober *prober)
 {
 	bool rests = prober->period > 0 && within(&prober->times, PERIODS * prober->period) == 1;
@@ -176,10 +176,10 @@ static enum probe_verdict note(const struct probe_sighting *sighting)
 	return NO_PROBE;
 }
 
-/* Whether it is a whole number of periods from one that was not late. */
+/* Whether the connection came a whole number of periods after one that was not late. */
 static bool explains(const struct prober *prober, const struct probe_periods *periods, double at)
 {
-	/* Of so many probes at least one is in time. */
+	/* Of this many probes at least one is in time. */
 	enum { LATELY = 8 };
 	const struct times *times = &prober->times;
 	double latest_time = times_at(times, 0), earliest = 0;

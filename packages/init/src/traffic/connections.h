@@ -11,7 +11,7 @@ struct connection {
 	uint16_t peer_port; /* 0: free slot */
 	uint16_t local_port;
 	bool removed;
-	uint16_t generation; /* of the dump that saw it last */
+	uint16_t generation; /* the dump that saw it last */
 	uint32_t segments;
 	uint64_t bytes; /* received */
 	uint64_t sent;
@@ -31,9 +31,9 @@ struct connections {
 struct connection *connections_find(const struct connections *connections, const struct tcp_row *row);
 /* A new entry for `row`, or NULL when memory is short. */
 struct connection *connections_add(struct connections *connections, const struct tcp_row *row);
-/* Removes the one of `row` and gives what is known of it in `taken`. False where there is none. */
+/* Removes the entry of `row`, and copies it to `taken`. False where there is none. */
 bool connections_take(struct connections *connections, const struct tcp_row *row, struct connection *taken);
-/* Removes all that neither the dump `generation` nor the one before it saw. */
+/* Removes the entries that were neither in the dump `generation` nor in the one before it. */
 void connections_sweep(struct connections *connections, uint16_t generation);
 void connections_free(struct connections *connections);
 

@@ -25,7 +25,7 @@ static void set(uint8_t *bits, uint16_t port)
 struct reading {
 	struct listeners *listeners;
 	uint64_t inode_sum;
-	size_t beyond; /* of our own, for which there is no room */
+	size_t beyond; /* listeners of our own, for which there is no room */
 	uint32_t beyond_backlog;
 	uint8_t ports[65536 / 8];
 };

@@ -25,7 +25,7 @@ struct listeners {
 	struct listener all[MOST_LISTENERS];
 	size_t count; /* may be more than MOST_LISTENERS */
 	size_t own_count;
-	uint32_t backlog; /* of our own */
+	uint32_t backlog; /* ports of our own */
 	bool attributed; /* own_ports are known by the processes that hold them */
 	uint64_t inode_sum; /* if it changes, their owners are looked up again */
 	uint8_t own_ports[65536 / 8];
@@ -33,8 +33,8 @@ struct listeners {
 };
 
 /*
- * Reads them anew. Ours are those on `chosen` ports; where none are chosen, those held by processes visible from here, and where
- * none can be seen (another user's), all of them. Never those on `ignored` ports. False where the kernel shows none.
+ * Reads the listeners anew. Ours are those on `chosen` ports. Where no port is chosen, ours are those that visible processes hold. Where no such
+ * process is visible (another user's), all are ours. Listeners on `ignored` ports are never ours. False where the kernel shows none.
  */
 bool listeners_read(struct listeners *listeners, const struct port_list *chosen, const struct port_list *ignored);
 

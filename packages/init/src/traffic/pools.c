@@ -4,7 +4,7 @@
 #include <string.h>
 
 const double lasting_requests_ms = 3000;
-/* A sender that only uses connections it has may just not have converged: it gets 2.5 mean convergence times. */
+/* A sender that only uses its open connections may just not have converged. It gets 2.5 mean convergence times. */
 static const double pinned_after_convergences = 2.5;
 static const double usual_convergence_ms = 4000;
 /*
@@ -25,7 +25,7 @@ static const unsigned steady_count = 10;
 static const double steady_time_ms = 1000;
 static const double steady_mean_gap_ms = 500;
 static const double steady_squares = 4;
-/* Rarer ones do as well where there are no more than four requests on old connections to one: a proxy with a pool opens far fewer. */
+/* Fewer new connections are enough where there are at most four requests on old connections to each of them: a proxy with a pool opens far fewer. */
 static const double most_segments_to_one_opened = 4;
 enum { MOST_ARRIVALS_PER_DUMP = 64 };
 
@@ -113,7 +113,7 @@ bool pools_last(struct pools *pools, const struct address *peer)
 	return !isnan(pool->lasting_since) || (have_let_go(pools) && pool->segments_sent > 0);
 }
 
-/* But for the longest. */
+/* The squares of the gaps without the longest gap. */
 static double mean_gap(const struct pool *pool)
 {
 	return (pool->last_opened - pool->first_opened - pool->longest_gap) / (pool->opened - 2.0);
@@ -181,11 +181,11 @@ static void tell_of(struct pools *pools, struct pool *pool, double since, double
 	address_format(&pool->peer, name);
 	double latest = fmin(now, fmax(pool->latest, since));
 	if (opens_often(pools, pool, now)) {
-		/* Telling of them only for a while would look as if they fell silent. */
+		/* Reporting these requests only for a while would look as if they fell silent. */
 		tell(pools->teller, &(struct observation){ .type = SEEN_REQUEST, .at = latest, .name = name });
 		return;
 	}
-	/* It opens too few connections. So its requests on old ones decide whether it still chooses this pod. */
+	/* The sender opens too few connections. So its requests on old ones decide whether it still chooses this pod. */
 	for (unsigned i = 1; i <= count; i++)
 		tell_request_on_old(pools->teller, name, since + (latest - since) * i / count);
 }

@@ -20,14 +20,14 @@ struct pool {
 	double segments_sent; /* since the hold began */
 	double latest; /* of the segments */
 	double active_since; /* NAN while silent */
-	double lasting_since; /* since when its requests are known not to end by waiting; NAN before */
+	double lasting_since; /* the time since which its requests are known not to end by waiting; NAN before */
 };
 
 struct pools {
 	struct teller *teller;
 	bool wait_for_streams;
 	double began;
-	struct pool slots[MOST_POOLS]; /* open addressing; those beyond share `others` */
+	struct pool slots[MOST_POOLS]; /* open addressing; senders beyond it share `others` */
 	struct pool others;
 	unsigned count;
 };
@@ -38,10 +38,10 @@ void pools_begin(struct pools *pools, struct teller *teller, bool wait_for_strea
 void pools_note_opening(struct pools *pools, const struct address *peer, double at);
 void pools_forget_openings(struct pools *pools, const struct address *peer);
 
-/* It has sent segments on one that was open before, the latest of them at `latest`. */
+/* A sender has sent segments on a connection that was open before, the latest of them at `latest`. */
 void pools_note_segments(struct pools *pools, const struct address *peer, uint32_t segments, double latest);
 
-/* Whether its requests are known not to end during a hold. */
+/* Whether the requests of a sender are known not to end during a hold. */
 bool pools_last(struct pools *pools, const struct address *peer);
 
 /* After a dump: tells of the requests since the one before. */

@@ -32,7 +32,7 @@ struct prober {
 	struct times times;
 	const struct probe_classifier *known_by; /* NULL where these are no probes, as far as is known */
 	double period; /* ms, by regularity; else 0 */
-	size_t per_period; /* so many came in each when the period was found */
+	size_t per_period; /* the number of connections in each period, when the period was found */
 };
 
 static inline bool has_size(const struct prober *prober)
@@ -57,11 +57,17 @@ struct probe_sighting {
 };
 
 struct probe_classifier {
-	/* May change what the probers in `sighting` are known by. Not asked where an earlier classifier has recognised the prober. */
+	/*
+	 * Asks whether the connection is a probe. It may change what the probers in `sighting` are known by. It is not called where an earlier classifier
+	 * has recognised the prober.
+	 */
 	enum probe_verdict (*note)(const struct probe_sighting *sighting);
-	/* Whether an earlier connection of `prober`, which it knows, was a probe. */
+	/* Whether an earlier connection was a probe, of a `prober` that this classifier recognised. */
 	bool (*explains)(const struct prober *prober, const struct probe_periods *periods, double at);
-	/* When a connection of `prober`, which it knows, was due that came `at`; NAN where none was. `alone`: its address only probes. NULL: it cannot say. */
+	/*
+	 * When a probe of `prober`, which this classifier recognised, was due that came `at`; NAN where none was due. `alone`: its address only probes.
+	 * NULL: the classifier cannot say.
+	 */
 	double (*due)(const struct prober *prober, double at, bool alone);
 	/* Whether `prober` is surely none and may be forgotten. NULL: it cannot say. */
 	bool (*forgets)(const struct prober *prober);

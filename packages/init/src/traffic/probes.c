@@ -84,7 +84,7 @@ static bool has_other_size_probes(const struct probes *probes, const struct prob
 	return false;
 }
 
-/* Notes one that was due as if it had come in time: being late once must not make the next one early. */
+/* Notes a late probe as if it had come in time: being late once must not make the next one early. */
 static bool note_due(struct prober *prober, double at, bool alone)
 {
 	bool has_ticks = prober->known_by && prober->known_by->due;

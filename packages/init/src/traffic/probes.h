@@ -27,12 +27,13 @@ enum { LARGEST_PROBE = 2048 };
 struct probe_answer {
 	enum probe_verdict verdict;
 	/*
-	 * It may be a probe, though nothing shows it yet: the kubelet may probe from there, and there have been no more connections than its probes make.
+	 * Whether the connection may be a probe, though nothing shows it yet: the kubelet may probe from there, and there have been no more connections than
+	 * its probes make.
 	 */
 	bool may_be_probe;
 };
 
-/* What a connection of `peer` is that came at `came_at` with `size` bytes. It is noted as one of `at`: when it came, or when it ended. */
+/* The kind of a connection of `peer` that came at `came_at` with `size` bytes. It is noted with the time `at`, when it came or ended. */
 struct probe_answer probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at, double came_at);
 
 /* Whether an earlier connection with `size` bytes at `at` was a probe, by what is known now. */

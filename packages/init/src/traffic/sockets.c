@@ -18,7 +18,7 @@ static const uint32_t delayed_acknowledgement_ms = 50;
 /* A server with one worker accepts when it is done with a request. So this is at least the usual fixed delay. */
 static const double stuck_after_ms = 20000;
 
-/* A port that is mistyped must not be the end of all requests: the program's own listeners are watched where none is at those chosen. */
+/* A mistyped port must not end all requests. Where no program listens on the chosen ports, the program's own listeners are watched. */
 static bool find_listeners(struct sockets *sockets)
 {
 	static const struct port_list none;
@@ -67,7 +67,7 @@ void sockets_end(struct sockets *sockets)
 	connections_free(&sockets->connections);
 }
 
-/* Where a connection leads; one of an ignored peer is no more ours than one to another port. */
+/* Where a connection leads. A connection of an ignored peer counts as one to another port. */
 static struct port_use use_of(const struct sockets *sockets, const struct tcp_row *row)
 {
 	struct port_use use = port_use_of(&sockets->listeners, row->local_port);
@@ -83,7 +83,7 @@ static struct sighting sighting_of(const struct tcp_row *row, double at, double 
 				  .since = since };
 }
 
-/* A connection that has not been seen so far came later. */
+/* A connection that was not seen before came later. */
 static double seen_until(const struct sockets *sockets)
 {
 	return fmax(sockets->dumped, sockets->unattributed->attributed_until);
@@ -162,7 +162,7 @@ static void note_accept(struct sockets *sockets, const struct tcp_row *row, stru
 	sockets->alive = true;
 }
 
-/* A request that nobody has read, or that was read and not answered, or an answer that has not left. */
+/* A request that was not read, or that was read and not answered, or an answer that has not left. */
 static bool has_work(const struct sockets *sockets, const struct tcp_row *row, const struct connection *connection)
 {
 	if (row->state != STATE_ESTABLISHED && row->state != STATE_CLOSE_WAIT)
@@ -171,8 +171,8 @@ static bool has_work(const struct sockets *sockets, const struct tcp_row *row, c
 	bool unread = row->unread > (row->state == STATE_CLOSE_WAIT);
 	if (!row->has_info)
 		return unread || row->unsent > 0;
-	bool unanswered = row->bytes_received > 1 && (row->since_received < row->since_sent || row->bytes_sent == 0);
-	bool leaving = row->unsent > 0 || (row->unacknowledged > 0 && row->since_sent > delayed_acknowledgement_ms);
+	bool unanswered = row->bytes_received > 1 && (row->since_received < row->since_sent_ms || row->bytes_sent == 0);
+	bool leaving = row->unsent > 0 || (row->unacknowledged > 0 && row->since_sent_ms > delayed_acknowledgement_ms);
 	if (!unread && !unanswered && !leaving)
 		return false;
 	if (sockets->settings->wait_for_streams)

@@ -114,8 +114,8 @@ void traffic_dump_sockets(struct traffic *traffic, double now)
 	tell_in_flight(traffic, now);
 	sockets_end_dump(sockets, now);
 	/* Not the time that has passed: a busy machine would make dumps rare. */
-	traffic->dump_cost = clock_used() - begun;
-	double pause = dump_share * traffic->dump_cost;
+	traffic->dump_cost_ms = clock_used() - begun;
+	double pause = dump_share * traffic->dump_cost_ms;
 	/* Where dumps are all that finds addresses they may take up to 2 % of a core. */
 	if (!with_events)
 		pause = fmin(pause, longest_pause_without_events_ms);
@@ -124,7 +124,7 @@ void traffic_dump_sockets(struct traffic *traffic, double now)
 
 void traffic_dump_soon(struct traffic *traffic)
 {
-	double soon = traffic->sockets.dumped + fmax(soon_ms, soon_share * traffic->dump_cost);
+	double soon = traffic->sockets.dumped + fmax(soon_ms, soon_share * traffic->dump_cost_ms);
 	traffic->next_dump = fmin(traffic->next_dump, soon);
 }
 

@@ -21,7 +21,7 @@ struct traffic {
 	double overflows_read;
 	double retries_until; /* clients that were turned away come back before */
 	double next_dump;
-	double dump_cost; /* ms */
+	double dump_cost_ms;
 	double in_flight; /* as told to the decision */
 };
 

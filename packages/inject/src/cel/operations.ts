@@ -1,6 +1,6 @@
-import { carrierKeys, carrierMount, carrierVolume, copyContainer, orderPath } from "../carrier.ts";
+import { initVolumeKeys, initVolumeMount, initVolumeName, copyContainer, orderPath } from "../init-volume.ts";
 import {
-  carrierPath,
+  initVolumePath,
   initFile,
   registerFile,
   coordinatorVariable,
@@ -101,9 +101,9 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
   const before = `c.env[${optionsAt}].?value.orValue("")`;
   const secondsOf = (of: string): string => `string(${of}) + "s"`;
   const anyCarried = "variables.isCarried.exists(one, one)";
-  const hasCarrier = `object.spec.?volumes.orValue([]).exists(v, v.name == ${literal(carrierVolume)})`;
-  const newCarrier = `${anyCarried} && !(${hasCarrier})`;
-  const copied = `${newCarrier} && variables.carrier == "init-container"`;
+  const hasInitVolume = `object.spec.?volumes.orValue([]).exists(v, v.name == ${literal(initVolumeName)})`;
+  const newInitVolume = `${anyCarried} && !(${hasInitVolume})`;
+  const copied = `${newInitVolume} && variables.initVolume == "init-container"`;
   const all = [
     each(
       `${isInstrumented} && ${hasOptions}`,
@@ -131,7 +131,7 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
       `c.?volumeMounts.orValue([]).size() == 0 && variables.isCarried[i]`,
       add(`${path} + "/volumeMounts"`, "[]"),
     ),
-    each("variables.isCarried[i]", add(`${path} + "/volumeMounts/-"`, constant(carrierMount))),
+    each("variables.isCarried[i]", add(`${path} + "/volumeMounts/-"`, constant(initVolumeMount))),
     each(
       "variables.isOrdered && variables.isHooked[i]",
       add(`${path} + "/volumeMounts/-"`, constant(orderMount)),
@@ -139,16 +139,16 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
     each("variables.isHooked[i] && !has(c.lifecycle)", add(`${path} + "/lifecycle"`, "{}")),
     each("variables.isHooked[i]", add(`${path} + "/lifecycle/preStop"`, hook())),
     once(
-      `(${newCarrier} || variables.isOrdered) && object.spec.?volumes.orValue([]).size() == 0`,
+      `(${newInitVolume} || variables.isOrdered) && object.spec.?volumes.orValue([]).size() == 0`,
       add(`"/spec/volumes"`, "[]"),
     ),
-    once(newCarrier, add(`"/spec/volumes/-"`, volume(settings))),
+    once(newInitVolume, add(`"/spec/volumes/-"`, volume(settings))),
     once("variables.isOrdered", add(`"/spec/volumes/-"`, constant(sharedOrder))),
     once(
       `${copied} && object.spec.?initContainers.orValue([]).size() == 0`,
       add(`"/spec/initContainers"`, "[]"),
     ),
-    once(copied, add(`"/spec/initContainers/0"`, constant(copyContainer(settings.carrierImage ?? "")))),
+    once(copied, add(`"/spec/initContainers/0"`, constant(copyContainer(settings.initImage ?? "")))),
     once(
       "variables.grace > variables.graceBefore",
       add(`"/spec/terminationGracePeriodSeconds"`, "variables.grace"),
@@ -180,7 +180,7 @@ function bounded({ option }: HandedOn): string {
 
 function hook(): string {
   const command = [
-    literal([`${carrierPath}/${initFile}`, "wait", "--grace"]),
+    literal([`${initVolumePath}/${initFile}`, "wait", "--grace"]),
     `[string(variables.graceStated) + "s", "--prestop", "0s", "--cap", string(variables.hold) + "s"]`,
     ...handedOn.map(
       (one) => `(variables.${one.option} >= 0 ? [${literal(one.flag)}, string(${bounded(one)}) + "s"] : [])`,
@@ -193,14 +193,14 @@ function hook(): string {
 }
 
 /** As `holdMethodOf` writes it. */
-function volume({ carrierName, carrierImage = "" }: InjectionSettings): string {
-  const name = `"name": dyn(${literal(carrierVolume)})`;
-  const keys = `${literal(carrierKeys)}[variables.architecture]`;
+function volume({ initConfigMap, initImage = "" }: InjectionSettings): string {
+  const name = `"name": dyn(${literal(initVolumeName)})`;
+  const keys = `${literal(initVolumeKeys)}[variables.architecture]`;
   const items = `[{"key": ${keys}, "path": ${literal(initFile)}}, {"key": ${literal(registerFile)}, "path": ${literal(registerFile)}}]`;
-  const configMap = `{"name": dyn(${literal(carrierName)}), "optional": dyn(true), "defaultMode": dyn(493), "items": dyn(${items})}`;
+  const configMap = `{"name": dyn(${literal(initConfigMap)}), "optional": dyn(true), "defaultMode": dyn(493), "items": dyn(${items})}`;
   return (
-    `variables.carrier == "configmap" ? dyn({${name}, "configMap": dyn(${configMap})}) : ` +
-    `variables.carrier == "image-volume" ? dyn({${name}, "image": dyn({"reference": ${literal(carrierImage)}, "pullPolicy": "IfNotPresent"})}) : ` +
+    `variables.initVolume == "configmap" ? dyn({${name}, "configMap": dyn(${configMap})}) : ` +
+    `variables.initVolume == "image-volume" ? dyn({${name}, "image": dyn({"reference": ${literal(initImage)}, "pullPolicy": "IfNotPresent"})}) : ` +
     `dyn({${name}, "emptyDir": dyn({"medium": "Memory"})})`
   );
 }

@@ -1,6 +1,12 @@
 import { observedPort, softwares } from "@lameduck/audit";
 import { options } from "@lameduck/options";
-import { carrierContainer, carrierVolume, orderPath, reservedNames, reservedPaths } from "../carrier.ts";
+import {
+  initVolumeContainer,
+  initVolumeName,
+  orderPath,
+  reservedNames,
+  reservedPaths,
+} from "../init-volume.ts";
 import { mostAwaited } from "../hook.ts";
 import { longestOptions } from "../node-options.ts";
 import { injectedAnnotation, declining, injectLabel } from "@lameduck/protocol";
@@ -83,12 +89,12 @@ function byEvidence(): string {
   const isTaken =
     `(!variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name in ${literal(reservedNames)})) || ` +
     `${containers}.exists(c, !(variables.isInjected && ${list("c.?env")}.exists(e, e.name == ${literal(options.grace.variable)})) && ${paths}.exists(p, ${within}))`;
-  const isThere = `variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name == ${literal(carrierVolume)})`;
-  const named = (of: string): string => `${of}.exists(c, c.name == ${literal(carrierContainer)})`;
+  const isThere = `variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name == ${literal(initVolumeName)})`;
+  const named = (of: string): string => `${of}.exists(c, c.name == ${literal(initVolumeContainer)})`;
   const hasOurName = `!(${isThere}) && (${named(containers)} || ${named(list("object.spec.?initContainers"))})`;
   return (
-    `variables.carrier != "none" && !object.spec.?hostNetwork.orValue(false) && ` +
-    `!(${isTaken}) && (variables.carrier != "init-container" || !(${hasOurName})) && (variables.carrier != "configmap" || variables.architecture != "")`
+    `variables.initVolume != "none" && !object.spec.?hostNetwork.orValue(false) && ` +
+    `!(${isTaken}) && (variables.initVolume != "init-container" || !(${hasOurName})) && (variables.initVolume != "configmap" || variables.architecture != "")`
   );
 }
 

@@ -1,9 +1,9 @@
-import { assumedArchitecture } from "../carrier.ts";
+import { assumedArchitecture } from "../init-volume.ts";
 import type { ClusterFacts } from "../injection.ts";
 import { leastCap, longestSeconds, unknownConvergence, usualGrace, usualReserve } from "../times.ts";
 import { settingFields, type SettingName } from "../policy/fields.ts";
 import { duration } from "../policy/read.ts";
-import { carriers, handedOn } from "@lameduck/options";
+import { initVolumes, handedOn } from "@lameduck/options";
 import type { InjectionSettings } from "../policy/settings.ts";
 import { annotationOf } from "../policy/validate.ts";
 import { greater, lesser, literal } from "./expression.ts";
@@ -21,21 +21,21 @@ const unset = -1;
 
 /** The workload's annotations over the settings that the policy was made for, as `settingsFor` merges them. */
 export function settingVariables(settings: InjectionSettings, facts: ClusterFacts): Variable[] {
-  const { carrierImage, convergenceSeconds, maxGracePeriodSeconds } = settings;
+  const { initImage, convergenceSeconds, maxGracePeriodSeconds } = settings;
   const known = facts.convergenceSeconds?.value ?? unknownConvergence;
-  const usable = carriers.filter(
-    (one) => one === "configmap" || one === "none" || carrierImage !== undefined,
+  const usable = initVolumes.filter(
+    (one) => one === "configmap" || one === "none" || initImage !== undefined,
   );
-  const asked = settings.carrier;
+  const asked = settings.initVolume;
   return [
     { name: "annotations", expression: "object.metadata.?annotations.orValue({})" },
     toggle("inject", settings.inject),
     toggle("instrument", settings.instrumentNode, "instrumentNode"),
     {
-      name: "carrier",
+      name: "initVolume",
       expression:
-        `!(${text("carrier")} in ${literal(carriers)}) ? ${literal(usable.includes(asked) ? asked : "none")} : ` +
-        `${text("carrier")} in ${literal(usable)} ? ${text("carrier")} : "none"`,
+        `!(${text("initVolume")} in ${literal(initVolumes)}) ? ${literal(usable.includes(asked) ? asked : "none")} : ` +
+        `${text("initVolume")} in ${literal(usable)} ? ${text("initVolume")} : "none"`,
     },
     ...seconds("cap", "capSeconds", settings.capSeconds),
     ...seconds("floorAsked", "floorSeconds", settings.floorSeconds),

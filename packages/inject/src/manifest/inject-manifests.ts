@@ -35,7 +35,7 @@ export interface InjectedWorkload {
 }
 
 /** A ConfigMap that hooks take lameduck-init from. */
-export interface NeededCarrier {
+export interface NeededInitVolume {
   readonly name: string;
   readonly namespace: string;
 }
@@ -45,7 +45,7 @@ export interface InjectedManifests {
   readonly files: readonly { readonly before: InputFile; readonly after: InputFile }[];
   readonly workloads: readonly InjectedWorkload[];
   /** What has to be in the cluster besides; each once. */
-  readonly carriers: readonly NeededCarrier[];
+  readonly initVolumes: readonly NeededInitVolume[];
   /** With what was not looked into. */
   readonly inventory: Inventory;
   /** What could not be read, is wrong, or cannot be edited. */
@@ -93,15 +93,15 @@ export function injectManifests(files: readonly InputFile[], options: ManifestOp
       reasons,
       warnings,
     })),
-    carriers: carriersOf(results),
+    initVolumes: initVolumesOf(results),
     inventory,
     failures,
   };
 }
 
-function carriersOf(results: readonly Result[]): NeededCarrier[] {
+function initVolumesOf(results: readonly Result[]): NeededInitVolume[] {
   const all = results.flatMap(({ workload, plan: own }) =>
-    (own?.volumes ?? []).flatMap(({ configMap }): NeededCarrier[] => {
+    (own?.volumes ?? []).flatMap(({ configMap }): NeededInitVolume[] => {
       const name = isMap(configMap) ? configMap["name"] : undefined;
       return typeof name === "string" ? [{ name, namespace: workload.object.namespace }] : [];
     }),

@@ -1,5 +1,5 @@
 import { preStopOf } from "../action.ts";
-import { carrierPath, initFile, isMap } from "@lameduck/protocol";
+import { initVolumePath, initFile, isMap } from "@lameduck/protocol";
 import type { ClusterFacts } from "../injection.ts";
 import { podOf, listIn } from "../pod.ts";
 import { graceOf, timesOf } from "../times.ts";
@@ -37,7 +37,7 @@ export function outdatedWarnings(
 function capIn(container: Readonly<Record<string, unknown>>): number | undefined {
   const exec = preStopOf(container)?.["exec"];
   const command = isMap(exec) ? listIn(exec["command"]) : [];
-  if (command[0] !== `${carrierPath}/${initFile}`) return undefined;
+  if (command[0] !== `${initVolumePath}/${initFile}`) return undefined;
   const [, seconds] = /^(\d{1,5})s$/.exec(command[command.indexOf("--cap") + 1] ?? "") ?? [];
   return seconds === undefined ? undefined : Number(seconds);
 }

@@ -1,6 +1,6 @@
 import { handedOn, options } from "@lameduck/options";
-import { isMap, carrierPath, initFile, injectedAnnotation } from "@lameduck/protocol";
-import { carrierContainer, reservedNames, reservedPaths } from "../carrier.ts";
+import { isMap, initVolumePath, initFile, injectedAnnotation } from "@lameduck/protocol";
+import { initVolumeContainer, reservedNames, reservedPaths } from "../init-volume.ts";
 import { preStopOf } from "../action.ts";
 import { loader } from "../node-options.ts";
 import { listIn, mapsIn, podOf, textOf, undoAnnotation, type PodView } from "../pod.ts";
@@ -59,7 +59,7 @@ export function removalOf(template: unknown): Removal | undefined {
   return {
     containers,
     volumes: ours(view.volumes, ({ name }) => reservedNames.includes(textOf(name))),
-    initContainers: ours(mapsIn(view.spec["initContainers"]), ({ name }) => name === carrierContainer),
+    initContainers: ours(mapsIn(view.spec["initContainers"]), ({ name }) => name === initVolumeContainer),
     grace: graceBefore(view, undo, kept),
     annotations: new Set([injectedAnnotation, undoAnnotation].filter((one) => one in view.annotations)),
     empties: emptiesIn(undone),
@@ -128,7 +128,7 @@ function ourHook(container: Raw): string | undefined {
   const { exec, sleep } = preStopOf(container) ?? {};
   if (isMap(sleep)) return `${String(sleep["seconds"])}s`;
   const command = isMap(exec) ? listIn(exec["command"]) : [];
-  if (command[0] !== `${carrierPath}/${initFile}` || command[1] !== "wait") return undefined;
+  if (command[0] !== `${initVolumePath}/${initFile}` || command[1] !== "wait") return undefined;
   return command[command.indexOf(`--${options.cap.init.flag}`) + 1] ?? "";
 }
 

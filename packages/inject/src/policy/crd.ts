@@ -49,7 +49,7 @@ export const drainPolicyCrd = {
         subresources: { status: {} },
         additionalPrinterColumns: [
           column("Inject", "boolean", ".spec.inject"),
-          column("Carrier", "string", ".spec.carrier"),
+          column("InitVolume", "string", ".spec.initVolume"),
           column("Cap", "integer", ".spec.capSeconds"),
           column("Grace", "integer", ".spec.gracePeriodSeconds"),
           column("Accepted", "string", '.status.conditions[?(@.type=="Accepted")].status'),
@@ -96,9 +96,9 @@ function schema(): object {
         "x-kubernetes-validations": [
           ...ascending.map(([lesser, greater]) => notAbove(lesser, greater)),
           {
-            rule: "!has(self.carrier) || !(self.carrier in ['image-volume', 'init-container']) || has(self.carrierImage)",
+            rule: "!has(self.initVolume) || !(self.initVolume in ['image-volume', 'init-container']) || has(self.initImage)",
             message:
-              "spec.carrierImage is missing: this carrier takes lameduck-init from an image; name it with its tag",
+              "spec.initImage is missing: this init volume takes lameduck-init from an image; name it with its tag",
           },
         ],
       },

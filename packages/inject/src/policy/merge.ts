@@ -100,7 +100,7 @@ function specOf(policy: unknown, of: string, warnings: string[]): Readonly<Recor
 
 /** Sources that know nothing of each other may contradict each other: the greater bound counts. */
 function resolveConflicts(settings: InjectionSettings, warnings: string[]): InjectionSettings {
-  const { floorSeconds, capSeconds, gracePeriodSeconds, maxGracePeriodSeconds, carrier, carrierImage } =
+  const { floorSeconds, capSeconds, gracePeriodSeconds, maxGracePeriodSeconds, initVolume, initImage } =
     settings;
   const changes: { -readonly [Name in SettingName]?: InjectionSettings[Name] } = {};
   // The floor stays as it is: an annotation may raise the cap of a policy that is rendered from these.
@@ -112,11 +112,11 @@ function resolveConflicts(settings: InjectionSettings, warnings: string[]): Inje
     );
     changes.gracePeriodSeconds = maxGracePeriodSeconds;
   }
-  if ((carrier === "image-volume" || carrier === "init-container") && carrierImage === undefined) {
+  if ((initVolume === "image-volume" || initVolume === "init-container") && initImage === undefined) {
     warnings.push(
-      `carrier ${carrier} needs carrierImage in a DrainPolicy; the kubelet's sleep is used instead`,
+      `init volume ${initVolume} needs initImage in a DrainPolicy; the kubelet's sleep is used instead`,
     );
-    changes.carrier = "none";
+    changes.initVolume = "none";
   }
   return { ...settings, ...changes };
 }

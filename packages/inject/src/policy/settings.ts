@@ -6,7 +6,7 @@ import { fields, type FieldRow, type FieldValues } from "@lameduck/options";
  */
 export type InjectionSettings = FieldValues;
 
-export type Carrier = InjectionSettings["carrier"];
+export type InitVolume = InjectionSettings["initVolume"];
 export type Architecture = NonNullable<InjectionSettings["architecture"]>;
 
 export const defaultSettings = defaultsOf(fields) as unknown as InjectionSettings;

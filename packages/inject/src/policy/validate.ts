@@ -130,13 +130,13 @@ function contradictions(
       });
   }
   if (
-    (values.carrier === "image-volume" || values.carrier === "init-container") &&
-    values.carrierImage === undefined &&
-    fieldOf("carrier").startsWith("spec.")
+    (values.initVolume === "image-volume" || values.initVolume === "init-container") &&
+    values.initImage === undefined &&
+    fieldOf("initVolume").startsWith("spec.")
   )
     problems.push({
-      field: fieldOf("carrierImage"),
-      message: `is missing: carrier ${values.carrier} takes lameduck-init from an image`,
+      field: fieldOf("initImage"),
+      message: `is missing: init volume ${values.initVolume} takes lameduck-init from an image`,
       remedy: "name the image of Lameduck, with its tag",
     });
   return problems;

@@ -113,7 +113,6 @@ export class Generator {
     const at = (share: number): number => (late.length === 0 ? 0 : quantile(late, share));
     this.#send({
       type: "done",
-      names: this.#table.names,
       progress: engine.progress,
       trials: engine.trials,
       lateness: { p50: at(0.5), p99: at(0.99), max: at(1) },

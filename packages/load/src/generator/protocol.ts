@@ -52,7 +52,6 @@ export type FromGenerator =
   | ({ readonly type: "records" } & RecordNews)
   | {
       readonly type: "done";
-      readonly names: readonly string[];
       readonly progress: Progress;
       readonly trials: readonly Trial[];
       readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };

@@ -1,13 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { LoadError } from "../errors.ts";
 import { parseLoad, type LoadOptions, type LoadPlan } from "../plan.ts";
-import type { Trial } from "../generator/trials.ts";
-import type { Judgement, Tried } from "../worked.ts";
-import type { FromGenerator, Progress, ToGenerator } from "../generator/protocol.ts";
-import { readRecords, type RecordChunk } from "../generator/records.ts";
+import type { Judgement } from "../worked.ts";
 import type { RunClock, RequestRecord } from "@lameduck/accounting";
 import { messageOf } from "@lameduck/drain/common";
-import { Child, generatorProgram } from "../generator/child.ts";
+import { RunningGenerator } from "../generator/running.ts";
 import type { LoadCounts, LoadEnd, LoadSeen, LoadSource } from "./load-source.ts";
 import { judgeRoutes, routePlan, senderOf } from "./plan.ts";
 import type { OpenRoute } from "./route.ts";
@@ -35,12 +31,19 @@ const longestEndMs = 30_000;
 export class RouteLoad implements LoadSource {
   readonly addresses: ReadonlyMap<string, string>;
   readonly #routes: readonly OpenRoute[];
-  readonly #generators: readonly GeneratorProcess[];
+  readonly #generators: readonly RunningGenerator[];
+  readonly #longestStopMs: number;
 
   private constructor(options: RouteLoadOptions) {
     this.addresses = new Map(options.routes.map(({ name, address }) => [name, address]));
     this.#routes = options.routes;
-    this.#generators = options.routes.map((route, index) => new GeneratorProcess(options, route, index));
+    this.#longestStopMs = options.timeout + longestEndMs;
+    const { clock, seed } = options;
+    this.#generators = options.routes.map((route, index) => {
+      const plan = planFor(options, route, index);
+      const prepare = { origin: clock.origin, seed: seed + index, plan, senders: [senderOf(route)] };
+      return new RunningGenerator(prepare, route.name);
+    });
   }
 
   /** Resolves when every generator is ready to begin. */
@@ -75,7 +78,9 @@ export class RouteLoad implements LoadSource {
 
   judge(): Judgement {
     return judgeRoutes(
-      this.#generators.flatMap(({ trials }) => trials),
+      this.#generators.flatMap(({ trials }, index) =>
+        trials.map((trial) => ({ ...trial, sender: this.#routes[index]!.name })),
+      ),
       this.#routes,
     );
   }
@@ -86,7 +91,8 @@ export class RouteLoad implements LoadSource {
     let missing = 0;
     const seen = await Promise.all(
       this.#generators.map(async (generator) => {
-        const problem = await generator.stop(abandon);
+        const problem = await this.#problemOf(generator.stop(abandon));
+        await generator.close();
         const { records, progress } = generator;
         if (problem === undefined) return records;
         missing += Math.max(0, progress.due - records.length);
@@ -111,106 +117,12 @@ export class RouteLoad implements LoadSource {
   async close(): Promise<void> {
     await Promise.all(this.#generators.map((generator) => generator.close()));
   }
-}
 
-/** One generator's process and its messages. */
-class GeneratorProcess {
-  readonly failed: Promise<never>;
-  readonly ready: Promise<void>;
-  progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
-  readonly #name: string;
-  #trials: readonly Trial[] = [];
-  readonly #child: Child<ToGenerator, FromGenerator>;
-  readonly #chunks: RecordChunk[] = [];
-  readonly #ready = Promise.withResolvers<void>();
-  readonly #begun = Promise.withResolvers<void>();
-  readonly #done = Promise.withResolvers<undefined>();
-  readonly #names: string[] = [];
-  readonly #timeout: number;
-
-  constructor(options: RouteLoadOptions, route: OpenRoute, index: number) {
-    const { clock, seed } = options;
-    const failure = Promise.withResolvers<never>();
-    // A rejection that nobody awaits yet must not end the process.
-    failure.promise.catch(() => undefined);
-    this.failed = failure.promise;
-    this.#name = route.name;
-    this.#timeout = options.timeout + longestEndMs;
-    this.#child = new Child({
-      program: generatorProgram,
-      received: (message) => this.#received(message),
-      died: (how) =>
-        failure.reject(new LoadError("LAMEDUCK_GENERATOR_DIED", route.name, `the generator ${how}`)),
-    });
-    this.#child.send({
-      type: "prepare",
-      origin: clock.origin,
-      seed: seed + index,
-      plan: planFor(options, route, index),
-      senders: [senderOf(route)],
-    });
-    this.ready = this.#orFailed(this.#ready.promise);
-  }
-
-  get trials(): Tried[] {
-    return this.#trials.map((trial) => ({ ...trial, sender: this.#name }));
-  }
-
-  begin(): Promise<void> {
-    this.#child.send({ type: "begin" });
-    return this.#orFailed(this.#begun.promise);
-  }
-
-  /** @returns why it did not come to its end in order. */
-  async stop(abandon: boolean): Promise<string | undefined> {
-    const late = delay(this.#timeout, `it did not end within ${this.#timeout / 1_000} s`, { ref: false });
-    this.#child.send({ type: "stop", abandon });
-    const problem = await Promise.race([this.#done.promise, this.failed.catch(messageOf), late]);
-    await this.close();
-    return problem;
-  }
-
-  /** Everything it has reported so far. */
-  get records(): RequestRecord[] {
-    const records: RequestRecord[] = [];
-    for (const chunk of this.#chunks)
-      for (const record of readRecords(chunk, records.length, [this.#name], this.#names))
-        records.push(record);
-    return records;
-  }
-
-  close(): Promise<void> {
-    return this.#child.close();
-  }
-
-  #received(message: FromGenerator): void {
-    switch (message.type) {
-      case "ready":
-        this.#ready.resolve();
-        break;
-      case "begun":
-        this.#begun.resolve();
-        break;
-      case "progress":
-        this.progress = message.progress;
-        this.#trials = message.trials;
-        break;
-      case "records":
-        this.#chunks[message.index] = message.chunk;
-        this.#names.push(...message.names);
-        break;
-      case "done":
-        this.progress = message.progress;
-        this.#trials = message.trials;
-        this.#done.resolve(undefined);
-        break;
-      case "event":
-        break;
-    }
-  }
-
-  #orFailed<T>(promise: Promise<T>): Promise<T> {
-    return Promise.race([promise, this.failed]);
+  /** Why a generator did not come to its end in order. */
+  #problemOf(stopped: Promise<unknown>): Promise<string | undefined> {
+    const most = this.#longestStopMs;
+    const late = delay(most, `it did not end within ${most / 1_000} s`, { ref: false });
+    return Promise.race([stopped.then(() => undefined, messageOf), late]);
   }
 }
 

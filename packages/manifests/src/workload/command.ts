@@ -8,7 +8,7 @@ interface CommandOptions {
   readonly replicas?: number;
   /** The port on which the program listens; default 8080, passed to it as PORT. */
   readonly port?: number;
-  /** Path asked for by the readiness probe; without it readiness is that the port accepts a connection. */
+  /** The path of the readiness probe. Without it the pod is ready when the port accepts a connection. */
   readonly readinessPath?: string;
   /** Default 30, as in Kubernetes. */
   readonly graceSeconds?: number;
@@ -43,7 +43,7 @@ export function manifestFromCommand(argv: readonly string[], options: CommandOpt
           env: [
             { name: "PORT", field: "lab.port" },
             { name: "HOST", field: "lab.host" },
-            // The names under which most manifests pass these fields down.
+            // Most manifests pass these fields down under these names.
             { name: "POD_NAME", field: "metadata.name" },
             { name: "POD_NAMESPACE", field: "metadata.namespace" },
             { name: "POD_IP", field: "status.podIP" },

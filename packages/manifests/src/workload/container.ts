@@ -9,14 +9,14 @@ import type { ContainerPort, ContainerTemplate, InitContainerTemplate, Mount } f
 const known =
   "name command args workingDir env envFrom ports volumeMounts lifecycle startupProbe livenessProbe readinessProbe restartPolicy";
 
-/** Of the image, the node or the terminal: there is neither here. */
+/** Fields about the image, the node or the terminal, which do not exist here. */
 const meaningless =
   "image imagePullPolicy resources securityContext terminationMessagePath terminationMessagePolicy stdin stdinOnce tty";
 
 export interface PodSurroundings {
   readonly graceSeconds: number;
   readonly emptyDirs: readonly string[];
-  /** Volumes of other kinds, which cannot be had here. */
+  /** Volumes of other kinds, which this machine cannot provide. */
   readonly otherVolumes: readonly string[];
   readonly configMaps: ConfigMaps;
 }
@@ -36,7 +36,7 @@ export function readContainer(
   const lifecycle = field.at("lifecycle");
   return withoutUndefined({
     name,
-    // Meant as they are, not as references to variables.
+    // These are plain texts, not references to variables.
     command: given?.map((word) => word.replaceAll("$", () => "$$")) ?? readCommand(field, name),
     workingDirectory,
     env: readEnvironment(field, pod.configMaps),
@@ -71,7 +71,7 @@ function readCommand(field: Field, name: string): string[] {
   );
 }
 
-/** As the API server takes it where ContainerStopSignals is on; elsewhere it drops the field. */
+/** The field counts as on an API server with ContainerStopSignals. Without it an API server drops the field. */
 function readStopSignal(field: Field): string | undefined {
   const signal = field.text();
   if (signal === undefined) return undefined;

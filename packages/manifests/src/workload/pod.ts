@@ -5,13 +5,13 @@ import type { PodTemplate } from "./template.ts";
 
 const known = ["containers", "initContainers", "terminationGracePeriodSeconds", "restartPolicy", "volumes"];
 
-/** Where it runs, as whom and with what right: here that is this machine and its user. */
+/** Fields that say where the pod runs, as which user and with which rights. Here that is this machine and its user. */
 const meaningless =
   "affinity automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks hostname imagePullSecrets nodeName " +
   "nodeSelector os preemptionPolicy priority priorityClassName resources runtimeClassName schedulerName securityContext " +
   "serviceAccount serviceAccountName subdomain tolerations topologySpreadConstraints";
 
-/** Everything but the port, which depends on the Service. */
+/** The template except its port, which depends on the Service. */
 export function readPod(
   metadata: Field,
   spec: Field,
@@ -36,7 +36,7 @@ export function readPod(
   if (containers.length === 0)
     spec.at("containers").fail("LAMEDUCK_MANIFEST_NO_CONTAINER", "there is no container");
   const serving = given && servingOf(containers);
-  // Beside a given command, images cannot be run either: what has no command is left out.
+  // Images cannot be run beside a given command, either. A container without a command is left out.
   const runs = (container: Field): boolean => {
     const canRun = given === undefined || container === serving || container.at("command").exists;
     if (!canRun) container.warn("is left out: it has an image and no command");

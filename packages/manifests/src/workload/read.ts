@@ -9,7 +9,7 @@ import type { Strategy, Workload } from "./template.ts";
 const kinds = ["Deployment", "StatefulSet", "Pod"] as const;
 type Kind = (typeof kinds)[number];
 
-/** Run pods in ways that have no rollout of replicas. */
+/** Kinds that run pods in ways that have no rollout of replicas. */
 const otherWorkloads = ["DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"];
 
 /**
@@ -85,7 +85,7 @@ function readConfigMaps(objects: readonly Field[]): ConfigMaps {
   );
 }
 
-/** Nobody replaces a bare Pod; here it is rolled as a Deployment of one would be, so that it can be tried at all. */
+/** A bare Pod is not replaced in a cluster. Here it is rolled as a Deployment would be, so that it can be tried at all. */
 function readStrategy(kind: Kind, spec: Field): Strategy {
   switch (kind) {
     case "Deployment":

@@ -1,6 +1,6 @@
-/** A pod as the stage runs it: what of a manifest makes sense on one machine, with names and defaults resolved. */
+/** A pod as the stage runs it: the parts of a manifest that make sense on one machine, with names and defaults resolved. */
 export interface PodTemplate {
-  /** Of the workload; pods are called `${name}-1`, `${name}-2` ... */
+  /** The name of the workload. Its pods are called `${name}-1`, `${name}-2` ... */
   readonly name: string;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -56,7 +56,7 @@ export type Handler =
   | {
       readonly kind: "http";
       readonly scheme: "HTTP" | "HTTPS";
-      /** Absent: the pod's own address. */
+      /** Absent for the pod's own address. */
       readonly host?: string;
       readonly port: number;
       readonly path: string;
@@ -93,6 +93,6 @@ export interface Workload {
   readonly strategy: Strategy;
   readonly minReadySeconds: number;
   readonly progressDeadlineSeconds: number;
-  /** What the manifest asks for and the stage leaves out, with its place. */
+  /** Fields that the manifest asks for and the stage leaves out, with their places. */
   readonly warnings: readonly string[];
 }

@@ -1,9 +1,16 @@
 import { isIP } from "node:net";
 import { messageOf } from "@lameduck/drain/common";
+import {
+  type Mode,
+  parsePodAnswer,
+  type PodAnswer,
+  type PodReport,
+  type ReleaseState,
+  writePodReport,
+} from "@lameduck/protocol/pod";
 import { sleep, untilSettled, type Clock } from "../clock.ts";
 import type { Evidence } from "../hold/evidence.ts";
-import type { CoordinatorSettings, Mode } from "../options/coordinator.ts";
-import { parseAnswer, type Answer, type PodReport } from "./protocol.ts";
+import type { CoordinatorSettings } from "../options/coordinator.ts";
 import { Requests } from "./request.ts";
 
 /** Seconds of a long poll. A coordinator that has stopped is noticed soon after. */
@@ -31,7 +38,7 @@ const lastReportTimeoutMs = 500;
 /** What is known of the pod's consumers, for people. */
 export interface Acknowledgements {
   /** "silent": the coordinator does not answer. */
-  readonly state: Answer["state"] | "silent";
+  readonly state: ReleaseState | "silent";
   /** How many consumers have let go, of how many: "4/5". */
   readonly consumers: string | null;
   /** The consumer that has not let go yet. */
@@ -53,9 +60,9 @@ export class Coordinator {
   /** Somebody has asked it to end the hold. */
   onEnd: () => void = () => {};
   #mode: Mode;
-  #answer: Answer | undefined;
+  #answer: PodAnswer | undefined;
   /** The state that the latest answer had. */
-  #seen: Answer["state"] | undefined;
+  #seen: ReleaseState | undefined;
   #isBegun = false;
   #isSilent = false;
   #reporting: Promise<void> = Promise.resolve();
@@ -92,8 +99,7 @@ export class Coordinator {
   report(news: PodReport): void {
     if (!this.#isBegun) return;
     this.#reported = { ...this.#reported, ...news };
-    const lines = Object.entries(this.#reported).filter(([, value]) => value !== "");
-    const body = lines.map(([key, value]) => `${key}: ${value.replaceAll(/\s+/g, " ")}\n`).join("");
+    const body = writePodReport(this.#reported);
     this.#reporting = this.#reporting.then(() => this.#post(body));
   }
 
@@ -126,7 +132,9 @@ export class Coordinator {
       const wait = seen === undefined ? 0 : longPollSeconds;
       const query = `&wait=${wait}${seen === undefined ? "" : `&seen=${seen}`}`;
       try {
-        const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowanceMs));
+        const answer = parsePodAnswer(
+          await this.#requests.send(query, undefined, wait * 1_000 + allowanceMs),
+        );
         // The end was asked for at the pod itself, so it counts whatever the coordinator knows.
         if (answer.endsHold) this.onEnd();
         // Another replica may know the pod.
@@ -158,19 +166,19 @@ export class Coordinator {
     if (!over.aborted) this.#silent(problem);
   }
 
-  #take(answer: Answer): void {
-    const { state, releasedFor, consumers, last, behind, mode } = answer;
+  #take(answer: PodAnswer): void {
+    const { state, withdrawnMs, releasedMs = 0, consumers, last, behind, mode } = answer;
     this.#seen = state;
     this.#isSilent = false;
     this.#mode = mode ?? this.#mode;
     // A release stays valid: another replica may not know of it yet. Only a pod that is published again is no longer released.
-    if (this.#answer?.state === "released" && state !== "released" && !answer.isPublished) return;
+    if (this.#answer?.state === "released" && state !== "released" && withdrawnMs !== undefined) return;
     this.#answer = answer;
     const now = this.#clock.now();
     if (this.#evidence.drain.release.overruled) this.#unreleased(true);
     else if (state === "released") {
       const by = { ...(consumers !== undefined && { consumers }), ...(last !== undefined && { last }) };
-      this.#evidence.observed({ type: "released", at: now - releasedFor, ...by });
+      this.#evidence.observed({ type: "released", at: now - releasedMs, ...by });
     } else this.#unreleased(state !== "waiting");
     if (state === "incomplete")
       this.#once(

@@ -1,11 +1,9 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
+import type { Mode } from "@lameduck/protocol/pod";
 import { badOption } from "../errors.ts";
 import { choiceOf } from "./by-table.ts";
 import type { Environment } from "./environment.ts";
-
-/** What a coordinator that cannot release the pod leaves to decide, under the policy `acknowledged`: evidence, or the cap. */
-export type Mode = "availability" | "consistency";
 
 /** Where the coordinator is asked, and for which pod. */
 export interface CoordinatorPlace {

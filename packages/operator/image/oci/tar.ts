@@ -1,4 +1,4 @@
-import { open, readFile, type FileHandle } from "node:fs/promises";
+import { open, type FileHandle } from "node:fs/promises";
 import { createHash, type Hash } from "node:crypto";
 
 export interface TarEntry {
@@ -6,8 +6,7 @@ export interface TarEntry {
   readonly path: string;
   readonly mode: number;
   readonly content?: Buffer;
-  readonly type?: "file" | "directory" | "symlink";
-  readonly target?: string;
+  readonly type?: "file" | "directory";
 }
 
 const block = 512;
@@ -33,10 +32,6 @@ export class TarWriter {
     await this.#write(Buffer.alloc((block - (content.length % block)) % block));
   }
 
-  async addFile(path: string, from: string, mode: number): Promise<void> {
-    await this.add({ path, mode, content: await readFile(from) });
-  }
-
   /** Ends the archive; returns its digest. */
   async end(): Promise<string> {
     await this.#write(Buffer.alloc(2 * block));
@@ -55,7 +50,7 @@ export class TarWriter {
   }
 }
 
-const typeFlags = { file: "0", symlink: "2", directory: "5" } as const;
+const typeFlags = { file: "0", directory: "5" } as const;
 
 function header(entry: TarEntry, size: number): Buffer {
   const type = entry.type ?? "file";
@@ -72,7 +67,6 @@ function header(entry: TarEntry, size: number): Buffer {
   octal(0, 136, 12);
   bytes.write("        ", 148, "latin1");
   bytes.write(typeFlags[type], 156, "latin1");
-  bytes.write(entry.target ?? "", 157, "utf8");
   bytes.write("ustar\x0000", 257, "latin1");
   bytes.write(prefix, 345, "utf8");
   const checksum = bytes.reduce((sum, byte) => sum + byte, 0);

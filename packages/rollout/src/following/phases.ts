@@ -34,7 +34,7 @@ export async function followPhases(
   }
 }
 
-export function parsePhase(line: string): Phase | undefined {
+function parsePhase(line: string): Phase | undefined {
   const start = line.indexOf("{");
   if (start < 0 || !line.includes(mark)) return undefined;
   try {

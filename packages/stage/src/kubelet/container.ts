@@ -270,7 +270,7 @@ export interface LastWords {
  */
 const firstMs = 10_000;
 const mostMs = 300_000;
-const forgottenAfter = 2 * mostMs;
+const forgottenAfterMs = 2 * mostMs;
 
 export class Backoff {
   #delay = 0;
@@ -278,7 +278,7 @@ export class Backoff {
 
   /** Milliseconds to wait before the restart after an end at `now`. */
   next(now: number): number {
-    if (now - this.#last > forgottenAfter) this.#delay = 0;
+    if (now - this.#last > forgottenAfterMs) this.#delay = 0;
     this.#last = now;
     const delay = this.#delay;
     this.#delay = delay === 0 ? firstMs : Math.min(mostMs, delay * 2);

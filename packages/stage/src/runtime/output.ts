@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 
 /** Lines kept of a program's output, for the message when it crashes. */
 const keptLines = 20;
-const longestLine = 16_384;
+const longestLineChars = 16_384;
 
 /** Splits a program's output into lines and remembers the last of them. */
 export class Output {
@@ -18,7 +18,7 @@ export class Output {
     let rest = "";
     stream.setEncoding("utf8").on("data", (text: string) => {
       const lines = (rest + text).split("\n");
-      rest = (lines.pop() ?? "").slice(-longestLine);
+      rest = (lines.pop() ?? "").slice(-longestLineChars);
       for (const line of lines) this.add(line);
     });
   }

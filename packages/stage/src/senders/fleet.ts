@@ -1,22 +1,16 @@
+import type { LoadError } from "@lameduck/load";
 import {
-  LoadError,
   parseLoad,
   type LoadOptions,
   type LoadPlan,
-  type FromGenerator,
   type GeneratorSender,
   type Progress,
-  type ToGenerator,
-  type Trial,
+  RunningGenerator,
   judge,
   type Judgement,
-  readRecords,
-  type RecordChunk,
   requireOwnTarget,
   type EndpointState,
   checkSenders,
-  Child,
-  generatorProgram,
   type Propagation,
   Propagator,
   isProxy,
@@ -72,13 +66,7 @@ export class SenderFleet implements EndpointListener {
   readonly #states = new Map<string, EndpointState>();
   readonly #hosts: ProxyHosts;
   readonly #failed = Promise.withResolvers<never>();
-  readonly #ready = Promise.withResolvers<void>();
-  readonly #begun = Promise.withResolvers<number>();
-  readonly #done = Promise.withResolvers<FromGenerator & { type: "done" }>();
-  readonly #chunks: RecordChunk[] = [];
-  #generator: Child<ToGenerator, FromGenerator> | undefined;
-  #progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
-  #trials: readonly Trial[] = [];
+  #generator: RunningGenerator | undefined;
   #hasBegun = false;
   #closed: Promise<void> | undefined;
 
@@ -111,13 +99,7 @@ export class SenderFleet implements EndpointListener {
         senders.filter(isProxy).map((spec) => ({ spec, spacing: (spec.propagation ?? propagation).spacing })),
       ),
     );
-    this.#generator = new Child({
-      program: generatorProgram,
-      received: (message) => this.#received(message),
-      died: (how) => this.#fail(new LoadError("LAMEDUCK_GENERATOR_DIED", "load", `the generator ${how}`)),
-    });
-    this.#generator.send({
-      type: "prepare",
+    const prepare = {
       origin: clock.origin,
       seed,
       plan: this.#plan,
@@ -131,8 +113,10 @@ export class SenderFleet implements EndpointListener {
         if (isProxy(spec) && proxy) return { ...common, proxy };
         return { ...common, spec: { ...spec, propagation: undefined } as never };
       }),
-    });
-    await this.#orFailed(this.#ready.promise);
+    };
+    this.#generator = new RunningGenerator(prepare, "load", this.#options.onEvent);
+    this.#generator.failed.catch((error: LoadError) => this.#fail(error));
+    await this.#orFailed(this.#generator.ready);
   }
 
   ready(endpoint: Endpoint, at: number): void {
@@ -155,15 +139,14 @@ export class SenderFleet implements EndpointListener {
 
   /** Begins the load. Resolves with the time it began, on the run's clock. */
   async begin(): Promise<number> {
-    this.#generator?.send({ type: "begin" });
-    const began = await this.#orFailed(this.#begun.promise);
+    const began = await this.#orFailed(this.#started.begin());
     this.#hasBegun = true;
     return began;
   }
 
   /** Live counts, some 0.2 s old. */
   progress(): Progress {
-    return this.#progress;
+    return this.#started.progress;
   }
 
   /** How long a request may take, milliseconds. */
@@ -174,7 +157,10 @@ export class SenderFleet implements EndpointListener {
   /** Whether requests work, by what was known 0.2 s ago. @param output what the program wrote. */
   judge(output: readonly string[] = [], least?: number): Judgement {
     const { senders } = this.#options;
-    const named = this.#trials.map((trial) => ({ ...trial, sender: senders[trial.sender]?.name ?? "" }));
+    const named = this.#started.trials.map((trial) => ({
+      ...trial,
+      sender: senders[trial.sender]?.name ?? "",
+    }));
     return judge(named, this.#plan, output, least);
   }
 
@@ -185,11 +171,10 @@ export class SenderFleet implements EndpointListener {
       return { records: [], ended: 0, lateness: { p50: 0, p99: 0, max: 0 } };
     }
     try {
-      this.#generator?.send({ type: "stop", abandon });
-      const done = await this.#orFailed(this.#done.promise);
+      const { lateness } = await this.#orFailed(this.#started.stop(abandon));
       const ended = this.#options.clock.now();
       const outcomes = await this.#orFailed(this.#hosts.outcomes());
-      return { records: this.#read(done.names, outcomes), ended, lateness: done.lateness };
+      return { records: this.#read(outcomes), ended, lateness };
     } finally {
       await this.close();
     }
@@ -220,47 +205,23 @@ export class SenderFleet implements EndpointListener {
     for (const drawn of this.#propagator.changes(state, at)) {
       // Before the load begins there is no delay: these pods have existed for long.
       const change = this.#hasBegun ? drawn : { ...drawn, at };
-      this.#generator?.send({ type: "change", change });
+      this.#generator?.learn(change);
       this.#hosts.learn(change);
     }
   }
 
-  #received(message: FromGenerator): void {
-    switch (message.type) {
-      case "ready":
-        this.#ready.resolve();
-        break;
-      case "begun":
-        this.#begun.resolve(message.at);
-        break;
-      case "event":
-        this.#options.onEvent(message.event);
-        break;
-      case "progress":
-        this.#progress = message.progress;
-        this.#trials = message.trials;
-        break;
-      case "records":
-        this.#chunks[message.index] = message.chunk;
-        break;
-      case "done":
-        this.#progress = message.progress;
-        this.#trials = message.trials;
-        this.#done.resolve(message);
-        break;
-    }
-  }
-
-  #read(names: readonly string[], outcomes: ReadonlyMap<number, ProxyOutcome>): RequestRecord[] {
-    const senders = this.#options.senders.map((sender) => sender.name);
-    const records: RequestRecord[] = [];
-    for (const chunk of this.#chunks)
-      for (const record of readRecords(chunk, records.length, senders, names)) records.push(record);
+  #read(outcomes: ReadonlyMap<number, ProxyOutcome>): RequestRecord[] {
     const proxies = new Map(this.#options.senders.filter(isProxy).map(({ name, kind }) => [name, kind]));
-    return records.map((record) => {
+    return this.#started.records.map((record) => {
       const kind = record.outcome === "ok" ? undefined : proxies.get(record.sender);
       return kind === undefined ? record : amend(record, outcomes.get(record.id), kind);
     });
+  }
+
+  /** @throws {Error} before `start`. */
+  get #started(): RunningGenerator {
+    if (!this.#generator) throw new Error("the fleet was not started");
+    return this.#generator;
   }
 
   #fail(error: LoadError): void {

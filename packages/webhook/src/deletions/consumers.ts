@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { isOfVersionOne, operatorNames } from "@lameduck/protocol";
+import { operatorNames, parsePodAnswer, type ReleaseState } from "@lameduck/protocol";
 
 /** What the coordinator knows of a withdrawn pod. `silent`: it cannot be asked. */
-export type ReleaseAnswer = "waiting" | "released" | "incomplete" | "unknown" | "silent";
+export type ReleaseAnswer = ReleaseState | "silent";
 
 export interface PodName {
   readonly namespace: string;
@@ -16,7 +16,6 @@ export interface ReleaseSource {
   ask(pod: PodName, waitSeconds: number, seen: ReleaseAnswer, signal: AbortSignal): Promise<ReleaseAnswer>;
 }
 
-const states: readonly ReleaseAnswer[] = ["waiting", "released", "incomplete", "unknown"];
 /** Milliseconds for an answer beyond the time that it was asked to wait. */
 const answerAllowance = 2_000;
 
@@ -35,21 +34,11 @@ export function coordinatorSource(url: string, tokenFile: string | undefined): R
             signal: AbortSignal.any([signal, within]),
           },
         );
-        return response.ok ? parseReleaseState(await response.text()) : "silent";
+        return response.ok ? parsePodAnswer(await response.text()).state : "silent";
       } catch {
+        // Whatever is not understood is silence.
         return "silent";
       }
     },
   };
-}
-
-/** Whatever is not understood is silence. */
-export function parseReleaseState(text: string): ReleaseAnswer {
-  const [first = "", ...lines] = text.slice(0, 10_000).split(/\r?\n/);
-  if (!isOfVersionOne(first)) return "silent";
-  const state = lines
-    .find((line) => line.startsWith("state:"))
-    ?.slice("state:".length)
-    .trim();
-  return states.find((one) => one === state) ?? "silent";
 }

@@ -17,7 +17,7 @@ export interface HandledCall {
 export interface DeletionHolderOptions {
   readonly dependencies: Dependencies;
   /** Whether this replica looks after what others have left. */
-  readonly leads: () => boolean;
+  readonly isLeader: () => boolean;
   readonly onCall: (judged: HandledCall) => void;
 }
 
@@ -29,11 +29,11 @@ export class DeletionHolder {
   readonly #restorer: Restorer;
 
   constructor(options: DeletionHolderOptions) {
-    const { dependencies, leads } = options;
+    const { dependencies, isLeader } = options;
     this.#options = options;
     this.#deletions = new Deletions(dependencies);
     this.#evictions = new Evictions(dependencies);
-    this.#restorer = new Restorer(dependencies, leads);
+    this.#restorer = new Restorer(dependencies, isLeader);
   }
 
   get size(): number {

@@ -20,13 +20,13 @@ function isAbandoned(pod: Pod, now: number): boolean {
 /** Puts back what a replica that has died, or a caller that has given up, has left. */
 export class Restorer {
   readonly #dependencies: Dependencies;
-  readonly #leads: () => boolean;
+  readonly #isLeader: () => boolean;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(dependencies: Dependencies, leads: () => boolean) {
+  constructor(dependencies: Dependencies, isLeader: () => boolean) {
     this.#dependencies = dependencies;
-    this.#leads = leads;
+    this.#isLeader = isLeader;
   }
 
   start(): void {
@@ -41,7 +41,7 @@ export class Restorer {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      if (this.#leads())
+      if (this.#isLeader())
         await this.#restoreAbandoned().catch((error: unknown) => {
           if (!signal.aborted) this.#dependencies.onProblem("restorer", error);
         });

@@ -1,6 +1,6 @@
-import type { FlaggedWorkloads } from "@lameduck/audit/flags";
+import type { AuditedWorkloads } from "@lameduck/audit/losing-workloads";
 import { printable } from "@lameduck/drain/common";
-import { flaggedWorkloads } from "./flagger.ts";
+import { losingWorkloads } from "./workload-audit.ts";
 
 /** The condition of a DrainPolicy: whether workloads that it applies to will lose requests. */
 export interface LosesRequests {
@@ -20,7 +20,7 @@ const longestReason = 200;
  * @returns none until somebody has tried to look at each of the namespaces.
  */
 export function losesRequests(
-  known: ReadonlyMap<string, FlaggedWorkloads>,
+  known: ReadonlyMap<string, AuditedWorkloads>,
   failing: ReadonlySet<string>,
   namespaces: readonly string[],
 ): LosesRequests | undefined {
@@ -30,8 +30,8 @@ export function losesRequests(
     return one ? [{ name, ...one }] : [];
   });
   if (!namespaces.every((name) => known.has(name) || failing.has(name))) return undefined;
-  const flagged = found.flatMap((one) =>
-    Array.from(flaggedWorkloads(one), ([{ kind, name }, why]) => {
+  const losing = found.flatMap((one) =>
+    Array.from(losingWorkloads(one), ([{ kind, name }, why]) => {
       const place = namespaces.length > 1 ? `${one.name}/` : "";
       return `${place}${kind.toLowerCase()}/${name}: ${printable(why.slice(0, longestReason))}`;
     }),
@@ -43,8 +43,8 @@ export function losesRequests(
     ...(failed.length === 0 ? [] : [`; looking failed: ${firstOf(failed, ", ")}`]),
   ].join("");
   const all = found.reduce((sum, { workloads }) => sum + workloads, 0);
-  if (flagged.length > 0) {
-    const message = `${flagged.length} of ${all} workloads: ${firstOf(flagged, "; ")}${unread}`;
+  if (losing.length > 0) {
+    const message = `${losing.length} of ${all} workloads: ${firstOf(losing, "; ")}${unread}`;
     return { type, status: "True", reason: "AuditErrors", message };
   }
   if (unread !== "")

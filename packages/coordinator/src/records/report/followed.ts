@@ -15,9 +15,6 @@ export interface Followed {
   consumers?: TerminationView["consumers"];
 }
 
-/** Terminations under way. Beyond this number the oldest are dropped, and recorded as seen in part. */
-const most = 20_000;
-
 /** A running coordinator sees a deletion within this time. */
 const justBegunMs = 5_000;
 /** Kubernetes writes deletions in whole seconds, rounded down. */
@@ -27,7 +24,7 @@ const moments = { "lame-duck": "lameDuckAt", closing: "closingAt", closed: "clos
 
 /** Keeps facts of each termination that its last state no longer shows. */
 export class FollowedTerminations {
-  readonly #known = new Map<string, Followed>();
+  readonly #known = new WeakMap<TerminationView, Followed>();
   readonly #now: () => number;
   readonly #clock: () => number;
 
@@ -38,11 +35,9 @@ export class FollowedTerminations {
   }
 
   hear(termination: TerminationView, what: TerminationNews): Followed {
-    const { uid, reported } = termination;
-    const known = this.#known.get(uid);
-    const followed = known ?? this.#begin(termination);
-    if (!known) this.#remember(uid, followed);
-    const moment = moments[reported["phase"] as keyof typeof moments] as
+    const followed = this.#known.get(termination) ?? this.#begin(termination);
+    this.#known.set(termination, followed);
+    const moment = moments[termination.reported["phase"] as keyof typeof moments] as
       (typeof moments)[keyof typeof moments] | undefined;
     const isNewPhase = moment !== undefined && followed[moment] === undefined;
     if (isNewPhase) followed[moment] = this.#clock();
@@ -52,22 +47,12 @@ export class FollowedTerminations {
     return followed;
   }
 
-  forget(uid: string): void {
-    this.#known.delete(uid);
-  }
-
   /** The watch sees a deletion within milliseconds, which is more exact than the timestamp's second. It is clamped to that second. */
   #begin({ deletedAt }: TerminationView): Followed {
     const now = this.#now();
     const isWhole = now - deletedAt < justBegunMs;
     const origin = isWhole ? Math.min(Math.max(now, deletedAt), deletedAt + resolutionMs) : deletedAt;
     return { isWhole, origin, began: this.#clock() - (now - origin) };
-  }
-
-  #remember(uid: string, followed: Followed): void {
-    const [oldest] = this.#known.keys();
-    if (this.#known.size >= most && oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(uid, followed);
   }
 }
 
@@ -79,7 +64,7 @@ function mattersAt(
 ): boolean {
   if (what === "numbered" || what === "published" || what === "released") return true;
   if (releasedAt !== undefined) return false;
-  return what === "exited" ? exits.length === 1 : isStopping && exits.length === 0;
+  return what === "exited" || (isStopping && exits.length === 0);
 }
 
 function readConsumers(followed: Followed, { consumers }: TerminationView): void {

@@ -77,7 +77,6 @@ export class Recorder {
   };
 
   #end(termination: TerminationView, followed: Followed): void {
-    this.#followed.forget(termination.uid);
     if (isUnserved(termination, followed)) {
       if (this.#options.isLeader()) this.#options.onOutcome?.("unserved");
       return;

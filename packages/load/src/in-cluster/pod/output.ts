@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { longestLine, writeLine, type PodMessage } from "../transport/line.ts";
+import { longestLineBytes, writeLine, type PodMessage } from "../transport/line.ts";
 import { pack, type Numbered } from "../transport/pack.ts";
 
 type Untimed<T> = T extends unknown ? Omit<T, "at"> : never;
@@ -40,7 +40,7 @@ export class Output {
 
   #packed(route: number, records: readonly Numbered[]): void {
     const packed = pack(records);
-    if (packed.length < longestLine - 200 || records.length < 2) {
+    if (packed.length < longestLineBytes - 200 || records.length < 2) {
       this.say({ type: "records", route, packed });
       return;
     }

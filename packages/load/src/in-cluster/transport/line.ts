@@ -39,7 +39,7 @@ interface PodLine {
 const mark = "lameduck-load-1";
 
 /** containerd and CRI-O cut lines of more than 16 KiB in pieces, each of which may come alone. */
-export const longestLine = 15_000;
+export const longestLineBytes = 15_000;
 
 export function writeLine(sequence: number, message: PodMessage): string {
   const body = `${sequence} ${JSON.stringify(message)}`;

@@ -1,0 +1,112 @@
+import { injectLabel, operatorNames } from "@lameduck/protocol";
+import { injectLabelValue } from "@lameduck/inject";
+import { printable } from "@lameduck/drain/common";
+import { acknowledgementLines } from "./coordinator.ts";
+import { terminatingLines } from "./terminating.ts";
+import { trialText } from "../install/trial.ts";
+import type { JudgedPod } from "./judge.ts";
+import type { NamespaceStatus, Status } from "./read.ts";
+
+/** Kubernetes' own, and what the cluster autoscaler waits for at most (--max-graceful-termination-sec). */
+const usualGraceSeconds = 30;
+const autoscalerLimitSeconds = 600;
+/** Pods that terminate, by line. */
+const mostPods = 100;
+
+/** What a person reads. */
+export function statusText(status: Status): string {
+  return [...lines(status)].map((line) => `${line}\n`).join("");
+}
+
+function* lines(status: Status): Generator<string> {
+  const { operator, webhook, policy, trials, namespaces, mislabelled, helm, command } = status;
+  if (status.isOfTenant)
+    yield `only namespace ${status.namespace} is looked at: Lameduck is not installed in it (status without -n shows the cluster)`;
+  else if (operator === undefined && !policy) yield "not installed: lameduck install";
+  if (operator) {
+    yield `webhook ${operator.version} in ${status.namespace}: ${operator.ready} of ${operator.wanted} replicas ready`;
+    for (const trouble of operator.trouble) yield `  ${printable(trouble)}`;
+    if (operator.former.length > 0) yield `  in force meanwhile: ${operator.former.join(", ")}`;
+  }
+  if (operator && webhook !== "called")
+    yield `  the API server does not call it: its configuration ${webhook ? "names no authority yet" : "is missing"}`;
+  if (policy) yield "policy: a MutatingAdmissionPolicy in the API server, nothing runs";
+  for (const trial of trials) yield `  ${trialText(trial)}`;
+  if (helm) yield `  installed by Helm, release ${helm}`;
+  if (operator && operator.version !== command)
+    yield `  this command is ${command}; versions one apart work together (docs/install.md)`;
+  if (status.acknowledgements) yield* acknowledgementLines(status.acknowledgements, status.namespace);
+  if (namespaces.length === 0) yield "no namespace is labelled lameduck.dev/inject=enabled";
+  for (const { name, value } of mislabelled)
+    yield `namespace ${name}: labelled ${injectLabel}=${value}, which nobody reads; ${injectLabelValue} switches it on`;
+  const isTold = status.acknowledgements?.isTold === true;
+  for (const one of namespaces) {
+    yield* namespaceLines(one);
+    if (isTold) yield* untoldLines(one);
+  }
+  yield* graceLines(namespaces.flatMap(({ pods }) => pods));
+  if (status.terminating)
+    yield* terminatingLines(
+      status.terminating.slice(0, mostPods),
+      Math.max(0, status.terminating.length - mostPods),
+    );
+}
+
+const initVolumeTexts = {
+  missing: "is not there yet: wait for the operator, or lameduck install --policy-only",
+  foreign: "is somebody else's and holds no lameduck-init of this processor: give it another name",
+  changed: "was changed since Lameduck wrote it; the operator puts it right within a minute",
+} as const;
+
+function* namespaceLines({
+  name,
+  isEnabled,
+  pods,
+  initVolume,
+  initVolumeNews,
+  losing,
+  policy,
+}: NamespaceStatus): Generator<string> {
+  if (!isEnabled)
+    yield `namespace ${name}: not labelled ${injectLabel}=${injectLabelValue}, so that nothing is injected`;
+  const injected = pods.filter(({ version }) => version !== undefined);
+  yield `namespace ${name}: ${injected.length} of ${pods.length} pods run with Lameduck${versionsOf(injected)}`;
+  for (const problem of policy) yield `  DrainPolicy: ${printable(problem)}`;
+  if (losing !== undefined) yield `  will lose requests: ${printable(losing)}`;
+  if (initVolume !== "usable" && isEnabled)
+    yield `  hooks of injected pods may do nothing: ConfigMap ${operatorNames.initConfigMap} ${initVolumeTexts[initVolume]}`;
+  if (initVolumeNews !== undefined) yield `  ${printable(initVolumeNews)}`;
+  const others = pods.filter(({ version }) => version === undefined);
+  for (const [workload, own] of Map.groupBy(others, (pod) => pod.workload)) {
+    for (const [why, alike] of Map.groupBy(own, (pod) => pod.why))
+      yield `  ${workload}: ${alike.length} without: ${why}`;
+    if (own.some(({ isOlder }) => isOlder)) yield `    kubectl rollout restart ${workload} -n ${name}`;
+  }
+}
+
+/** They decide by their own evidence, and report nothing. */
+function* untoldLines({ name, pods }: NamespaceStatus): Generator<string> {
+  const untold = pods.filter(({ asksNobody }) => asksNobody);
+  for (const [workload, own] of Map.groupBy(untold, (pod) => pod.workload)) {
+    yield `  ${workload}: ${own.length} made before acknowledgements were on: no coordinator is asked`;
+    yield `    kubectl rollout restart ${workload} -n ${name}`;
+  }
+}
+
+function versionsOf(injected: readonly JudgedPod[]): string {
+  const versions = [...new Set(injected.flatMap(({ version = [] }) => version))].sort();
+  return versions.length === 0 ? "" : ` (${versions.join(", ")})`;
+}
+
+/** A longer grace period is paid for when nodes are drained and workloads scaled down. */
+function* graceLines(pods: readonly JudgedPod[]): Generator<string> {
+  const long = pods.filter(
+    ({ version, graceSeconds }) => version !== undefined && graceSeconds > usualGraceSeconds,
+  );
+  if (long.length === 0) return;
+  const longest = Math.max(...long.map(({ graceSeconds }) => graceSeconds));
+  yield `grace periods: ${long.length} injected pods have more than ${usualGraceSeconds} s, ${longest} s at most`;
+  yield `  a drain of a node, and each step of scaling down, may take that long where traffic does not go; usually it goes sooner`;
+  if (longest > autoscalerLimitSeconds)
+    yield `  the cluster autoscaler ends pods after ${autoscalerLimitSeconds} s unless --max-graceful-termination-sec says more`;
+}

@@ -1,0 +1,3 @@
+import { fileURLToPath } from "node:url";
+
+export const program = fileURLToPath(new URL("../bin/lameduck.js", import.meta.url));

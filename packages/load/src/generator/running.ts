@@ -1,0 +1,106 @@
+import type { RequestRecord, SenderEvent } from "@lameduck/accounting";
+import { LoadError } from "../errors.ts";
+import type { Change } from "../senders/view.ts";
+import { Child, generatorProgram } from "./child.ts";
+import type { FromGenerator, Progress, ToGenerator } from "./protocol.ts";
+import { readRecords, type RecordChunk } from "./records.ts";
+import type { Trial } from "./trials.ts";
+
+/** A generator in a process of its own, with everything that it has reported so far. */
+export class RunningGenerator {
+  /** Resolves when it is ready to begin. */
+  readonly ready: Promise<void>;
+  /** Rejects when its process has died; never resolves. */
+  readonly failed: Promise<never>;
+  progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
+  trials: readonly Trial[] = [];
+  readonly #child: Child<ToGenerator, FromGenerator>;
+  readonly #senders: readonly string[];
+  readonly #onEvent: (event: SenderEvent) => void;
+  readonly #chunks: RecordChunk[] = [];
+  readonly #names: string[] = [];
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #begun = Promise.withResolvers<number>();
+  readonly #done = Promise.withResolvers<FromGenerator & { type: "done" }>();
+
+  /** @param place what an error about it names. */
+  constructor(
+    prepare: Omit<ToGenerator & { type: "prepare" }, "type">,
+    place: string,
+    onEvent: (event: SenderEvent) => void = () => undefined,
+  ) {
+    const failure = Promise.withResolvers<never>();
+    // A rejection that nobody awaits yet must not end the process.
+    failure.promise.catch(() => undefined);
+    this.failed = failure.promise;
+    this.#senders = prepare.senders.map(({ name }) => name);
+    this.#onEvent = onEvent;
+    this.#child = new Child({
+      program: generatorProgram,
+      received: (message) => this.#received(message),
+      died: (how) => failure.reject(new LoadError("LAMEDUCK_GENERATOR_DIED", place, `the generator ${how}`)),
+    });
+    this.#child.send({ type: "prepare", ...prepare });
+    this.ready = this.#orFailed(this.#ready.promise);
+    this.ready.catch(() => undefined);
+  }
+
+  learn(change: Change): void {
+    this.#child.send({ type: "change", change });
+  }
+
+  /** @returns when the load began, on the run's clock. */
+  begin(): Promise<number> {
+    this.#child.send({ type: "begin" });
+    return this.#orFailed(this.#begun.promise);
+  }
+
+  /** Resolves when every request has ended, and all is reported. */
+  stop(abandon: boolean): Promise<FromGenerator & { type: "done" }> {
+    this.#child.send({ type: "stop", abandon });
+    return this.#orFailed(this.#done.promise);
+  }
+
+  get records(): RequestRecord[] {
+    const records: RequestRecord[] = [];
+    for (const chunk of this.#chunks)
+      for (const record of readRecords(chunk, records.length, this.#senders, this.#names))
+        records.push(record);
+    return records;
+  }
+
+  close(): Promise<void> {
+    return this.#child.close();
+  }
+
+  #received(message: FromGenerator): void {
+    switch (message.type) {
+      case "ready":
+        this.#ready.resolve();
+        break;
+      case "begun":
+        this.#begun.resolve(message.at);
+        break;
+      case "event":
+        this.#onEvent(message.event);
+        break;
+      case "progress":
+        this.progress = message.progress;
+        this.trials = message.trials;
+        break;
+      case "records":
+        this.#chunks[message.index] = message.chunk;
+        this.#names.push(...message.names);
+        break;
+      case "done":
+        this.progress = message.progress;
+        this.trials = message.trials;
+        this.#done.resolve(message);
+        break;
+    }
+  }
+
+  #orFailed<T>(promise: Promise<T>): Promise<T> {
+    return Promise.race([promise, this.failed]);
+  }
+}
