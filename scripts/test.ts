@@ -37,6 +37,7 @@ const checks: readonly Step[] = [
   ["types of the tests", "tsc", "-p", "tsconfig.test.json"],
   ["types of e2e", "tsc", "-p", "e2e/tsconfig.json"],
   ["what follows from the table of options", "node", "packages/options/generate/main.ts", "--check"],
+  ["tables of senders", "node", "scripts/senders-page.ts", "--check"],
   ["docs/errors.md", "node", "scripts/errors-page.ts", "--check"],
   ["docs/reference.md", "node", "scripts/reference-page.ts", "--check"],
   ["docs/cluster.md", "node", "e2e/matrix/table/main.ts", "--check"],

@@ -46,6 +46,7 @@ export const inside: Readonly<Record<Published, readonly string[]>> = {
     "protocol",
     "kube",
     "manifests",
+    "senders",
     "accounting",
     "load",
     "stage",

@@ -51,12 +51,12 @@ export function releaseTable(): string {
 
 const code = (text: string | undefined): string => (text === undefined || text === "" ? "" : `\`${text}\``);
 
-function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
   const all = [head, head.map(() => "---"), ...lines];
   return all.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
-/** A page of which one table follows from the options: the one with this first cell. */
+/** A page of which one table is generated: the one with this first cell. */
 export async function pageWith(path: string, firstCell: string, written: string): Promise<string> {
   const before = readFileSync(path, "utf8");
   const found = new RegExp(`^\\| ${firstCell} .*\\n(?:\\|.*\\n)+`, "m");

@@ -1,4 +1,5 @@
 import { OperatorError, type Basis } from "@lameduck/protocol";
+import type { ConsumerFacts } from "@lameduck/senders";
 
 /** A sender to pods whose state can be read. */
 export interface Consumer {
@@ -21,6 +22,13 @@ export interface Consumer {
   reason?(): string | undefined;
   /** Nobody waits any more. */
   rest?(): void;
+}
+
+/** What `--consumer KIND=WHERE` makes. */
+export interface ConsumerKind {
+  readonly facts: { readonly name: string; readonly consumer: ConsumerFacts };
+  /** @param where the text after "=", empty without it. @returns undefined where it is not valid. */
+  make(where: string): Consumer | undefined;
 }
 
 /** The error of a consumer that cannot be read. Nothing is reported as applied then. */

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { isNodeProxy } from "@lameduck/senders";
+import { isNodeProxy, isServed } from "@lameduck/senders";
 import { operatorNames } from "@lameduck/protocol";
 import {
   badFlag,
@@ -12,7 +12,7 @@ import {
   texts,
   type LogLevel,
 } from "@lameduck/program";
-import { consumerKinds, consumerOf } from "./kinds.ts";
+import { consumerOf, consumersHelp } from "./kinds.ts";
 import type { Consumer } from "./consumer.ts";
 
 export interface WatcherFlags {
@@ -45,9 +45,7 @@ Defaults are in brackets. It runs until SIGTERM.
   --coordinator URL     http://NAME:PORT; it reports to every address of NAME; may be repeated
   --token-file FILE     token of the ServiceAccount, audience ${names.audience}; read again when it is renewed
   --consumer KIND       the proxy to read; may be repeated:
-${Object.values(consumerKinds)
-  .map(({ usage, help }) => `      ${usage.padEnd(42)} ${help}`)
-  .join("\n")}
+${consumersHelp}
   --name NAME           name of this consumer, unique among those of its kind (the node's name for kube-proxy
                         and Cilium, else the host name, which is the pod's)
   --node NAME           node that it reports for (the variable NODE_NAME)
@@ -70,10 +68,6 @@ const options = {
   help,
 } as const;
 
-/** The values that the coordinator looks for. It would take any other text, and wait for no consumer. */
-const served =
-  /^(?:node|consumer\/[a-z0-9-]+\/[\w.:-]{1,253}|(?:ingress-class|gateway-class)\/[\w.:-]{1,253}|load-balancer\/(?:aws|gcp)(?:\/[\w.-]{1,63}){0,2})$/;
-
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
 export function parseWatcherFlags(
   args: readonly string[],
@@ -93,7 +87,7 @@ export function parseWatcherFlags(
     throw badFlag("--consumer", `${twice} is given twice: run one process for each, with a unique --name`);
   const node = values.node ?? (env["NODE_NAME"] || undefined);
   const serves = values.serves ?? [];
-  const wrong = serves.find((one) => !served.test(one));
+  const wrong = serves.find((one) => !isServed(one));
   if (wrong !== undefined) throw badFlag("--serves", `"${wrong}" is not of the form ingress-class/NAME`);
   const isForNode = consumers.some(({ kind }) => isNodeProxy({ kind, serves }));
   return {

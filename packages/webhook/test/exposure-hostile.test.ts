@@ -102,13 +102,14 @@ const clusters: Record<string, { fill: (api: OperatorApi) => void; leftOut: numb
         api.put("services", `s${index}`, { metadata: { namespace: "shop" }, spec: selecting(500) });
     },
   },
-  "2,000 Services that select a pod, each in words of its own": {
+  "8,000 Services, each in words of its own, of which 2,000 select a pod": {
     leftOut: 0,
     fill: (api) => {
-      for (let index = 0; index < 2_000; index++) {
+      for (let index = 0; index < 8_000; index++) {
         const annotations = { "cloud.google.com/neg": `{"a":${index}}` };
+        const namespace = ["shop", "a", "b", "c"][index % 4];
         const spec = { selector: { app: "web" } };
-        api.put("services", `s${index}`, { metadata: { namespace: "shop", annotations }, spec });
+        api.put("services", `s${index}`, { metadata: { namespace, annotations }, spec });
       }
     },
   },

@@ -1,15 +1,11 @@
 import type { Field } from "@lameduck/manifests";
+import { kinds } from "@lameduck/senders";
 import { compare } from "../facts/arithmetic.ts";
 import { factOf } from "../facts/facts.ts";
 import { fromField, seconds, type Amount } from "../model/amount.ts";
 import { annotationOf } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Rule } from "../rule.ts";
-
-const names = [
-  "alb.ingress.kubernetes.io/target-group-attributes",
-  "service.beta.kubernetes.io/aws-load-balancer-target-group-attributes",
-];
 
 export const deregistrationTooShort: Rule = {
   id: "deregistration-too-short",
@@ -37,13 +33,16 @@ often shortened to make rollouts faster, but the controller does not wait for it
 };
 
 function delaysOf({ routes, services }: Workload): { readonly amount: Amount; readonly field: Field }[] {
+  const told = kinds.flatMap(({ closesAfter }) => closesAfter ?? []);
   return [...routes, ...services].flatMap(({ field: object }) =>
-    names.flatMap((name) => {
-      const field = annotationOf(object, name);
-      const [, value] = /deregistration_delay\.timeout_seconds=(\d+)/.exec(field.text() ?? "") ?? [];
-      return value === undefined
-        ? []
-        : [{ amount: fromField("deregistration delay", Number(value), field), field }];
-    }),
+    told.flatMap(({ annotations, seconds: pattern }) =>
+      annotations.flatMap((name) => {
+        const field = annotationOf(object, name);
+        const [, value] = pattern.exec(field.text() ?? "") ?? [];
+        return value === undefined
+          ? []
+          : [{ amount: fromField("deregistration delay", Number(value), field), field }];
+      }),
+    ),
   );
 }

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "@lameduck/kube";
+import { annotationsOf, balancersOf as kindsOfBalancers } from "@lameduck/senders";
 
 export interface ServiceObject extends KubernetesObject {
   readonly spec?: {
@@ -12,11 +13,6 @@ export interface ServiceObject extends KubernetesObject {
 
 /** Load balancers that send to the pods of a Service themselves: "load-balancer/aws/shop/web". */
 export function balancersOf({ metadata }: ServiceObject): readonly string[] {
-  const annotations = metadata.annotations ?? {};
-  const aws = "service.beta.kubernetes.io/aws-load-balancer";
-  const balancers: string[] = [];
-  if (annotations[`${aws}-nlb-target-type`] === "ip" || annotations[`${aws}-type`] === "nlb-ip")
-    balancers.push("aws");
-  if (annotations["cloud.google.com/neg"] !== undefined) balancers.push("gcp");
-  return balancers.map((kind) => `load-balancer/${kind}/${metadata.namespace}/${metadata.name}`);
+  const kinds = kindsOfBalancers(annotationsOf(metadata.annotations));
+  return kinds.map((one) => `${one}/${metadata.namespace}/${metadata.name}`);
 }

@@ -1,6 +1,6 @@
 import type { KubernetesObject, ObjectMeta, QuotaOptions } from "@lameduck/kube";
 import { identityOf } from "../objects.ts";
-import { type Convergence, ConvergenceCache } from "./convergence.ts";
+import { type Convergence, convergenceOfRoute, convergenceOfService } from "./convergence.ts";
 import type { RouteKind, RouteObject } from "./route-kinds.ts";
 import { balancersOf, type ServiceObject } from "./services.ts";
 
@@ -83,7 +83,6 @@ const perIndexedBytes = 250;
 /** Makes slim what leads to pods, whatever it holds: whoever may write into one namespace must not fill the memory of all. */
 export class SlimPaths {
   readonly #options: SlimPathsOptions;
-  readonly #convergences = new ConvergenceCache();
 
   constructor(options: SlimPathsOptions) {
     this.#options = options;
@@ -100,7 +99,7 @@ export class SlimPaths {
       isHeadless: spec?.clusterIP === "None",
       isLocal: spec?.internalTrafficPolicy === "Local" || spec?.externalTrafficPolicy === "Local",
       balancers: balancersOf(service),
-      convergence: this.#asksByLabels ? this.#convergences.ofService(service) : undefined,
+      convergence: this.#asksByLabels ? convergenceOfService(service) : undefined,
     };
   }
 
@@ -125,7 +124,7 @@ export class SlimPaths {
         through: this.#asksByLabels ? none : through.slice(0, mostThrough),
         isCut: kept.length < all.size || through.length > mostThrough,
         convergence: this.#asksByLabels
-          ? this.#convergences.ofRoute(kind, spec?.ingressClassName, metadata.annotations)
+          ? convergenceOfRoute(kind, spec?.ingressClassName, metadata.annotations)
           : undefined,
       };
     };

@@ -1,8 +1,5 @@
-import { isNodeProxy } from "@lameduck/senders";
+import { balancers, isNodeProxy } from "@lameduck/senders";
 import { Consumer, type NamedState } from "./consumer.ts";
-
-/** A need of this kind names a Service, since each Service has a target group of its own: "load-balancer/aws/shop/web". */
-const balancers = "load-balancer";
 
 /** From its last report until a consumer is dropped from memory. */
 const forgottenAfterMs = 3_600_000;

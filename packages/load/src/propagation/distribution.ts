@@ -1,3 +1,5 @@
+import type { Distribution } from "@lameduck/senders";
+
 /** What draws are made from: seeded, so that the same seed gives the same ones. */
 export interface Draws {
   /** In (0, 1). */
@@ -6,19 +8,6 @@ export interface Draws {
   /** Standard normal. */
   normal(): number;
 }
-
-/** A distribution of durations, as data: it can stand in a scenario file. Milliseconds. */
-export type Distribution =
-  | number
-  | { readonly uniform: readonly [number, number] }
-  | { readonly exponential: number }
-  /** Median and 90th percentile. */
-  | { readonly lognormal: readonly [number, number] }
-  /** Points of the distribution function, [probability, value] in rising order; straight between them. */
-  | { readonly quantiles: readonly (readonly [number, number])[] }
-  /** One of several distributions, chosen by weight. */
-  | { readonly mixture: readonly (readonly [number, Distribution])[] }
-  | { readonly sum: readonly Distribution[] };
 
 const normal90 = 1.2815515655446004;
 

@@ -1,3 +1,9 @@
-export { draw, meanOf, type Distribution, type Draws } from "./distribution.ts";
-export type { Mechanism, Periodic } from "./mechanism.ts";
-export { presets, type Preset, type PresetName } from "./presets.ts";
+export { draw, meanOf, type Draws } from "./distribution.ts";
+export {
+  type Distribution,
+  type Mechanism,
+  type Periodic,
+  type Preset,
+  type PresetName,
+  presets,
+} from "@lameduck/senders";

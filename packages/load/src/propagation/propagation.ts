@@ -1,9 +1,7 @@
 import { parseDuration } from "@lameduck/drain";
-
+import { type Distribution, type Mechanism, type PresetName, presets } from "@lameduck/senders";
 import { LoadError } from "../errors.ts";
-import { meanOf, type Distribution } from "./distribution.ts";
-import { presets, type PresetName } from "./presets.ts";
-import type { Mechanism } from "./mechanism.ts";
+import { meanOf } from "./distribution.ts";
 
 /** How senders learn that an endpoint has come or gone. */
 export interface Propagation {

@@ -1,6 +1,7 @@
 import { random, type Random } from "@lameduck/accounting";
 import type { Change, EndpointState } from "./view.ts";
-import { draw, type Distribution, type Draws } from "../propagation/distribution.ts";
+import type { Distribution } from "@lameduck/senders";
+import { draw, type Draws } from "../propagation/distribution.ts";
 import type { Propagation } from "../propagation/propagation.ts";
 
 export function drawsFrom(from: Random): Draws {

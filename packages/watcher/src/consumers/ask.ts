@@ -18,6 +18,14 @@ export function endpointOf(text: string): Endpoint | undefined {
   return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
 }
 
+/** Makes of a URL what reads there. */
+export const atUrl =
+  <T>(make: (url: URL) => T) =>
+  (where: string): T | undefined => {
+    const url = URL.parse(where);
+    return url === null || !/^https?:$/.test(url.protocol) ? undefined : make(url);
+  };
+
 /** Sends a text to a socket and reads until the other side closes it. @throws {OperatorError} */
 export function askSocket(endpoint: Endpoint, text: string, signal: AbortSignal): Promise<string> {
   const place = "path" in endpoint ? endpoint.path : `${endpoint.host}:${endpoint.port}`;

@@ -1,7 +1,8 @@
 import type * as sdk from "@aws-sdk/client-elastic-load-balancing-v2";
 import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { aws as facts } from "@lameduck/senders";
 import { fieldsOf } from "./ask.ts";
-import { unreadable, type Consumer, optionalPackage } from "../consumer.ts";
+import { unreadable, type Consumer, type ConsumerKind, optionalPackage } from "../consumer.ts";
 
 type Sdk = typeof sdk;
 type Client = InstanceType<Sdk["ElasticLoadBalancingV2Client"]>;
@@ -22,7 +23,7 @@ export function awsTargetGroup(arn: string, endpoint?: string): Consumer {
     return { library, client: new library.ElasticLoadBalancingV2Client({ ...own, maxAttempts: 1 }) };
   };
   return {
-    kind: "aws",
+    kind: facts.name,
     basis: "state",
     every: rarely,
     stillUsed: async (addresses, signal) => {
@@ -54,3 +55,8 @@ function targetsInUse(descriptions: unknown, place: string): ReadonlySet<string>
   }
   return used;
 }
+
+export const awsKind: ConsumerKind = {
+  facts,
+  make: (where) => (where.startsWith("arn:") ? awsTargetGroup(where) : undefined),
+};

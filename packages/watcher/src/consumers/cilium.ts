@@ -1,13 +1,14 @@
 import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { cilium as facts } from "@lameduck/senders";
 import { askHttp, fieldsOf, listOf, readJson } from "./ask.ts";
-import { unreadable, type Consumer } from "../consumer.ts";
+import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 const url = new URL("http://cilium/v1/service");
 
 /** Cilium's agent by its API: the Services that it has written into the kernel's maps, with the backends that connections may be sent to. */
 export function cilium(socketPath: string): Consumer {
   return {
-    kind: "cilium",
+    kind: facts.name,
     basis: "state",
     stillUsed: async (addresses, signal) => {
       const { text } = await askHttp(url, signal, { socketPath });
@@ -43,3 +44,8 @@ function chosen(backends: readonly unknown[], place: string): string[] {
   const rest = read.filter(({ state }) => state !== "maintenance");
   return (active.length > 0 ? active : rest).map(({ address }) => address);
 }
+
+export const ciliumKind: ConsumerKind = {
+  facts,
+  make: (where) => cilium(where === "" ? "/run/cilium/cilium.sock" : where),
+};

@@ -1,6 +1,7 @@
 import { canonicalAddress, usedOf } from "@lameduck/protocol";
-import { askHttp, fieldsOf, listOf, readJson } from "./ask.ts";
-import { unreadable, type Consumer } from "../consumer.ts";
+import { envoy as facts } from "@lameduck/senders";
+import { askHttp, atUrl, fieldsOf, listOf, readJson } from "./ask.ts";
+import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 /** Envoy's default panic threshold. With fewer healthy hosts it sends to all hosts of the cluster, draining ones included. */
 const panicThreshold = 0.5;
@@ -12,7 +13,7 @@ const panicThreshold = 0.5;
 export function envoy(admin: URL): Consumer {
   const url = new URL("/clusters?format=json", admin);
   return {
-    kind: "envoy",
+    kind: facts.name,
     basis: "state",
     stillUsed: async (addresses, signal) =>
       usedOf(addresses, hostsInUse((await askHttp(url, signal)).text, url.href)),
@@ -59,3 +60,8 @@ function hostOf(entry: unknown, place: string): Host[] {
     !hasFailed && (edsStatus === "HEALTHY" || edsStatus === "UNKNOWN" || edsStatus === "DEGRADED");
   return [{ address, isHealthy, drains: edsStatus === "DRAINING" }];
 }
+
+export const envoyKind: ConsumerKind = {
+  facts,
+  make: atUrl(envoy),
+};

@@ -1,7 +1,8 @@
 import type * as sdk from "@google-cloud/compute";
 import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { gcp as facts } from "@lameduck/senders";
 import { fieldsOf } from "./ask.ts";
-import { unreadable, type Consumer, optionalPackage } from "../consumer.ts";
+import { unreadable, type Consumer, type ConsumerKind, optionalPackage } from "../consumer.ts";
 
 type Sdk = typeof sdk;
 type Client = InstanceType<Sdk["NetworkEndpointGroupsClient"]>;
@@ -23,7 +24,7 @@ export function gcpEndpointGroup(
     return new NetworkEndpointGroupsClient({ fallback: true, ...options });
   };
   return {
-    kind: "gcp",
+    kind: facts.name,
     basis: "state",
     every: rarely,
     stillUsed: async (addresses) => {
@@ -56,3 +57,11 @@ function endpointOf(entry: unknown, place: string): string {
   if (address === undefined) throw unreadable(place, "an endpoint has no address");
   return address;
 }
+
+export const gcpKind: ConsumerKind = {
+  facts,
+  make: (where) => {
+    const [project = "", zone = "", group = "", ...rest] = where.split("/");
+    return group === "" || rest.length > 0 ? undefined : gcpEndpointGroup({ project, zone, group });
+  },
+};

@@ -1,6 +1,7 @@
 import { canonicalAddress, usedOf } from "@lameduck/protocol";
-import { askSocket, type Endpoint } from "./ask.ts";
-import { unreadable, type Consumer } from "../consumer.ts";
+import { haproxy as facts } from "@lameduck/senders";
+import { askSocket, endpointOf, type Endpoint } from "./ask.ts";
+import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 const place = "show servers state";
 
@@ -15,7 +16,7 @@ const stopped = "0";
 /** HAProxy, by its runtime API. A draining server counts as used: it still gets connections of clients that are bound to it. */
 export function haproxy(endpoint: Endpoint): Consumer {
   return {
-    kind: "haproxy",
+    kind: facts.name,
     basis: "state",
     stillUsed: async (addresses, signal) =>
       usedOf(addresses, serversInUse(await askSocket(endpoint, `${place}\n`, signal))),
@@ -49,3 +50,11 @@ export function serversInUse(text: string): ReadonlySet<string> {
   }
   return used;
 }
+
+export const haproxyKind: ConsumerKind = {
+  facts,
+  make: (where) => {
+    const endpoint = endpointOf(where);
+    return endpoint && haproxy(endpoint);
+  },
+};

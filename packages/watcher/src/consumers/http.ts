@@ -1,6 +1,7 @@
 import { canonicalAddress, usedOf } from "@lameduck/protocol";
-import { askHttp, fieldsOf, readJson } from "./ask.ts";
-import { unreadable, type Consumer } from "../consumer.ts";
+import { http as facts } from "@lameduck/senders";
+import { askHttp, atUrl, fieldsOf, readJson } from "./ask.ts";
+import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 /**
  * Any other proxy, by an HTTP endpoint of its own. The request is {"version":1,"addresses":[...]}. The answer is {"version":1,"used":[...]}: those of
@@ -8,7 +9,7 @@ import { unreadable, type Consumer } from "../consumer.ts";
  */
 export function httpEndpoint(url: URL): Consumer {
   return {
-    kind: "http",
+    kind: facts.name,
     basis: "state",
     stillUsed: async (addresses, signal) => {
       const body = JSON.stringify({ version: 1, addresses });
@@ -33,3 +34,8 @@ export function usedIn(text: string, place: string): ReadonlySet<string> {
     }),
   );
 }
+
+export const httpKind: ConsumerKind = {
+  facts,
+  make: atUrl(httpEndpoint),
+};

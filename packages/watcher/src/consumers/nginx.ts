@@ -1,6 +1,7 @@
 import { isIPv6 } from "node:net";
 import { canonicalAddress, mentions } from "@lameduck/protocol";
-import type { Consumer } from "../consumer.ts";
+import { nginx as facts } from "@lameduck/senders";
+import type { Consumer, ConsumerKind } from "../consumer.ts";
 import { FileChanges, readConfiguration } from "./nginx-files.ts";
 import { restOf, workersOf, type Rest, type Worker, type Workers } from "./nginx-processes.ts";
 
@@ -46,7 +47,7 @@ export function nginx(file: string, pidFile: string): Consumer {
   let reason: string | undefined;
   const changes = new FileChanges(() => (rest = restOf(pidFile)));
   return {
-    kind: "nginx",
+    kind: facts.name,
     basis: "state",
     stillUsed: async (addresses) => {
       const began = Date.now();
@@ -120,3 +121,11 @@ function reasonOf({ since }: Absent, { accepting }: Workers): string | undefined
   if (firstOf(accepting) > since || Date.now() < since + patience) return undefined;
   return `not reloaded since its files changed at ${new Date(since).toISOString().slice(0, 19)}Z`;
 }
+
+export const nginxKind: ConsumerKind = {
+  facts,
+  make: (where) => {
+    const [file = "", pidFile = "/run/nginx.pid"] = where.split(",");
+    return file.startsWith("/") ? nginx(file, pidFile) : undefined;
+  },
+};

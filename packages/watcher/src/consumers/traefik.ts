@@ -1,6 +1,7 @@
 import { addressOf, usedOf } from "@lameduck/protocol";
-import { askHttp, fieldsOf, listOf, readJson } from "./ask.ts";
-import { unreadable, type Consumer } from "../consumer.ts";
+import { traefik as facts } from "@lameduck/senders";
+import { askHttp, atUrl, fieldsOf, listOf, readJson } from "./ask.ts";
+import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 /** All three lists in one answer, so that no page of them is missed. */
 const lists = ["services", "tcpServices", "udpServices"] as const;
@@ -9,7 +10,7 @@ const lists = ["services", "tcpServices", "udpServices"] as const;
 export function traefik(api: URL): Consumer {
   const url = new URL("/api/rawdata", api);
   return {
-    kind: "traefik",
+    kind: facts.name,
     basis: "state",
     stillUsed: async (addresses, signal) =>
       usedOf(addresses, serversOf((await askHttp(url, signal)).text, url.href)),
@@ -39,3 +40,8 @@ function serversIn(balancer: unknown, place: string): string[] {
     return addressOf(host) ?? [];
   });
 }
+
+export const traefikKind: ConsumerKind = {
+  facts,
+  make: atUrl(traefik),
+};

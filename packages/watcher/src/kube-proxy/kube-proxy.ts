@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { kubeProxy as facts } from "@lameduck/senders";
 import { unreadable, type Consumer } from "../consumer.ts";
 import { RuleChanges } from "./rule-changes.ts";
 
@@ -43,7 +44,7 @@ export interface KubeProxyRules {
  * release, but never bring it forward.
  */
 export class KubeProxy implements Consumer {
-  readonly kind = "kube-proxy";
+  readonly kind = facts.name;
   readonly basis = "rules";
   readonly runsPrograms = true;
   readonly #places: readonly KubeProxyRules[];

@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
 import { askHttp } from "../consumers/ask.ts";
+import { kubeProxy as facts } from "@lameduck/senders";
 import { unreadable, type Consumer } from "../consumer.ts";
 
 /** kube-proxy's metrics of its syncs for one address family. Times in seconds since 1970, by the node's clock. */
@@ -99,7 +100,7 @@ export function syncMetrics(metrics: URL): Consumer {
   const url = new URL("/metrics", metrics);
   let known = new Map<string, Asked>();
   return {
-    kind: "kube-proxy",
+    kind: facts.name,
     basis: "syncs",
     stillUsed: async (addresses, signal) => {
       const { text } = await askHttp(url, signal);

@@ -1,4 +1,9 @@
-import type { Distribution } from "./distribution.ts";
+/** How one kind of sender learns that a pod is gone, with the evidence for its numbers. */
+export interface Preset {
+  readonly summary: string;
+  readonly source: string;
+  readonly forwarder: Mechanism;
+}
 
 /** What stands between an endpoint's withdrawal and the moment a sender stops using it. */
 export type Mechanism = Delay | Periodic | Poll;
@@ -33,3 +38,19 @@ interface Poll {
   readonly every: number;
   readonly work: Distribution;
 }
+
+/** A distribution of durations, as data: it can stand in a scenario file. Milliseconds. */
+export type Distribution =
+  | number
+  | { readonly uniform: readonly [number, number] }
+  | { readonly exponential: number }
+  /** Median and 90th percentile. */
+  | { readonly lognormal: readonly [number, number] }
+  /** Points of the distribution function, [probability, value] in rising order; straight between them. */
+  | { readonly quantiles: readonly (readonly [number, number])[] }
+  /** One of several distributions, chosen by weight. */
+  | { readonly mixture: readonly (readonly [number, Distribution])[] }
+  | { readonly sum: readonly Distribution[] };
+
+/** Time until a watch of the API server tells of a change. */
+export const watchDelay: Distribution = { lognormal: [30, 80] };

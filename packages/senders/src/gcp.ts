@@ -1,0 +1,41 @@
+import { classOf, isIngress, type Sender, type SenderKind } from "./kind.ts";
+
+const annotation = "cloud.google.com/neg";
+
+const neg: Sender = {
+  name: "GKE load balancer (NEG)",
+  label: "NEG",
+  seconds: 60,
+  because: "15 to 60 s were seen (ingress-gce #1718, #2222)",
+  knownBy: `a Service by its \`${annotation}\`, an Ingress before it, an Ingress of class \`gce...\``,
+};
+
+export const gcp = {
+  name: "gcp",
+  serves: "service",
+  consumer: {
+    usage: "gcp=PROJECT/ZONE/NEG",
+    help: "network endpoint group; needs @google-cloud/compute",
+    reads: [
+      {
+        what: "`listNetworkEndpoints`",
+        letGoWhen: "it is not in the network endpoint group",
+        basis: "proof",
+      },
+    ],
+  },
+  seen: [neg],
+  // `{"ingress": false}` says that there is none.
+  ofService: ({ annotations }) =>
+    /"ingress"\s*:\s*true|"exposed_ports"/.test(annotations.get(annotation) ?? "") ? neg : undefined,
+  ofRoute: (route, services) =>
+    isIngress(route) && (classOf(route).startsWith("gce") || services.includes(neg)) ? neg : undefined,
+  mayTarget: (annotations) => annotations.get(annotation) !== undefined,
+  presets: {
+    neg: {
+      summary: "GKE container-native load balancing",
+      source: "kubernetes/ingress-gce issues 583 and 769: up to a minute",
+      forwarder: { kind: "delay", delay: { uniform: [1_000, 60_000] } },
+    },
+  },
+} as const satisfies SenderKind;
