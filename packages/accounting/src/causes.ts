@@ -12,7 +12,7 @@ import {
 import { isClosing, type PodLife, listenerAt, lastExit } from "./evidence/pod-life.ts";
 import { reloadAt, emptyAt } from "./evidence/sender-history.ts";
 import { toleranceMs } from "./evidence/tolerance.ts";
-import type { Cause } from "./model/results.ts";
+import type { Cause } from "./model/cause.ts";
 import { chose, seen, ago, used, ending } from "./phrases.ts";
 import { count, spell } from "./words.ts";
 

@@ -2,8 +2,6 @@ export { account } from "./account.ts";
 export {
   buildResults,
   serialiseResults,
-  type Cause,
-  causes,
   type Interval,
   type LostRequest,
   type Quantiles,
@@ -11,6 +9,7 @@ export {
   type Results,
   type RunRecording,
 } from "./model/results.ts";
+export { type Cause, causes } from "./model/cause.ts";
 export { podLives } from "./evidence/pod-life.ts";
 export { mergeRuns } from "./merge.ts";
 export { type RunClock, runClock } from "./model/clock.ts";
@@ -29,7 +28,7 @@ export {
 export { StatusClasses } from "./model/status-classes.ts";
 export { type PodEvent, type SenderEvent, stopReasons } from "./model/timeline.ts";
 export { percent } from "./report/figures.ts";
-export { htmlPage, htmlReport, legend } from "./report/html/page.ts";
+export { htmlReport, legend } from "./report/html/page.ts";
 export { escape } from "./report/markup.ts";
 export { type ObservedTermination, terminationFigure } from "./report/html/termination-picture.ts";
 export { junitReport } from "./report/junit.ts";

@@ -1,5 +1,6 @@
 import { withoutUndefined } from "@lameduck/drain/common";
-import { ofNoPod, type Cause, type TerminationResult } from "./model/results.ts";
+import { type Cause, ofNoPod } from "./model/cause.ts";
+import type { TerminationResult } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
 import type { Attributed, Attribution } from "./attribution.ts";
 import { setOut } from "./evidence/evidence.ts";

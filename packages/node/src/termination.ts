@@ -97,7 +97,7 @@ export class Termination {
       if (this.#owner.exits()) others.crashed();
     });
     try {
-      const held = await this.#serveOn(events, reason, by.cap, heldBefore);
+      const held = await this.#serveOn(events, reason, { capAt: by.cap, heldBefore, isCrash });
       await this.#close(held, others.exist && !settings.isKilled ? withoutKill(by) : by);
     } catch (error) {
       // Whatever goes wrong, the process must end in order and say so.
@@ -170,8 +170,15 @@ export class Termination {
   async #serveOn(
     events: TerminationEvents,
     reason: string,
-    capAt: number,
-    heldBefore: HeldBefore | undefined,
+    {
+      capAt,
+      heldBefore,
+      isCrash,
+    }: {
+      readonly capAt: number;
+      readonly heldBefore: HeldBefore | undefined;
+      readonly isCrash: boolean;
+    },
   ): Promise<Held> {
     const { clock, announcer, servers, evidence, hold, hooks: allHooks } = this.#parts;
     const { recording, coordinator, holder } = this.#parts;
@@ -179,7 +186,8 @@ export class Termination {
     holder?.begin();
     const holding = hold.run(capAt, {
       isSecond: heldBefore?.isOver === true,
-      isAsked: () => holder?.isAsked() === true,
+      // The few turns that a crash leaves may be over before anybody else asks for the end.
+      isAsked: () => isCrash || holder?.isAsked() === true,
     });
     const begun = events.lameDuck(reason, evidence.requestsInFlight, servers.open);
     void announcer.phase(begun);

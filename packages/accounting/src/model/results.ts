@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type Cause, causes } from "./cause.ts";
 import { modes, outcomes, podSources, type RequestRecord } from "./request.ts";
 import {
   count,
@@ -15,29 +16,6 @@ import {
  * The results document, its types and its schema in one. A newer release of the same version may add fields, so that objects may have
  * more of them than these.
  */
-
-/** Why a request was lost: the race it fell into. The order is that of the documentation. */
-export const causes = {
-  C1: "stale route, listener closed",
-  C2: "stale route, pod gone",
-  C3: "keep-alive race",
-  C4: "in flight at exit",
-  C5: "grace period overrun",
-  C6: "left in the accept queue",
-  C7: "new pod not ready",
-  C8: "overloaded",
-  C9: "no endpoint",
-  C10: "load generator",
-  C11: "another status than before",
-  C12: "as often as before the rollout",
-  proxy: "cut by the sender itself",
-  unknown: "not explained",
-} as const;
-
-/** Of no termination, and held against no pod: what a sender cut itself, and what fails at all times. */
-export const ofNoPod: ReadonlySet<string> = new Set<Cause>(["proxy", "C12"]);
-
-export type Cause = keyof typeof causes;
 
 const outcome = z.enum(outcomes);
 const cause = z.enum(Object.keys(causes) as [Cause, ...Cause[]]);

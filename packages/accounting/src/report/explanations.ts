@@ -1,4 +1,5 @@
-import { type RemedyResult, type Results, causes, type Cause, type LostRequest } from "../model/results.ts";
+import { causes, type Cause } from "../model/cause.ts";
+import type { LostRequest, RemedyResult, Results } from "../model/results.ts";
 import { percent, testedOf, whole } from "./figures.ts";
 import { reservations } from "./reservations.ts";
 import { boundAfterNone, few } from "../statistics.ts";

@@ -1,4 +1,5 @@
-import { ofNoPod, type RemedyResult } from "../model/results.ts";
+import { ofNoPod } from "../model/cause.ts";
+import type { RemedyResult } from "../model/results.ts";
 
 /**
  * The verdict on a remedy. `loses`: requests that are held against its pods. `overruns`: nothing was lost, but pods were killed at the

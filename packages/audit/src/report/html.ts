@@ -1,4 +1,4 @@
-import { htmlPage } from "@lameduck/accounting";
+import { htmlPage } from "@lameduck/accounting/html-page";
 import { element, escape, paragraph, table } from "@lameduck/accounting/markup";
 import { printable } from "@lameduck/drain/common";
 import type { Audit } from "../audit.ts";

@@ -1,4 +1,4 @@
-import { htmlPage } from "@lameduck/accounting";
+import { htmlPage } from "@lameduck/accounting/html-page";
 import { element, escape } from "@lameduck/accounting/markup";
 import { timelineText } from "@lameduck/drain";
 import {

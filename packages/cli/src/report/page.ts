@@ -3,10 +3,10 @@ import {
   type PodEvent,
   type SenderEvent,
   count,
-  htmlPage,
   legend,
   terminationFigure,
 } from "@lameduck/accounting";
+import { htmlPage } from "@lameduck/accounting/html-page";
 import { element, escape } from "@lameduck/accounting/markup";
 import type { DrainReport } from "@lameduck/coordinator";
 import { figuresOf } from "./figures.ts";

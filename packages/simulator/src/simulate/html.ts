@@ -1,7 +1,8 @@
 import { sendersOf } from "../model/scenario.ts";
 import type { FrontierPoint, PolicyResult, Simulation } from "./simulate.ts";
 import { quantile } from "./statistics.ts";
-import { count, htmlPage, plot, type Series } from "@lameduck/accounting";
+import { count, plot, type Series } from "@lameduck/accounting";
+import { htmlPage } from "@lameduck/accounting/html-page";
 import { element, escape, paragraph, table } from "@lameduck/accounting/markup";
 import { number, seconds } from "./text.ts";
 

@@ -9,20 +9,7 @@ import { lossAgainstHold } from "./loss-against-hold.ts";
 import { element, escape, paragraph, table } from "../markup.ts";
 import { remedySection } from "./remedy-section.ts";
 import { few } from "../../statistics.ts";
-import { style } from "./style.ts";
-
-/** A page in the reports' style, of parts that are markup already. */
-export function htmlPage(heading: string, parts: readonly string[]): string {
-  return [
-    "<!doctype html>",
-    '<html lang="en">',
-    '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>Lameduck: ${escape(heading)}</title><style>${style}</style></head>`,
-    "<body><main>",
-    ...parts,
-    "</main></body></html>\n",
-  ].join("\n");
-}
+import { htmlPage } from "./html-page.ts";
 
 /** The report as one file: no script, no network, nothing beside it. */
 export function htmlReport(results: Results, instead?: Wording): string {

@@ -1,5 +1,20 @@
+import { escape } from "../markup.ts";
+
+/** A page in the reports' style, of parts that are markup already. */
+export function htmlPage(heading: string, parts: readonly string[]): string {
+  return [
+    "<!doctype html>",
+    '<html lang="en">',
+    '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>Lameduck: ${escape(heading)}</title><style>${style}</style></head>`,
+    "<body><main>",
+    ...parts,
+    "</main></body></html>\n",
+  ].join("\n");
+}
+
 /** Colours keep their meaning without their hue: lost requests are the only round marks, races the only hatch-dark bars. */
-export const style = `
+const style = `
 :root {
   color-scheme: light dark;
   --ground: #fff; --raised: #f6f7f9; --ink: #1b1f24; --soft: #5c6570; --line: #d9dee4;
