@@ -7,7 +7,10 @@ import { drained } from "../packages/simulator/src/policies/drained.ts";
 import { run } from "../packages/simulator/src/run.ts";
 import { scenarioFrom } from "../packages/simulator/src/scenario/parse.ts";
 
-/** What the kernel, a large cluster and one decision cost on this machine. Time on the processor is told beside the clock's, which others' work stretches. */
+/**
+ * Measures the simulator's kernel, a large cluster and one decision on this machine. Processor time is printed beside wall-clock time, because
+ * other programs stretch wall-clock time.
+ */
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 interface Cost {

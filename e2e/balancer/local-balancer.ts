@@ -9,7 +9,7 @@ import type { ProxyObserver, Sender } from "../matrix/observe/proxies.ts";
 import type { BalancerPlan, BalancerState } from "./balancer.ts";
 
 const name = "balancer";
-/** Between what clouds have by default: 5 s to 10 s, two or three times. */
+/** Health checks, between the defaults of clouds: every 5 s to 10 s, with two or three failures as threshold. */
 const health = { intervalMs: 5_000, threshold: 2, timeoutMs: 2_000 };
 
 export const clients = { range: clientRange, count: 5_000 };
@@ -17,7 +17,7 @@ export const clients = { range: clientRange, count: 5_000 };
 export interface LocalBalancerOptions {
   readonly cluster: Cluster;
   readonly clock: RunClock;
-  /** Whose pods are sent to. */
+  /** The app whose pods get the requests. */
   readonly app: string;
   readonly pods: PodObserver;
   readonly proxies: readonly ProxyObserver[];

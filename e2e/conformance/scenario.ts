@@ -1,21 +1,21 @@
 import { recorderImage } from "../cluster/index.ts";
 
-/** One thing asked of a real kubelet: a pod, how it is ended, and what else happens meanwhile. */
+/** An experiment with a real kubelet: a pod, the way in which it is ended, and what else happens meanwhile. */
 export interface PodScenario {
   readonly name: string;
   /** The question in words; stands in the recording and in the docs. */
   readonly asks: string;
   readonly pod: PodSpec;
-  /** Body of the DELETE; the pod's own grace period unless given. */
+  /** The grace period in the body of the DELETE. Default: the pod's own. */
   readonly deleteGraceSeconds?: number;
   /**
-   * Wait so long after Ready before the pod is deleted. Default 3 s: right after a change of the pod the kubelet first waits for a newer
-   * status of its containers, up to 2 s, which is a question of its own (deleted-when-just-ready).
+   * Time from Ready to the deletion of the pod. Default: 3 s. Right after a change of the pod the kubelet waits up to 2 s for a newer status of
+   * the containers. The scenario deleted-when-just-ready asks what happens then; the others must not meet that wait.
    */
   readonly deleteAfterMs?: number;
-  /** What else is done, each so long after the deletion. */
+  /** Further actions, each at a time after the deletion. */
   readonly meanwhile?: readonly Meanwhile[];
-  /** Changes its node for others, so it runs by itself. */
+  /** Whether the scenario runs alone, because it changes the node for the others. */
   readonly alone?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Box {
   /** "exit" (default), "ignore", or the seconds after which it ends. */
   readonly onTerm?: "exit" | "ignore" | number;
   readonly exitAfterSeconds?: number;
-  /** From so many seconds after the start on, paths that begin so are answered with 503. */
+  /** From a time after the start on, seconds, paths with this beginning are answered with 503. */
   readonly sick?: { readonly path: string; readonly afterSeconds: number };
   readonly preStop?: Hook;
   readonly readiness?: ProbeSpec;
@@ -67,10 +67,10 @@ export interface RolloutScenario {
   readonly endsAfterSeconds: number;
 }
 
-/** In the image. */
+/** Path of the recorder in the image. */
 export const recorderPath = "/recorder";
 
-/** An exec hook that takes so long and ends so. */
+/** An exec hook that takes this time and ends with this code. */
 export const execHook = (seconds: number, status = 0): Hook => ({
   exec: [recorderPath, "hook", String(seconds), String(status)],
 });
@@ -101,7 +101,7 @@ export function podManifest(scenario: PodScenario, node: string): object {
   };
 }
 
-/** On the node, where it outlives the pod. */
+/** Folder of the recordings on the node, where they outlive the pod. */
 export const recordsVolume = {
   name: "records",
   hostPath: { path: "/run/records", type: "DirectoryOrCreate" },
@@ -110,7 +110,7 @@ export const recordsVolume = {
 export function containerManifest(box: Box, index: number): object {
   const environment: Record<string, string> = {
     CONTAINER: box.name,
-    // Expanded by the kubelet; a file of its own for every pod.
+    // The kubelet expands the variable, so that every pod has a file of its own.
     RECORD: `${recordsDirectory}/$(POD).jsonl`,
     PORT: String(portOf(index)),
     ON_TERM: String(box.onTerm ?? "exit"),

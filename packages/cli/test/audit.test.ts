@@ -35,7 +35,7 @@ spec:
 const audit = (...args: string[]): Promise<Ended> => run(["audit", ...args], { cwd: folder });
 
 describe("audit", () => {
-  test("a finding: exit code 1, the place, the sum and what to do", async () => {
+  test("a finding of the audit has the place, the sum and what to do, and the exit code is 1", async () => {
     file("web.yaml", `${service}---\n${deployment()}`);
     const { code, out, err } = await audit("web.yaml");
     assert.equal(code, 1);
@@ -44,7 +44,7 @@ describe("audit", () => {
     assert.equal(err, "");
   });
 
-  test("only unknowns are left: 5, or 0 with --allow-unknown; nothing is left: 0", async () => {
+  test("an audit ends with exit code 5 where only unknown findings are left, and with 0 where --allow-unknown or a fact settles them", async () => {
     file(
       "held.yaml",
       `${service}---\n${deployment("\n      terminationGracePeriodSeconds: 60", "\n          lifecycle: { preStop: { sleep: { seconds: 15 } } }")}`,
@@ -57,7 +57,7 @@ describe("audit", () => {
     assert.match(answered.out, /no findings in 1 workload/);
   });
 
-  test("where nothing was judged it is no pass: 5; a chart is one error, with the command that renders it", async () => {
+  test("an audit that judged nothing is no pass and ends with exit code 5, and an unrendered chart is one error with the command that renders it", async () => {
     file(
       "clones.yaml",
       deployment().replace("apps/v1", "apps.kruise.io/v1").replace("Deployment", "CloneSet"),
@@ -80,13 +80,13 @@ describe("audit", () => {
     assert.equal((await audit("overlay")).code, 5);
   });
 
-  test("--min-severity hides findings, and no fix comes or goes by that", async () => {
+  test("--min-severity hides findings, and changes no fix", async () => {
     file("hidden.yaml", `${service}---\n${deployment()}`);
     const shown = await audit("hidden.yaml", "--min-severity", "warning");
     assert.match(shown.out, /fix: preStop sleep 10, grace period/);
   });
 
-  test("--fix shows a diff that git applies; --fix --write writes it; a second run changes nothing", async () => {
+  test("--fix shows a diff that git applies, --fix --write writes it, and a second run changes nothing", async () => {
     const text = `${service}---\n${deployment()}`;
     const name = file("fix.yaml", text);
     const { out, err } = await audit(name, "--fix", "--assume", "drain=20s");
@@ -103,7 +103,7 @@ describe("audit", () => {
     assert.equal(readFileSync(join(folder, name), "utf8"), fixed);
   });
 
-  test("what cannot be read costs itself only, and the rest is audited", async () => {
+  test("a file that the audit cannot read costs itself only, and the rest is audited", async () => {
     mkdirSync(join(folder, "all"), { recursive: true });
     file("all/a.yaml", deployment());
     file("all/b.yaml", "kind: Pod\nspec:\n\tx: 1\n");
@@ -120,7 +120,7 @@ describe("audit", () => {
     assert.match(out, /in 1 workload\. Not read: 4, see the errors\. Not looked into: 1 without a kind\./);
   });
 
-  test("what is no UTF-8 is refused, since a fix would not write it back as it was", async () => {
+  test("a file that is no UTF-8 is refused, because a fix would not write it back as it was", async () => {
     const text = Buffer.from(deployment().replace("web:1", "web:1 # \u00e9"), "latin1");
     writeFileSync(join(folder, "latin.yaml"), text);
     writeFileSync(join(folder, "utf16.yaml"), Buffer.from(`\ufeff${deployment()}`, "utf16le"));
@@ -132,7 +132,7 @@ describe("audit", () => {
     assert.deepEqual(readFileSync(join(folder, "latin.yaml")), text);
   });
 
-  test("a file that is empty, and one with a byte order mark and Windows line ends, which a fix keeps", async () => {
+  test("the audit reads an empty file, and a file with a byte order mark and Windows line ends, which a fix keeps", async () => {
     file("empty.yaml", "");
     assert.match((await audit("empty.yaml")).out, /^There is no workload to audit\.\n$/);
     file("windows.yaml", `\ufeff${service}---\n${deployment()}`.replaceAll("\n", "\r\n"));
@@ -160,7 +160,7 @@ describe("audit", () => {
     }
   });
 
-  test("links are followed, and what they lead to is read once", async () => {
+  test("the audit follows links, and reads the file that several links lead to once", async () => {
     mkdirSync(join(folder, "links/a"), { recursive: true });
     file("links/a/web.yaml", deployment());
     for (const [to, from] of [
@@ -179,7 +179,7 @@ describe("audit", () => {
     assert.match((await audit("only")).out, /in 1 workload\./);
   });
 
-  test("two environments with objects of the same names are no conflict", async () => {
+  test("two environments with objects of the same names are no conflict in the audit", async () => {
     const budget =
       "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: { name: web }\nspec: { maxUnavailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow, selector: { matchLabels: { app: web } } }\n";
     for (const name of ["dev", "prod"]) {
@@ -193,13 +193,13 @@ describe("audit", () => {
     assert.match(out, /^no findings in 2 workloads/m);
   });
 
-  test("a pipe that brought nothing is an error", async () => {
+  test("a pipe that brought the audit nothing is an error", async () => {
     const { code, err } = await run(["audit", "-"], { cwd: folder });
     assert.equal(code, 2);
     assert.match(err, /stdin: is empty \[LAMEDUCK_AUDIT_UNREADABLE\]/);
   });
 
-  test("a name cannot write a line of its own", async () => {
+  test("a name in a manifest cannot write a line of its own into the output of the audit", async () => {
     file(
       "line.yaml",
       `kind: "Foo\\n::error file=x::injected"\n---\n${deployment().replace("name: web }", 'name: "web\\n\\nno findings in 1 workload." }')}`,
@@ -210,7 +210,7 @@ describe("audit", () => {
     }
   });
 
-  test("fixes leave comments, anchors and empty fields alone", async () => {
+  test("fixes of the audit leave comments, anchors and empty fields alone", async () => {
     const hook = `
           lifecycle:
             preStop:
@@ -233,7 +233,7 @@ describe("audit", () => {
     }
   });
 
-  test("a baseline hides nothing that became worse, and a file that was not read is told", async () => {
+  test("a baseline does not hide a finding that became worse, and writing a baseline tells of a file that was not read", async () => {
     const budget = (name: string): string =>
       `---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: { name: ${name} }\nspec: { maxUnavailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow, selector: { matchLabels: { app: web } } }\n`;
     const text = `${service}---\n${deployment().replace("spec:", "spec:\n  replicas: 3")}`;
@@ -247,7 +247,7 @@ describe("audit", () => {
     assert.match(out, /select the same pods/);
   });
 
-  test("several formats at once", async () => {
+  test("the audit writes several formats at once", async () => {
     const { out } = await audit(
       "web.yaml",
       "--format",
@@ -271,7 +271,7 @@ describe("audit", () => {
     );
   });
 
-  test("a baseline hides what was there, wherever it moves to", async () => {
+  test("a baseline hides the findings that it holds, wherever their manifest moves to", async () => {
     await audit("web.yaml", "--baseline", "base.json", "--write-baseline");
     file("moved.yaml", `# a line\n# and another\n${service}---\n${deployment()}`);
     const { code, out } = await audit("moved.yaml", "--baseline", "base.json");
@@ -279,7 +279,7 @@ describe("audit", () => {
     assert.match(out, /\d suppressed/);
   });
 
-  test("the configuration: severities, ignored findings, facts; mistakes have their line", async () => {
+  test("the configuration of the audit sets severities, ignored findings and facts, and a mistake in it is named by line", async () => {
     file(
       ".lameduck-audit.yaml",
       "assume: { drain: 20s }\nrules:\n  no-lame-duck: { severity: error, reason: we mean it }\n",
@@ -306,7 +306,7 @@ describe("audit", () => {
     rmSync(join(folder, ".lameduck-audit.yaml"));
   });
 
-  test("annotations: a fact, a reason, a rule that does not exist, a value that is none", async () => {
+  test("annotations give the audit a fact or a reason to ignore a rule, and an unknown rule or a wrong value is a mistake", async () => {
     const annotated = (line: string): string =>
       deployment().replace("{ name: web } #", `{ name: web, annotations: { ${line} } } #`);
     file("x.yaml", annotated("lameduck.dev/ignore-no-lame-duck: batch only"));
@@ -325,7 +325,7 @@ describe("audit", () => {
     assert.match((await audit("x.yaml")).err, /BAD_ANNOTATION/);
   });
 
-  test("images: a Dockerfile's shell form and its STOPSIGNAL", async () => {
+  test("the audit judges a Dockerfile's shell form and its STOPSIGNAL", async () => {
     file(
       "Dockerfile",
       "FROM debian AS build\nFROM debian\nSTOPSIGNAL SIGUSR1\nENTRYPOINT haproxy -f x | tee log\n",
@@ -334,7 +334,7 @@ describe("audit", () => {
     assert.match(out, /PID 1 is `sh -c`.*\[shell-swallows-term\]/);
   });
 
-  test("--rules: each name stands apart from what the rule finds", async () => {
+  test("--rules prints each name apart from what the rule finds", async () => {
     const { out } = await audit("--rules");
     for (const line of out.trim().split("\n")) assert.match(line, /^[a-z-]+ {2,}[A-Zi]/);
   });
@@ -347,7 +347,7 @@ describe("audit", () => {
       ["a", "--assume", "drain=20"],
       /^error --assume drain: "20" has no unit: .*BAD_DURATION/,
     ],
-    ["a version", ["a", "--kubernetes", "latest"], /1\.34/],
+    ["an unknown version", ["a", "--kubernetes", "latest"], /1\.34/],
     ["half a version", ["a", "--kubernetes", "1"], /1\.34/],
     ["a file that is not there", ["nowhere"], /^error nowhere: no such file or directory \[/],
     [
@@ -355,7 +355,7 @@ describe("audit", () => {
       ["a", "--format", "json=b/c"],
       /^error --format json b\/c: no such file or directory \[/,
     ],
-    ["a format", ["a", "--format", "pdf"], /write one of/],
+    ["an unknown format", ["a", "--format", "pdf"], /write one of/],
     [
       "two formats to stdout",
       ["a", "--format", "json", "--format", "text"],
@@ -367,11 +367,11 @@ describe("audit", () => {
     ["a wrong namespace", ["--cluster", "-n", "../x"], /no name of a namespace/],
     ["--fix in a format", ["a", "--fix", "--format", "json"], /prints a diff/],
     ["--fix of a cluster", ["--cluster", "--fix"], /changes files/],
-    ["a rule", ["a", "--rule", "nope"], /UNKNOWN_RULE/],
+    ["an unknown rule", ["a", "--rule", "nope"], /UNKNOWN_RULE/],
     ["a baseline that is none", ["web.yaml", "--baseline", "web.yaml"], /BAD_BASELINE/],
     ["an image file that is not there", ["web.yaml", "--image-config", "web=nowhere"], /BAD_IMAGE/],
   ] as const)
-    test(`wrong: ${what}`, async () => {
+    test(`a wrong command line of the audit is one error: ${what}`, async () => {
       const { code, err } = await audit(...args);
       assert.equal(code, 2);
       assert.match(err, message);

@@ -60,7 +60,7 @@ function recording(held: number, options: DrainOptions = {}, ...others: readonly
 const file = join(folder, "hold.jsonl");
 writeFileSync(file, recording(held));
 
-test("one line says why, a chart shows the expected loss, and a row each sender", async () => {
+test("lameduck explain says why the hold ended in one line, shows the expected loss as a chart, and has a row for each sender", async () => {
   const { code, out, err } = await run(["explain", file]);
   assert.equal(code, 0, err);
   assert.match(
@@ -77,7 +77,7 @@ test("one line says why, a chart shows the expected loss, and a row each sender"
   assert.match(rows[0] ?? "", /^198\.18\.0\.14 +4\/s +17 +[\d.]+ s {2}[▁-█]+$/);
 });
 
-test("a sender's silence is that of the end, and senders that are not told apart have their arrivals, too", async () => {
+test("lameduck explain shows each sender's silence at the end of the hold, and one row with the arrivals of all senders not told apart", async () => {
   const once = Array.from({ length: 12 }, (_, index) => ({
     type: "arrival",
     at: 500 + index,
@@ -93,7 +93,7 @@ test("a sender's silence is that of the end, and senders that are not told apart
   assert.match(out, /^other senders +\S+\/s +12 +\d/m);
 });
 
-test("what a recording says cannot write to the terminal", async () => {
+test("texts of a recording cannot control the terminal", async () => {
   const hostile = join(folder, "hostile");
   const escape = JSON.stringify("\u001b]0;title\u0007\u001b[2J");
   writeFileSync(hostile, recording(held).replaceAll('"quiet"', escape).replaceAll('"198.18.0.14"', escape));
@@ -104,7 +104,7 @@ test("what a recording says cannot write to the terminal", async () => {
   assert.match(out, /\\u001b/);
 });
 
-test("the page is one file without script, with every sender's name made harmless", async () => {
+test("the HTML page of lameduck explain is one file without script, with every sender's name made harmless", async () => {
   const page = join(folder, "hold.html");
   const { code, err } = await run(["explain", file, "--html", page]);
   assert.equal(code, 0, err);
@@ -114,7 +114,7 @@ test("the page is one file without script, with every sender's name made harmles
   assert.match(html, /&lt;b&gt;&amp;198/);
 });
 
-test("the explanation as data has each moment and its senders", async () => {
+test("the JSON of lameduck explain has each moment of the hold and its senders", async () => {
   const { code, out, err } = await run(["explain", file, "--json", "-"]);
   assert.equal(code, 0, err);
   const data = JSON.parse(out) as {
@@ -129,7 +129,7 @@ test("the explanation as data has each moment and its senders", async () => {
     assert.ok(senders.every(({ loss }) => loss <= expectedLoss * (1 + 1e-9)));
 });
 
-test("a recording that differs from this release's decision, or was cut, says so; stdin is read", () => {
+test("lameduck explain reads a recording from stdin, and says where it was cut or differs from this release's decision", () => {
   const told = (input: string): string => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [program, "explain", "-"], {
       input,
@@ -144,7 +144,7 @@ test("a recording that differs from this release's decision, or was cut, says so
   assert.doesNotMatch(told(recording(held)), /differs|no end|left out/);
 });
 
-test("of another release's recording, what is not known and what the pod had learnt is left out, and said", async () => {
+test("lameduck explain leaves out of another release's recording what it does not know and what the pod had learnt, and says so", async () => {
   const learnt = learn(
     undefined,
     Array.from({ length: 40 }, () => 1 / 40),
@@ -159,7 +159,7 @@ test("of another release's recording, what is not known and what the pod had lea
   assert.match(out, /^What the pod had learnt .* belongs to another release/m);
 });
 
-test("a hold that ends at its cap is no different for ending a millisecond early: the cap counts from the signal", async () => {
+test("a hold that ends a millisecond before its cap does not differ, because the cap counts from the signal", async () => {
   const file = join(folder, "cap");
   const early = (cap: number): string => recording(1_999, { cap }).replaceAll('"quiet"', '"cap"');
   writeFileSync(file, early(2_000).replace(/\{"type":"decision","at":1999,"reason":"cap"\}\n/, ""));
@@ -168,7 +168,7 @@ test("a hold that ends at its cap is no different for ending a millisecond early
   assert.match((await run(["explain", file])).out, /differs: .*would not have stopped yet/);
 });
 
-test("a log that comes late is read to its end, and a byte order mark before it does not matter", async () => {
+test("lameduck explain reads a log that comes late to its end, and a byte order mark before it does not matter", async () => {
   const marked = join(folder, "marked");
   writeFileSync(marked, `\uFEFF${recording(held)}`);
   const late = ["-c", '(sleep 1; cat "$FILE") | "$@"', "sh", process.execPath, program, "explain", "-"];
@@ -178,7 +178,7 @@ test("a log that comes late is read to its end, and a byte order mark before it 
   assert.match(named.out, /held [\d.]+ s, quiet: /, named.err);
 });
 
-test("of several recordings in a log the first is explained, which is said", async () => {
+test("lameduck explain explains the first recording of a log, and warns that there are several", async () => {
   const log = join(folder, "log");
   writeFileSync(log, `listening\n${recording(held)}listening\n${recording(held + 1_000)}`);
   const { out, err } = await run(["explain", log]);
@@ -187,7 +187,7 @@ test("of several recordings in a log the first is explained, which is said", asy
   assert.equal((await run(["explain", file])).err, "");
 });
 
-test("what is no recording is one line with place, code and remedy", async () => {
+test("a file that is no recording is one line of error with place, code and remedy", async () => {
   const absent = await run(["explain", join(folder, "absent")]);
   assert.equal(absent.code, 2);
   assert.match(absent.err, /absent: no such file or directory \[LAMEDUCK_TRACE_UNREADABLE\]; /);

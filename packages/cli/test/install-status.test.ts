@@ -11,13 +11,13 @@ beforeEach(() => cluster.empty());
 after(() => cluster.stop());
 
 describe("lameduck status", () => {
-  test("nothing is installed", async () => {
+  test("lameduck status says that Lameduck is not installed, and ends with exit code 1", async () => {
     const { code, out } = await cluster.lameduck("status");
     assert.match(out, /^not installed: lameduck install\n/);
     assert.equal(code, 1);
   });
 
-  test("names a namespace whose label is neither yes nor no", async () => {
+  test("lameduck status names a namespace whose label is neither yes nor no", async () => {
     for (const [name, value] of Object.entries({ shop: "true", bank: "disabled" }))
       cluster.put(`/api/v1/namespaces/${name}`, {
         kind: "Namespace",
@@ -68,7 +68,7 @@ describe("lameduck status", () => {
   });
 });
 
-test("status --pods lists who terminates, for how long at most, and what a pod that has ended waits for", async () => {
+test("lameduck status --pods lists the terminating pods, for how long each may take, and what a pod that has ended waits for", async () => {
   cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
   const ends = new Date(Date.now() + 50_000).toISOString();
   const leaving = { deletionTimestamp: ends, deletionGracePeriodSeconds: 55 };
@@ -95,7 +95,7 @@ test("status --pods lists who terminates, for how long at most, and what a pod t
   assert.match(out, /shop\/kept \(pod\/kept\): for \d+ s; .* waits for finalizers: a\/b/);
 });
 
-test("status --pods counts from the first deletion where the coordinator knows it, and says so where it does not", () => {
+test("lameduck status --pods counts from the first deletion where the coordinator knows it, and says where it does not", () => {
   const now = Date.parse("2026-01-01T00:01:00Z");
   const state = { terminated: { exitCode: 0 } };
   const ended = {
@@ -117,7 +117,7 @@ test("status --pods counts from the first deletion where the coordinator knows i
   assert.match(line(), /for at least 10 s; its containers have ended/);
 });
 
-test("status names pods that were made before acknowledgements, and fails", async () => {
+test("lameduck status names pods that were made before acknowledgements were on, and fails", async () => {
   await cluster.lameduck("install", "--acknowledgements", "--yes");
   cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
   const annotations = { "lameduck.dev/injected": "0.1.0" };
@@ -141,7 +141,7 @@ test("status names pods that were made before acknowledgements, and fails", asyn
   assert.doesNotMatch(out, /(?:told|declines|sleeps): 1 made/);
 });
 
-test("status -n looks at one namespace alone, with the rights of its tenants", async () => {
+test("lameduck status -n looks at one namespace alone, with the rights of its tenants", async () => {
   cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
   cluster.addPod("one", { annotations: { "lameduck.dev/injected": "0.1.0" } });
   cluster.forbidden = /^(?!\/version|.*\/namespaces\/shop)/;
@@ -166,12 +166,12 @@ describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
   const ours = { annotations: { "lameduck.dev/init-volume-sum": sum } };
 
   for (const [what, metadata, binaryData, problem] of [
-    ["as Lameduck wrote it", ours, { "lameduck-init-amd64": binary }, undefined],
+    ["as Lameduck has written it", ours, { "lameduck-init-amd64": binary }, undefined],
     ["made by hand", {}, { "lameduck-init-arm64": binary }, undefined],
     ["changed since", ours, { "lameduck-init-amd64": "AAAA" }, /ConfigMap lameduck-init was changed since/],
     ["somebody else's", {}, { other: binary }, /ConfigMap lameduck-init is somebody else's/],
   ] as const)
-    test(what, async () => {
+    test(`lameduck status ${problem ? "tells of" : "says nothing of"} a ConfigMap that is ${what}`, async () => {
       put(metadata, binaryData);
       const { out } = await cluster.lameduck("status");
       if (problem) assert.match(out, problem);
@@ -193,7 +193,7 @@ describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
     assert.doesNotMatch((await cluster.lameduck("status")).out, /quota/);
   });
 
-  test("lameduck status tells as JSON that a pod needs what is not there", async () => {
+  test("lameduck status tells as JSON that a pod needs a ConfigMap that is not there", async () => {
     await cluster.lameduck("install", "--yes");
     put({}, { other: binary });
     cluster.addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" }, mounts: name });
@@ -203,7 +203,7 @@ describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
   });
 });
 
-test("many namespaces are not all asked about at once", async () => {
+test("lameduck does not ask about many namespaces all at once", async () => {
   for (let index = 0; index < 80; index++) {
     const namespace = `/api/v1/namespaces/n${index}`;
     cluster.put(namespace, { kind: "Namespace", metadata: { labels: enabled } });
@@ -290,7 +290,7 @@ describe("lameduck uninstall", () => {
     },
   );
 
-  test("a dry run changes nothing", async () => {
+  test("a dry run of lameduck uninstall changes nothing", async () => {
     await cluster.lameduck("install", "--yes");
     cluster.changes = [];
     const { err } = await cluster.lameduck("uninstall", "--dry-run");

@@ -10,7 +10,7 @@ beforeEach(() => cluster.empty());
 after(() => cluster.stop());
 
 describe("lameduck install", () => {
-  test("a dry run prints the objects, says what it would do, and changes nothing", async () => {
+  test("a dry run of lameduck install prints the objects, says what it would do, and changes nothing", async () => {
     const { code, out, err } = await cluster.lameduck(
       "install",
       "--dry-run",
@@ -44,7 +44,7 @@ describe("lameduck install", () => {
     assert.deepEqual(cluster.changes, []);
   });
 
-  test("lameduck install brings what others need first and what sends pods to it last, then labels", async () => {
+  test("lameduck install brings what others need first and the webhooks that send pods there last, then labels", async () => {
     cluster.put(initVolume, { kind: "ConfigMap", metadata: {} });
     const { code, err } = await cluster.lameduck(
       "install",
@@ -66,7 +66,7 @@ describe("lameduck install", () => {
     assert.match(again.err, /Deployment lameduck-system\/lameduck-webhook: as it was/);
   });
 
-  test("a dry run names only what differs, and the fields; both namespaces that are enabled are named", async () => {
+  test("a dry run of lameduck install names only the objects that differ, with their fields, and an installation names every namespace that it enables", async () => {
     cluster.put("/api/v1/namespaces/bank", { kind: "Namespace", metadata: {} });
     for (const name of ["shop", "bank"])
       cluster.put(`/api/v1/namespaces/${name}/configmaps/lameduck-init`, { kind: "ConfigMap", metadata: {} });
@@ -93,7 +93,7 @@ describe("lameduck install", () => {
     assert.ok(!told.some((line) => line.includes("Service ")), other.err);
   });
 
-  test("a plain install keeps the policy alone, and says how to go on to the webhook", async () => {
+  test("lameduck install without --policy-only keeps an installed policy alone, and says how to go on to the webhook", async () => {
     await cluster.lameduck("install", "--yes", "--policy-only");
     const kept = await cluster.lameduck("install", "--yes");
     assert.match(kept.err, /^keeps the policy alone \(--disable policy-only/m);
@@ -131,7 +131,7 @@ describe("lameduck install", () => {
     },
   );
 
-  test("--policy-only makes pods sleep where nodes have a processor that there is no binary for", async () => {
+  test("--policy-only makes pods sleep where nodes have a processor that lameduck-init has no binary for", async () => {
     cluster.put("/api/v1/nodes/n", {
       kind: "Node",
       metadata: { labels: { "kubernetes.io/arch": "s390x" } },
@@ -147,7 +147,7 @@ describe("lameduck install", () => {
     assert.doesNotMatch(policy, /s390x/);
   });
 
-  test("--acknowledgements adds the coordinator, status shows what it says, and it stays until --disable", async () => {
+  test("--acknowledgements adds the coordinator, lameduck status shows what it says, and it stays until --disable", async () => {
     const coordinator = "/apis/apps/v1/namespaces/lameduck-system/deployments/lameduck-coordinator";
     const { code, err } = await cluster.lameduck("install", "--yes", "--acknowledgements");
     assert.equal(code, 0, err);
@@ -321,7 +321,7 @@ describe("lameduck install", () => {
     assert.match(wrong.err, /--held-deletions: needs processes of ours/);
   });
 
-  test("right after an uninstallation it waits for the end of the namespace, which takes nothing new", async () => {
+  test("lameduck install right after an uninstallation waits for the end of the namespace, which takes nothing new", async () => {
     const path = "/api/v1/namespaces/lameduck-system";
     cluster.put(path, { kind: "Namespace", metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
     const { code, err } = await cluster.lameduck("install", "--yes");
@@ -367,7 +367,7 @@ describe("lameduck install", () => {
     ["no consent", () => undefined, ["--no-yes"], /unknown option/, 2],
     ["a namespace that cannot be", () => undefined, ["--enable", "../x"], /--enable: .* no name/, 2],
   ] as const)
-    test(`${name}: nothing is changed`, async () => {
+    test(`lameduck install changes nothing with ${name}`, async () => {
       prepare();
       const result = await cluster.lameduck("install", "--yes", ...args);
       assert.match(result.err, words);
@@ -375,7 +375,7 @@ describe("lameduck install", () => {
       assert.deepEqual(cluster.changes, []);
     });
 
-  test("nobody can be asked: nothing is changed", async () => {
+  test("lameduck install changes nothing without a terminal to ask at", async () => {
     const { code, err } = await cluster.lameduck("install");
     assert.match(err, /LAMEDUCK_NOT_CONFIRMED/);
     assert.equal(code, 2);

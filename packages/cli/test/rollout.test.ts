@@ -120,7 +120,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("credentials that are refused are said to be so, with the API server's words", async (t) => {
+test("lameduck rollout says that its credentials are refused, with the API server's words", async (t) => {
   const body = { kind: "Status", reason: "Unauthorized", message: "Unauthorized", code: 401 };
   const server = await serve(t, (_, response) => response.writeHead(401).end(JSON.stringify(body)));
   const { code, err } = await run([...restart, "--kubeconfig", kubeconfig(server, "{ token: old }")]);
@@ -128,14 +128,14 @@ test("credentials that are refused are said to be so, with the API server's word
   assert.equal(code, 4, err);
 });
 
-test("something that is no API server is told from one", async (t) => {
+test("lameduck rollout says that an answer did not come from an API server", async (t) => {
   const server = await serve(t, (_, response) => response.end("<html>Welcome</html>"));
   const { code, err } = await run([...restart, "--kubeconfig", kubeconfig(server)]);
   assert.match(err, /is this an API server\? \[LAMEDUCK_API_REFUSED\]/);
   assert.equal(code, 4, err);
 });
 
-test("whoever may do nothing is told every right that is missing, and prints the Role by --dry-run", async (t) => {
+test("a user without rights is told every right that is missing, and --dry-run prints the Role", async (t) => {
   const answer = JSON.stringify({ status: { allowed: false } });
   const server = await serve(t, (request, response) => {
     request.resume();
@@ -174,7 +174,7 @@ function cluster(t: TestContext, minor = "36"): Promise<string> {
   });
 }
 
-test("no URL is called before somebody has agreed, and no header's value is shown", async (t) => {
+test("lameduck rollout calls no URL before the user has agreed, and shows no value of a header", async (t) => {
   let called = 0;
   const url = await serve(t, (_, response) => {
     called++;
@@ -204,7 +204,7 @@ test("no URL is called before somebody has agreed, and no header's value is show
   assert.doesNotMatch(dry.err + dry.out + unasked.err, /hush/);
 });
 
-test("a cluster that is too old is refused by its version", async (t) => {
+test("lameduck rollout refuses a cluster that is too old by its version", async (t) => {
   const url = ["--url", "http://web.shop.svc/", "--in-cluster"];
   for (const [minor, more, code, says] of [
     ["20", [], 4, /Kubernetes 1\.20; lameduck rollout needs 1\.21 or newer \[LAMEDUCK_CLUSTER_TOO_OLD\]/],
@@ -220,7 +220,7 @@ test("a cluster that is too old is refused by its version", async (t) => {
   }
 });
 
-test("a load in the cluster that carries headers is a Secret, and needs the rights for it", async (t) => {
+test("a load in the cluster that carries headers is a Secret, and needs the rights for Secrets", async (t) => {
   const config = kubeconfig(await cluster(t));
   const args = [
     ...restart,
@@ -237,7 +237,7 @@ test("a load in the cluster that carries headers is a Secret, and needs the righ
   assert.doesNotMatch(out, /configmaps/);
 });
 
-test("--help exits with 0", async () => {
+test("lameduck rollout --help exits with 0", async () => {
   assert.equal((await run(["rollout", "--help"])).code, 0);
 });
 
@@ -316,14 +316,18 @@ async function typed(config: string, text: string): Promise<{ code: number | nul
 const noTerminal =
   spawnSync("script", ["-qefc", "true", "/dev/null"]).status === 0 ? false : "needs script(1) of util-linux";
 
-test("Ctrl-C, Ctrl-D and another word at the question change nothing", { skip: noTerminal }, async (t) => {
-  const { config } = await stalling(t, /nothing/);
-  const interrupted = await typed(config, "\u0003");
-  assert.match(interrupted.out, /interrupted; nothing was changed/);
-  assert.equal(interrupted.code, 130, interrupted.out);
-  for (const text of ["\u0004", "no\r"]) {
-    const { code, out } = await typed(config, text);
-    assert.match(out, /nothing was done: not "yes" \[LAMEDUCK_NOT_CONFIRMED\]/);
-    assert.equal(code, 2, out);
-  }
-});
+test(
+  "Ctrl-C, Ctrl-D and any word but yes at the question of lameduck rollout change nothing",
+  { skip: noTerminal },
+  async (t) => {
+    const { config } = await stalling(t, /nothing/);
+    const interrupted = await typed(config, "\u0003");
+    assert.match(interrupted.out, /interrupted; nothing was changed/);
+    assert.equal(interrupted.code, 130, interrupted.out);
+    for (const text of ["\u0004", "no\r"]) {
+      const { code, out } = await typed(config, text);
+      assert.match(out, /nothing was done: not "yes" \[LAMEDUCK_NOT_CONFIRMED\]/);
+      assert.equal(code, 2, out);
+    }
+  },
+);

@@ -23,7 +23,7 @@ async function twoPods(): Promise<Two> {
   return { all, mine, other, [Symbol.asyncDispose]: () => all[Symbol.asyncDispose]() };
 }
 
-test("a pod is told of itself and of nobody else, by its address or by a token that is bound to it", async () => {
+test("a pod that shows itself by its address or by a token bound to it is told of itself and of no other pod", async () => {
   await using two = await twoPods();
   const { all, mine, other } = two;
   const { ask, api } = all;
@@ -43,7 +43,7 @@ test("a pod is told of itself and of nobody else, by its address or by a token t
   assert.equal(await status({ path: path("mine", mine), from: "127.0.0.9", token: "for-the-api" }), 403);
 });
 
-test("a pod cannot say anything for another: its hold goes on", async () => {
+test("a pod that speaks for another pod is refused, and the hold of that pod goes on", async () => {
   await using two = await twoPods();
   const { all, other } = two;
   const path = `/v1/pods/shop/other?uid=${other}`;
@@ -56,7 +56,7 @@ test("a pod cannot say anything for another: its hold goes on", async () => {
   assert.match(metrics, /^lameduck_refused_total\{path="pods",status="403"\} 1$/m);
 });
 
-test("who reports must show a token for this audience, of an account that may, and of the node it speaks for", async () => {
+test("a reporter must show a token for this audience, of an allowed account, and of the node that it speaks for", async () => {
   await using two = await twoPods();
   const { api, report, tell } = two.all;
   const watcher = "lameduck-node:lameduck-watcher";
@@ -80,7 +80,7 @@ test("who reports must show a token for this audience, of an account that may, a
   assert.equal(api.reviews, reviews, "a token is asked for once, also one that is refused");
 });
 
-test("a token that is bound to no node reports for no node, whoever may report besides", async () => {
+test("a token that is bound to no node reports for no node, whatever its account and its kind", async () => {
   const flags = ["--consumer-account=ingress/haproxy", "--consumer-account=lameduck-node/lameduck-watcher"];
   await using all = await coordinating((scene) => scene.node("node1"), { flags });
   const { api, tell, report } = all;
@@ -97,7 +97,7 @@ test("a token that is bound to no node reports for no node, whoever may report b
   assert.deepEqual(all.coordinator.status().missing, ["node1"]);
 });
 
-test("reports that cannot be true are refused: more than there is, and another's name", async () => {
+test("a report that cannot be true is refused: a number that no withdrawal has, or the name of another consumer", async () => {
   await using two = await twoPods();
   const { api, report, tell, scene } = two.all;
   const { epoch } = await report("node1");
@@ -117,7 +117,7 @@ test("reports that cannot be true are refused: more than there is, and another's
   assert.equal(await asEdge("edge1"), 403);
 });
 
-test("reports are taken and refused as the vectors of the protocol say, and nothing ends the stream", async () => {
+test("reports are taken and refused as the vectors of the protocol say, and none of them ends the stream", async () => {
   await using all = await coordinating((scene) => scene.node("node1"));
   all.api.tokens.set("any", { account: "lameduck-node:lameduck-watcher", node: "node1" });
   const epoch = all.coordinator.status().epoch;
@@ -135,7 +135,7 @@ test("reports are taken and refused as the vectors of the protocol say, and noth
   }
 });
 
-test("held deletions are answered to the webhook's account alone, as pods are", async () => {
+test("the state of a held deletion is told to the webhook's account alone", async () => {
   await using two = await twoPods();
   const { all, mine } = two;
   const { api, ask } = all;
@@ -149,7 +149,7 @@ test("held deletions are answered to the webhook's account alone, as pods are", 
   assert.deepEqual([status, fieldsOf(text)["state"]], [200, "waiting"]);
 });
 
-test("the replicas pass on what pods say, and nobody else can", async () => {
+test("the replicas pass on to each other what pods say, and nobody else can", async () => {
   await using two = await twoPods();
   const { all, mine } = two;
   all.api.tokens.set("replica", { account: "lameduck-system:lameduck-coordinator" });
@@ -159,7 +159,7 @@ test("the replicas pass on what pods say, and nobody else can", async () => {
   assert.equal((await all.ask({ path, token: "replica" })).status, 403, "and they learn nothing by it");
 });
 
-test("what is too large, too slow or no HTTP is dropped, and others are answered meanwhile", async () => {
+test("a request that is too large, too slow or no HTTP is dropped, and other requests are answered meanwhile", async () => {
   await using two = await twoPods();
   const { all, mine } = two;
   const { ask, port } = all;
@@ -186,7 +186,7 @@ test("what is too large, too slow or no HTTP is dropped, and others are answered
     assert.doesNotMatch(text, /^HTTP\/1\.1 200/);
 });
 
-test("an address that shows made-up tokens does not have the API server asked about any number of them", async () => {
+test("an address that shows many made-up tokens does not make the coordinator ask the API server about all of them", async () => {
   await using two = await twoPods();
   const { api, tell } = two.all;
   const before = api.reviews;
@@ -198,7 +198,7 @@ test("an address that shows made-up tokens does not have the API server asked ab
   assert.equal(await shows("token-node1", "127.0.0.6"), 400);
 });
 
-test("one address does not take all connections", async () => {
+test("one address does not take all connections to the coordinator", async () => {
   await using two = await twoPods();
   const { port, ask } = two.all;
   const sockets = Array.from({ length: 510 }, () =>
@@ -235,7 +235,7 @@ test("one address does not take all connections to the metrics, where the kubele
   }
 });
 
-test("a pod that has ended is nobody's: its address may be another's by now", async () => {
+test("a pod that has ended speaks by no address, because another pod may have its address by now", async () => {
   await using two = await twoPods();
   const { all, mine } = two;
   const path = `/v1/pods/shop/mine?uid=${mine}`;

@@ -29,7 +29,7 @@ test("a pod keeps its address while a sidecar runs that outlives its containers"
   );
 });
 
-test("nobody is at the address of a pod that has ended, until another pod has it", () => {
+test("the address of a pod that has ended belongs to no pod until another pod has it", () => {
   const pods = new Pods();
   pods.put(ending("a", running));
   assert.equal(pods.at("10.244.1.5")?.metadata.uid, "a");
@@ -40,7 +40,7 @@ test("nobody is at the address of a pod that has ended, until another pod has it
   assert.equal(pods.at("10.244.1.5")?.metadata.uid, "b");
 });
 
-test("a node that is made anew keeps its address when the end of the former one is heard of late", () => {
+test("a node that is made anew keeps its address when the end of the former node is heard of late", () => {
   const nodes = new Nodes();
   const node = (uid: string): SlimNode => ({
     metadata: { name: "node1", uid },

@@ -16,7 +16,7 @@ function pending(count: number): { readonly withdrawals: Withdrawals; readonly a
 
 const read = (text: string): Answer => JSON.parse(text) as Answer;
 
-test("an answer has what its consumer has not applied, as of now", () => {
+test("an answer has the withdrawals that its consumer has not applied, as of now", () => {
   const { withdrawals, answers } = pending(5);
   assert.deepEqual(read(answers.after(3, [])).withdrawn, [
     ["10.0.0.4", 4],

@@ -7,7 +7,7 @@ import { there } from "./model.ts";
 
 const account = "lameduck-node/lameduck-watcher";
 
-test("an account that is bound to kinds speaks as no other, and for its node alone", async () => {
+test("an account that is bound to kinds of consumers speaks for no other kind, and for its own node alone", async () => {
   const flags = [`--consumer-account=${account}=kube-proxy`];
   await using all = await coordinating((scene) => scene.node("node1"), { flags });
   const said = { version: 1, node: "node1", basis: "rules", epoch: null, applied: 0, known: 0, wait: 0 };
@@ -29,7 +29,7 @@ test("an account that is bound to the kind of an ingress proxy serves classes, a
   assert.equal((await all.tell("haproxy/edge-1", body, { token: "edge" })).status, 200);
 });
 
-test("a list that is refused is named by the status", async () => {
+test("the status names a list that the API server refuses", async () => {
   await using all = await coordinating((scene) => {
     scene.api.fault = ({ resource }) =>
       resource === "gateway.networking.k8s.io/tcproutes"
@@ -40,7 +40,7 @@ test("a list that is refused is named by the status", async () => {
   assert.deepEqual(all.coordinator.status().unread, [{ name: "tcproutes (v1alpha2)", state: "refused" }]);
 });
 
-test("routes of all kinds and versions lead to a pod, and one version's end takes nothing from the other", () => {
+test("routes of all kinds and versions lead to a pod, and the end of one version takes nothing from the other", () => {
   const routing = new Routing();
   const gateway = { metadata: { name: "edge", namespace: "shop", uid: "g" }, gatewayClass: "envoy" };
   const change = { type: "there", at: 0, live: true, since: 0 } as const;
@@ -102,7 +102,7 @@ function ingress(api: Scene["api"], name: string, backends: number, namespace = 
   api.put(ingresses, name, { metadata: { namespace }, spec: { ingressClassName: "edge", rules } });
 }
 
-test("of a namespace's routes so much is kept, and where one is left out no pod of it is released", async () => {
+test("the routes of a namespace are kept up to a bound, and no pod of the namespace is released where a route is left out", async () => {
   const { all, state } = await withdrawn(({ api }) => {
     for (let at = 0; at < 60; at++) ingress(api, `full-${at}`, 1_000);
   });
@@ -113,7 +113,7 @@ test("of a namespace's routes so much is kept, and where one is left out no pod 
   assert.ok(Number(kept) < 60, `${kept} of 60 are kept`);
 });
 
-test("of a namespace's EndpointSlices so much is kept, and where one is left out no pod of it is released", async () => {
+test("the EndpointSlices of a namespace are kept up to a bound, and no pod of the namespace is released where a slice is left out", async () => {
   const slice = "discovery.k8s.io/endpointslices";
   const { all, state } = await withdrawn(({ api }) => {
     const labels = { "kubernetes.io/service-name": "own" };
@@ -129,7 +129,7 @@ test("of a namespace's EndpointSlices so much is kept, and where one is left out
   assert.match(text, /^lameduck_known_objects\{kind="endpointslices"\} 34$/m, "of 35");
 });
 
-test("routes of a namespace that are left out count for nothing once all of them fit again", () => {
+test("routes of a namespace that were left out count for nothing once all routes of the namespace fit again", () => {
   const routing = new Routing();
   const needs = (): readonly string[] => routing.of(["shop/web"]).requiredReporters;
   routing.leftOut("ingresses", "shop");
@@ -143,7 +143,7 @@ test("routes of a namespace that are left out count for nothing once all of them
   assert.notEqual(routing.version, version);
 });
 
-test("a route with more Services than are kept keeps pods of its namespace, and of no other, until it is gone", async () => {
+test("a route with more Services than are kept holds the pods of its namespace, and of no other, until it is gone", async () => {
   const { all, state } = await withdrawn(({ api }) => {
     ingress(api, "wide", 1_001);
     ingress(api, "elsewhere", 1_001, "other");
@@ -178,7 +178,7 @@ test("a route of another namespace leads to a pod only where a ReferenceGrant le
   assert.equal(await second.state(), "incomplete gateway-class/of other/edge (missing)");
 });
 
-test("a node that is not Ready when the coordinator starts may have been so a moment ago", async () => {
+test("a node that is not Ready when the coordinator starts may have been Ready a moment ago", async () => {
   const { all, state } = await withdrawn((scene) => {
     scene.node("node2", false);
     const spec = { acknowledgements: { notReadyAfterSeconds: 60 } };
@@ -188,7 +188,7 @@ test("a node that is not Ready when the coordinator starts may have been so a mo
   assert.equal(await state(), "incomplete kube-proxy/node2 (missing)");
 });
 
-test("Services that a pod has left are kept so many, and where the pod is not there none", () => {
+test("the Services that a pod has left are kept up to a bound, and only where the pod exists", () => {
   for (const [isThere, kept] of [
     [true, 102],
     [false, 2],

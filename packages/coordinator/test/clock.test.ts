@@ -46,7 +46,7 @@ test("a clock that is set back delays no answer to a pod that waits", async (t) 
   assert.equal(fieldsOf((await answer).text)["state"], "waiting");
 });
 
-test("a record's moments and its hour are right, though the clock is set between the start and the deletion", async (t) => {
+test("a record has the right moments and the right hour, though the clock is set between the start and the deletion", async (t) => {
   let seen: TerminationView | undefined;
   const listener: TerminationListener = (one, what) => {
     if (what === "ended") seen = one;

@@ -20,7 +20,7 @@ const requestsOf = (
     onAdvance: () => undefined,
   });
 
-test("one pod does not use up the room for consumers, and what it no longer reports for makes room again", () => {
+test("a pod that reports for too many consumers leaves room for other pods, and has room again when it reports for fewer", () => {
   const model = new Model({ mode: "consistency" });
   const outcomes: string[] = [];
   const requests = requestsOf(model, (outcome) => outcomes.push(outcome));
@@ -42,7 +42,7 @@ test("one pod does not use up the room for consumers, and what it no longer repo
   assert.equal(say("http/one-more", "one"), "taken");
 });
 
-test("a proxy whose pod is gone is forgotten, and nobody waits for it in vain", () => {
+test("a proxy whose pod is gone is forgotten, and no pod waits for it in vain", () => {
   const model = new Model({ mode: "consistency" });
   const requests = requestsOf(model);
   const say = (name: string, podUid: string, more: object = {}): void => {

@@ -4,7 +4,7 @@ import { endAnnotation, endAnnotationValue } from "@lameduck/protocol";
 import { until } from "../../cluster/test/operator-api.ts";
 import { coordinating, fieldsOf } from "./fixture.ts";
 
-test("whoever may annotate a terminating pod ends its hold, also where the pod's request waits already", async () => {
+test("an annotation on a terminating pod ends its hold, also where the pod's request waits already", async () => {
   const uids = new Map<string, string>();
   await using all = await coordinating((scene) => {
     scene.node("node1");

@@ -34,7 +34,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a pod waits for the proxies of an Ingress that leads to other pods since, as of a blue-green switch", () => {
+  it("a pod waits for the proxies of an Ingress that has just been switched to other pods, as of a blue-green switch", () => {
     const model = behindIngress();
     model.ingress(["shop/green"]);
     model.pass(1_000);
@@ -69,7 +69,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
     assert.deepEqual(led(), ["gateway-class/new", "ingress-class/haproxy"]);
   });
 
-  it("a pod waits for a minute for what has led to it", () => {
+  it("a pod waits no longer for an Ingress that was deleted a minute ago", () => {
     const model = behindIngress();
     model.ingressGone();
     model.pass(60_000);
@@ -106,7 +106,7 @@ describe("what has led to a pod a moment ago is waited for", () => {
   });
 });
 
-it("a Service that is made anew under its name is not taken away by the end of the former one", () => {
+it("a Service that is made anew under its name stays when the end of the former Service is heard of", () => {
   const model = new Model({ dnsTtlSeconds: 5 });
   model.service(true, [], "new");
   model.serviceGone("web");
@@ -121,7 +121,7 @@ it("a Service that is made anew under its name is not taken away by the end of t
   assert.equal(model.state("a"), "released", "by name alone: no node counts");
 });
 
-it("a namespace that changes without end keeps its pods, and fills no memory", () => {
+it("the former paths of a namespace that changes without end are bounded, and those left out count as too many", () => {
   const leads = new FormerPaths("too-many");
   for (let at = 0; at < 10_000; at++) leads.add(`shop/web-${at}`, "ingress-class/nginx", at / 10_000);
   leads.add("quiet/web", "ingress-class/nginx", 1);

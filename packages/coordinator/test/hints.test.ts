@@ -59,7 +59,7 @@ const changes = fc.array(
   { minLength: 10, maxLength: 40 },
 );
 
-it("each pod that a proxy begins to choose because of a change of hints or readiness is found to be", () => {
+it("the coordinator finds each pod that a proxy begins to choose because of a change of hints or readiness", () => {
   let [begun, widened] = [0, 0];
   fc.assert(
     fc.property(changes, (all) => {

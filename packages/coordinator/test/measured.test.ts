@@ -13,14 +13,14 @@ function running(): Model {
   return model;
 }
 
-it("the times of consumers are those from a deletion: they are measured where it withdraws the pod", () => {
+it("the time of a consumer is measured from a deletion that withdraws the pod", () => {
   const model = running();
   model.pod("a", true);
   model.publish("a", false);
   assert.equal(model.record("a").isMeasured, true);
 });
 
-it("a pod that was not ready when it was deleted measures nothing", () => {
+it("a pod that was not ready when it was deleted measures no consumer", () => {
   const model = running();
   model.publish("a", false, { isTerminating: false });
   model.pass(5_000);
@@ -28,7 +28,7 @@ it("a pod that was not ready when it was deleted measures nothing", () => {
   assert.equal(model.record("a").isMeasured, false);
 });
 
-it("a held deletion measures nothing: it is let through once consumers have let go", () => {
+it("a held deletion measures no consumer, because it is let through once consumers have let go", () => {
   const model = running();
   model.terminations.follow("a", model.now);
   model.publish("a", false, { isTerminating: false });

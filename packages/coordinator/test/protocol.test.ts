@@ -54,7 +54,7 @@ test("a pod is released when every node has reported its withdrawal, and not bef
   assert.deepEqual((await report("node1", { epoch, applied: 1, known: 1 })).withdrawn, []);
 });
 
-test("a pod that no Service lists decides by itself with consistency, too", async () => {
+test("a pod that no Service lists decides by itself, in the mode consistency, too", async () => {
   const uids: string[] = [];
   await using all = await coordinating((scene) => {
     scene.node("node1");
@@ -74,7 +74,7 @@ test("a pod that no Service lists decides by itself with consistency, too", asyn
   assert.equal(await modeOf("worker-1", uids[1], "127.0.0.6"), "availability");
 });
 
-test("what pods report is taken as the vectors of the protocol say", async () => {
+test("reports of pods are taken as the vectors of the protocol say", async () => {
   const vectors = vectorsOf("pod-reports");
   const uids: string[] = [];
   await using all = await coordinating((scene) => {

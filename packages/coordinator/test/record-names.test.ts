@@ -4,7 +4,7 @@ import type { TerminationView } from "../src/termination-view.ts";
 import { until } from "../../cluster/test/operator-api.ts";
 import { coordinating } from "./fixture.ts";
 
-test("who mattered to a pod is still named when the pod is gone and no EndpointSlice lists it", async () => {
+test("a record still names the consumers of a pod that is gone and that no EndpointSlice lists", async () => {
   const ended: TerminationView[] = [];
   await using all = await coordinating(
     (scene) => {

@@ -10,7 +10,7 @@ import { consumer, deletedAt, released, termination } from "./terminations.ts";
 const whole: Followed = { isWhole: true, origin: deletedAt, began: deletedAt };
 
 describe("a record of a termination", () => {
-  it("a record of a termination says hold, release, reason, what was at risk and how it ended", () => {
+  it("a record of a termination says hold, release, reason, what was at risk and how the termination ended", () => {
     const { summary, moments, hold, program, consumers, unknown, metadata } = describeTermination(
       released(),
       {
@@ -47,7 +47,7 @@ describe("a record of a termination", () => {
     assert.deepEqual(unknown, []);
   });
 
-  it("a record of a termination says what nobody told, and counts none of it as passed", () => {
+  it("a record of a termination names the facts that nobody told, and counts no such fact as passed", () => {
     const consumers = new Map([["kube-proxy/node1", consumer({ isMissing: true })]]);
     const { summary, unknown, program, killed } = describeTermination(termination({ consumers }), {
       ...whole,
@@ -68,7 +68,7 @@ describe("a record of a termination", () => {
     assert.equal(describeTermination(termination(), { ...whole, isWhole: false }).program, "unknown");
   });
 
-  it("a record names who was behind, silent or missing, and whom an arrival overruled", () => {
+  it("a record names consumers that were behind, silent or missing, and consumers that an arrival overruled", () => {
     const consumers = new Map<string, TerminationConsumer>([
       ["kube-proxy/node1", consumer({ appliedAt: deletedAt + 1_000 })],
       ["kube-proxy/node2", consumer({ basis: "syncs", reason: "not reloaded" })],
@@ -93,7 +93,7 @@ describe("a record of a termination", () => {
     );
   });
 
-  it("a record says where no consumer was asked, and calls none behind", () => {
+  it("a record says that no consumer was asked, and calls no consumer behind", () => {
     const consumers = new Map([["kube-proxy/node1", consumer()]]);
     const young = termination({ consumers, withdrawnAt: deletedAt + 50, goneAt: deletedAt + 4_000 });
     const report = describeTermination(young, whole);
@@ -110,19 +110,19 @@ describe("a record of a termination", () => {
     ...(reason === undefined ? {} : { reason }),
   });
   for (const { name, exits, killed } of [
-    { name: "137 at the end of the grace period", exits: [exit(137, 60_000)], killed: "yes" },
-    { name: "137 long before", exits: [exit(137, 9_000)], killed: "no" },
-    { name: "137 for want of memory", exits: [exit(137, 60_000, "OOMKilled")], killed: "no" },
+    { name: "exit 137 at the end of the grace period", exits: [exit(137, 60_000)], killed: "yes" },
+    { name: "exit 137 long before the end of the grace period", exits: [exit(137, 9_000)], killed: "no" },
+    { name: "exit 137 for want of memory", exits: [exit(137, 60_000, "OOMKilled")], killed: "no" },
     { name: "an orderly exit at the last moment", exits: [exit(0, 59_900)], killed: "no" },
-    { name: "one of two containers", exits: [exit(0, 9_000), exit(137, 60_900)], killed: "yes" },
-    { name: "no exit seen", exits: [], killed: "unknown" },
+    { name: "exit 137 of one of two containers", exits: [exit(0, 9_000), exit(137, 60_900)], killed: "yes" },
+    { name: "no exit that was seen", exits: [], killed: "unknown" },
   ] as const)
-    it(`a pod with exit ${name} was killed: ${killed}`, () => {
+    it(`a pod with ${name} was killed: ${killed}`, () => {
       assert.equal(describeTermination(termination({ exits }), whole).killed, killed);
     });
 });
 
-it("a record names consumers that nobody knows of any more once the pod has left the endpoints", () => {
+it("a record keeps the names of consumers that the coordinator has forgotten since the pod left the endpoints", () => {
   const followed = new FollowedTerminations(
     () => deletedAt,
     () => deletedAt,
@@ -166,7 +166,7 @@ const step = fc.oneof(
   fc.record({ wait: fc.integer({ min: 0, max: 9_000 }) }),
 );
 
-it("no sequence of events yields a release or a hold that was not told", () => {
+it("a record has no release and no hold that was not told, in any sequence of events", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
       let now = deletedAt;
@@ -248,7 +248,7 @@ describe("what an Event says", () => {
       /DrainCapped: .*although every consumer had let go after 5\.1s: a new connection came after that/,
     ],
     [
-      "the same, from the pod's own node",
+      "a connection after the release from the pod's own node, to the cap",
       { reported: capped, overruledBy: "10.244.1.1", mayBeProbe: true },
       /DrainCapped: .*a new connection came after that/,
     ],
@@ -265,40 +265,44 @@ describe("what an Event says", () => {
       { closingAt: deletedAt + 5_600 },
     ],
     ["a program that ended in time", { exits: end(30) }, /^DrainReleased/],
-    ["own evidence while a proxy was behind", { ...behind, reported: { reason: "quiet" } }, /^$/],
-    ["no evidence while a proxy was behind", { ...behind, reported: {} }, /^DrainConsumerBehind: .*node5/],
+    ["the pod's own evidence while a proxy was behind", { ...behind, reported: { reason: "quiet" } }, /^$/],
+    [
+      "a pod without evidence while a proxy was behind",
+      { ...behind, reported: {} },
+      /^DrainConsumerBehind: .*node5/,
+    ],
     [
       "an injected pod that could not report",
       { injected, reported: {} },
       /a preStop hook was injected, and could not report: .*8070/,
     ],
     [
-      "one that could not report, while a proxy was behind",
+      "an injected pod that could not report, while a proxy was behind",
       { ...behind, injected, reported: {} },
       /^DrainConsumerBehind: .*node5 had not let go; a preStop hook was injected, and could not report: .*8070/,
     ],
     [
-      "one with a Lameduck of its own that could not report",
+      "a pod with a Lameduck of its own that could not report",
       { injected: { ...injected, what: "nothing that holds" }, reported: {} },
       /its own Lameduck could not report: .*8070/,
     ],
     [
-      "one that was injected before",
+      "a pod that was injected before acknowledgements were on",
       { injected: { ...injected, isTold: false }, reported: {} },
       /knew no coordinator: it was made before acknowledgements were on, restart/,
     ],
     [
-      "one with the kubelet's sleep",
+      "a pod with the kubelet's sleep",
       { injected: { ...injected, what: "the kubelet's sleep" }, reported: {} },
       /the kubelet's sleep was injected, which reports nothing/,
     ],
     [
-      "one that was not watched from the beginning",
+      "an injected pod that was not watched from the beginning",
       { injected, reported: {} },
       /was injected; whether it has reported is not known/,
       { isWhole: false },
     ],
-    ["one that was not injected", { reported: {} }, /no Lameduck in it/],
+    ["a pod that was not injected", { reported: {} }, /no Lameduck in it/],
     [
       "a probe of the kubelet",
       { overruledBy: "10.244.1.1", mayBeProbe: true },

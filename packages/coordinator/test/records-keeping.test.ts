@@ -26,7 +26,7 @@ function keeping(api: OperatorApi, name: string): Records {
   });
 }
 
-test("a pod that a real coordinator releases, and that says so, has a report of it", async () => {
+test("a pod that a real coordinator releases, and that reports its end, has a report of its termination", async () => {
   const written = await OperatorApi.start();
   const [first, second] = [keeping(written, "one"), keeping(written, "two")];
   first.start();

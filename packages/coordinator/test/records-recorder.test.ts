@@ -72,7 +72,7 @@ test("each termination is recorded once, by the replica that leads", async () =>
   assert.deepEqual([report?.summary.hold, report?.killed], ["5.6s", "no"]);
 });
 
-test("what a killed leader had not written its successor writes, and nothing twice", async () => {
+test("the successor of a killed leader writes the records that the leader had not written, and no record twice", async () => {
   await using all = await recording();
   const { api, recorder, other, outcomes } = all;
   all.leader = undefined;
@@ -85,7 +85,7 @@ test("what a killed leader had not written its successor writes, and nothing twi
   assert.equal(api.items(resource).length, 3);
 });
 
-test("an API server that is away, overloaded or starting is asked again; one that has no such kind is not", async () => {
+test("an API server that is away, overloaded or starting is asked again, and an API server without the kind is not", async () => {
   await using all = await recording();
   const { api, recorder, outcomes, problems } = all;
   const faults = [503, 429, 403, 500];
@@ -111,7 +111,7 @@ test("a pod that nothing sends to and that says nothing is not recorded", async 
   assert.deepEqual(all.outcomes, ["unserved", "written"]);
 });
 
-test("a termination that was under way at the start is recorded with what is known", async () => {
+test("a termination that was under way when the recorder started is recorded with what is known", async () => {
   await using all = await recording();
   const { api, recorder } = all;
   // Long ago by the clock of this machine.
@@ -123,7 +123,7 @@ test("a termination that was under way at the start is recorded with what is kno
   assert.match(report?.unknown[0] ?? "", /^before: the coordinator began to watch in the middle/);
 });
 
-test("reports beyond the limits are removed, the oldest first, and others are left alone", async () => {
+test("reports of terminations beyond the limits are removed, the oldest first, and no other report is removed", async () => {
   await using all = await recording({ ageMs: hour, perNamespace: 5, inAll: 8 });
   const { api, recorder, outcomes } = all;
   all.leader = undefined;
@@ -143,7 +143,7 @@ test("reports beyond the limits are removed, the oldest first, and others are le
   assert.equal(left.filter((name) => name.startsWith("new-")).length, 3);
 });
 
-test("many at once are written at a bounded rate, and none is lost", async () => {
+test("many terminations at once are recorded at a bounded rate, and no record is lost", async () => {
   await using all = await recording();
   const { api, recorder } = all;
   for (let index = 0; index < 160; index++) recorder.hear(released(numbered(index)), "ended");
@@ -160,7 +160,7 @@ const kept = fc.record({
   createdAt: fc.integer({ min: 0, max: 1_000 }),
 });
 
-test("retention keeps within every limit, and removes nothing that all limits allow", () => {
+test("the retention of records keeps within every limit, and removes no record that all limits allow", () => {
   fc.assert(
     fc.property(fc.array(kept, { maxLength: 60 }), (all: Kept[]) => {
       const limits = { ageMs: 600, perNamespace: 5, inAll: 10 };

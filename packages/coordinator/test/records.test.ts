@@ -102,7 +102,7 @@ describe("Events on workloads", () => {
     );
   });
 
-  it("Events of a workload that the API server refuses do not keep back those of others", async () => {
+  it("Events of a workload that the API server refuses do not keep back Events of other workloads", async () => {
     await using all = await recording();
     all.records.hear(
       released({ ...numbered(1), workload: { kind: "Deployment", name: "Not A Name" } }),
@@ -149,7 +149,7 @@ describe("Events on workloads", () => {
     );
   });
 
-  it("the Events of a rollout are one whose count grows, written at most once a minute", async () => {
+  it("a rollout has one Event whose count grows, written at most once a minute", async () => {
     await using all = await recording();
     const { api, records } = all;
     records.hear(released(numbered(0)), "ended");
@@ -168,7 +168,7 @@ describe("Events on workloads", () => {
 });
 
 describe("metrics", () => {
-  it("metrics of records count each termination once, and what nobody told as unknown", async () => {
+  it("metrics of records count each termination once, and a fact that nobody told as unknown", async () => {
     await using all = await recording();
     const { records, registry } = all;
     all.now = deletedAt + 20;
@@ -203,7 +203,7 @@ describe("metrics", () => {
       assert.ok(text.includes(line), `${line}\n${text}`);
   });
 
-  it("metrics of records do not grow with what pods say", async () => {
+  it("metrics of records do not grow in number with what pods say", async () => {
     await using all = await recording();
     const { reported } = released();
     for (let index = 0; index < 20; index++)
@@ -217,7 +217,7 @@ describe("metrics", () => {
   });
 });
 
-it("a killed termination is an increase of its metric also where it is the first", async () => {
+it("a killed termination increases its metric also where it is the first one", async () => {
   const registry = new Registry();
   void new RecordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
   processMetrics(registry, "coordinator");

@@ -22,7 +22,7 @@ function withdrawn(
 }
 
 describe("a withdrawal", () => {
-  it("a withdrawal is numbered when every slice has let go, not at the deletion", () => {
+  it("a withdrawal is numbered when every EndpointSlice has let go of the pod, not at the deletion", () => {
     const model = new Model();
     model.node("node1");
     model.pod("a");
@@ -36,7 +36,7 @@ describe("a withdrawal", () => {
     assert.deepEqual([model.record("a").sequence, model.withdrawals.lastSequence], [1, 1]);
   });
 
-  it("a withdrawal is no matter of slices in other namespaces: whoever may write them there lists what they like", () => {
+  it("a withdrawal does not depend on slices in other namespaces, because whoever may write them can list any address", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -73,7 +73,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a withdrawal is taken back where the pod is ready again, and numbered anew", () => {
+  it("a withdrawal is taken back where the pod is ready again, and is numbered anew later", () => {
     const model = withdrawn();
     for (const node of ["node1", "node2"]) model.report(node, 1);
     assert.equal(model.state("a"), "released");
@@ -86,7 +86,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "waiting");
   });
 
-  it("a withdrawal is numbered anew where the last ready endpoint goes: proxies choose those that terminate again", () => {
+  it("a withdrawal is numbered anew where the last ready endpoint goes, because proxies then choose terminating endpoints again", () => {
     const model = new Model();
     for (const node of ["node1", "node2"]) model.node(node);
     for (const pod of ["a", "b", "c"]) {
@@ -144,7 +144,7 @@ describe("a withdrawal", () => {
     assert.equal(pinned.mock.callCount(), 0, "nothing has changed");
   });
 
-  it("a withdrawal that is found at the start counts, and nothing is numbered before everything was read", () => {
+  it("a withdrawal that is found at the start counts, and no withdrawal is numbered before everything was read", () => {
     const model = new Model();
     model.node("node1");
     model.pod("a", true);
@@ -161,7 +161,7 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a pod in the node's own network is never released, and its withdrawal is told to nobody", () => {
+  it("a pod in the node's own network is never released, and no consumer is told of its withdrawal", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -174,7 +174,7 @@ describe("a withdrawal", () => {
     assert.equal(model.withdrawals.lastSequence, 0);
   });
 
-  it("a pod with a port of its node is released only where who sends there is declared", () => {
+  it("a pod with a port of its node is released only where the consumer for that port is declared", () => {
     for (const [external, state] of [
       [undefined, "incomplete"],
       ["http/edge", "released"],
@@ -193,7 +193,7 @@ describe("a withdrawal", () => {
     }
   });
 
-  it("a withdrawal tells the address that a pod got after somebody asked about it", () => {
+  it("a withdrawal tells the address that a pod got after it was first asked about", () => {
     const model = new Model();
     model.node("node1");
     model.pod("a", false, { address: "" });
@@ -207,7 +207,7 @@ describe("a withdrawal", () => {
     assert.deepEqual([...model.withdrawals.after(0)], [{ sequence: 1, addresses: ["ip-a"] }]);
   });
 
-  it("a withdrawal is numbered anew with an address that was heard of after it: nobody has looked for that yet", () => {
+  it("a withdrawal is numbered anew with an address that was heard of late, because no consumer has looked for that address yet", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -236,7 +236,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a pod that nothing leads to is not released: nobody is no consent", () => {
+  it("a pod that nothing leads to is not released, because nobody has consented", () => {
     const model = new Model();
     model.node("node1");
     model.report("node1", 0);
@@ -245,7 +245,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "incomplete");
   });
 
-  it("a pod that no Service lists is said to be let go by nobody, except who is declared", () => {
+  it("a pod that no Service lists counts as unlisted, unless it has a port of its node or a consumer is declared", () => {
     const isUnlisted = (acknowledgements: object, isListed: boolean, hostPort?: number): boolean => {
       const model = new Model({ mode: "consistency", ...acknowledgements });
       model.synced(5_000);
@@ -273,7 +273,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a node that is not listed is waited for a minute, also where nobody is left out for silence", () => {
+  it("a pod waits a minute for a node that is not listed, also where no consumer is left out for silence", () => {
     const model = withdrawn({ mode: "consistency" });
     for (const node of ["node1", "node2"]) model.report(node, 1);
     model.report("node3", 0);
@@ -291,7 +291,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a node that joins during the hold joins it", () => {
+  it("a node that joins the cluster during a hold must report, too", () => {
     const model = withdrawn();
     model.report("node1", 1);
     model.node("node3");
@@ -303,7 +303,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a node that is not Ready counts for a while, one that is gone does not", () => {
+  it("a node that is not Ready counts for a while, and a node that is gone does not count", () => {
     const model = withdrawn();
     model.report("node1", 1);
     model.node("node2", false);
@@ -318,7 +318,7 @@ describe("who matters", () => {
     assert.equal(other.state("a"), "released");
   });
 
-  it("clients by name keep an address for the record's time, and who balances by itself must report", () => {
+  it("clients that know a pod by name keep its address for the time of the DNS record, and a load balancer of the Service must report", () => {
     const model = withdrawn({ dnsTtlSeconds: 5 });
     model.service(true);
     for (const node of ["node1", "node2"]) model.report(node, 1);
@@ -338,7 +338,7 @@ describe("who matters", () => {
     assert.equal(balanced.state("a"), "released");
   });
 
-  it("a declared consumer may have replicas: all that serve its name must have let go, of its kind alone", () => {
+  it("a pod waits for all replicas of a declared consumer, and a consumer of another kind does not stand for them", () => {
     const model = withdrawn({ external: "traefik/edge" });
     for (const node of ["node1", "node2"]) model.report(node, 1);
     const serving = { kind: "traefik", node: undefined, serves: ["consumer/traefik/edge"] };
@@ -351,7 +351,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("an Ingress is served by its class, a declared consumer by its name", () => {
+  it("an Ingress is served by consumers of its class, and a declared consumer is known by its name", () => {
     const model = withdrawn({ external: "http/cdn" }, undefined, (one) => one.ingress(["shop/web"]));
     for (const node of ["node1", "node2"]) model.report(node, 1);
     model.report("edge-1", 0, { kind: "nginx", node: undefined });
@@ -365,7 +365,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("the proxy of a class says nothing for another whose name is alike", () => {
+  it("the proxy of a class says nothing for another class whose name is alike", () => {
     const model = withdrawn({}, undefined, (one) => one.ingress(["shop/web"], "i", "nginx-public"));
     for (const node of ["node1", "node2"]) model.report(node, 1);
     model.report("edge", 1, { kind: "nginx", node: undefined });
@@ -374,7 +374,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("while a list may not be read somebody could be in it, and nobody is released", () => {
+  it("no pod is released while a list may not be read, because a consumer could be in that list", () => {
     const model = withdrawn();
     model.seesAll = false;
     for (const node of ["node1", "node2"]) model.report(node, 1);
@@ -383,7 +383,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("where EndpointSlices are not heard of, only what was withdrawn before is known", () => {
+  it("a coordinator that does not hear of EndpointSlices knows only the withdrawals from before", () => {
     const model = withdrawn();
     model.pod("b");
     model.publish("b", true);
@@ -417,7 +417,7 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("with consumers: seen a pod waits for the nodes that it has seen, and for all where one sender is from outside", () => {
+  it("in the setting consumers: seen a pod waits for the nodes that it has seen, and for all nodes where a sender is from outside", () => {
     const model = withdrawn({ consumers: "seen" });
     model.terminations.report(model.record("a"), { senders: "ip-node1" }, model.now);
     model.report("node1", 1);
@@ -430,7 +430,7 @@ describe("who matters", () => {
 });
 
 describe("silence", () => {
-  it("a silent consumer is left out after a time for availability, never for consistency, and its silence is no consent", () => {
+  it("a silent consumer is left out after a time in the mode availability, never in the mode consistency, and its silence is no consent", () => {
     const nodes = ["node1", "node2", "node3"];
     for (const [mode, expected] of [
       ["availability", "released"],
@@ -450,7 +450,7 @@ describe("silence", () => {
     assert.equal(mute.state("a"), "incomplete", "more of them are silent than speak");
   });
 
-  it("silence is not counted while this process itself was paused, or its clock was set", () => {
+  it("the silence of a consumer is not counted while the coordinator itself was paused, or its clock was set", () => {
     const model = withdrawn();
     model.report("node1", 1);
     model.pass(1_000);
@@ -476,13 +476,13 @@ describe("silence", () => {
     assert.equal(model.state("a"), "waiting", "it was not late before there was something to say");
   });
 
-  it("a quorum of consumers is enough where it is asked for", () => {
+  it("a quorum of consumers is enough to release a pod where a quorum is asked for", () => {
     const model = withdrawn({ quorum: "50%" });
     model.report("node1", 1);
     assert.equal(model.state("a"), "released");
   });
 
-  it("a quorum of nodes says nothing for an ingress, nor for clients by name", () => {
+  it("a quorum of nodes says nothing for an ingress, nor for clients that know a pod by name", () => {
     const model = withdrawn({ quorum: "50%", dnsTtlSeconds: 5 }, undefined, (one) => {
       one.service(true);
       one.ingress(["shop/web"]);
@@ -521,7 +521,7 @@ describe("a termination", () => {
     assert.deepEqual([...model.withdrawals.after(0)], []);
   });
 
-  it("a pod that somebody only asks about is nobody's news until it is deleted", () => {
+  it("listeners are not told of a pod that is only asked about, until it is deleted", () => {
     const model = withdrawn();
     model.pod("b");
     model.publish("b", false, { isTerminating: false });

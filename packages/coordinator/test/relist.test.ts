@@ -55,7 +55,7 @@ it("a watch that loses its place again and again makes no pod young whose Servic
   assert.equal(record("web-1")?.state, "released", "what is released stays so");
 });
 
-it("a slice that has changed only once between two lists makes no pod young, if it is the only one of its Service", () => {
+it("a slice that has changed only once between two lists makes no pod young where it is the only slice of its Service", () => {
   const model = new Model();
   model.node("node1");
   model.report("node1", 0);

@@ -67,7 +67,7 @@ const a = { zone: "a" };
 const b = { zone: "b" };
 
 describe("a pod that is reserved for some zones or nodes", () => {
-  it("a reserved pod is asked about at once, also where it is the last one of its zone", () => {
+  it("consumers are asked about a reserved pod at once, also where it is the last one of its zone", () => {
     for (const [mine, others] of [
       [a, b],
       [{ node: "n1" }, { node: "n2" }],
@@ -79,7 +79,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
     }
   });
 
-  it("a reserved pod is young once another zone or node has lost its own: its proxies choose all", () => {
+  it("a reserved pod is young once another zone or node has lost its own pods, because the proxies there then choose all pods", () => {
     for (const [mine, others] of [
       [a, b],
       [{ node: "n1" }, { node: "n2" }],
@@ -99,7 +99,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
     }
   });
 
-  it("a reserved pod is young once another of its Service is reserved for nobody: no reservation counts then", () => {
+  it("a reserved pod is young once another pod of its Service is reserved for nobody, because no reservation counts then", () => {
     const model = new Reserving({ one: a, two: b });
     model.reserve("three", undefined);
     model.pass(3_000);
@@ -113,7 +113,7 @@ describe("a pod that is reserved for some zones or nodes", () => {
     assert.ok(model.isAsked("two"), "they did not count before");
   });
 
-  it("a reserved pod is young where all zones lose theirs at once: each proxy chooses those of all that terminate", () => {
+  it("a reserved pod is young where all zones lose their pods at once, because each proxy chooses the terminating pods of all zones", () => {
     const model = new Reserving({ one: a, two: b });
     model.withdraw("one", "two");
     assert.ok(!model.isAsked("one"));

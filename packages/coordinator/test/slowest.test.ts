@@ -3,7 +3,7 @@ import { it } from "node:test";
 import fc from "fast-check";
 import { SlowestConsumers } from "../src/state/slowest.ts";
 
-it("the slowest of many are those that sorting all of them finds, and equals stay in their order", () => {
+it("the slowest consumers are the same that sorting all of them finds, and equally slow ones stay in their order", () => {
   const times = fc.array(fc.option(fc.integer({ min: 0, max: 20 }), { nil: undefined }), { maxLength: 60 });
   fc.assert(
     fc.property(times, fc.integer({ min: 1, max: 8 }), (all, most) => {

@@ -7,7 +7,7 @@ import { steadyNow, type TerminationListener, type TerminationView } from "../sr
 import type { TerminatingPods } from "../src/index.ts";
 import { describeTermination } from "../src/records/report/describe.ts";
 
-test("a pod that terminates is listed with whom it waits for; one whose object a finalizer keeps is recorded once", async () => {
+test("the list of terminating pods names the consumers that each pod waits for, and a pod whose object a finalizer keeps is recorded once", async () => {
   let ahead = 0;
   const ended: TerminationView[] = [];
   const listener: TerminationListener = (one, what) => void (what === "ended" && ended.push(one));

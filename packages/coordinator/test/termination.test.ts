@@ -83,7 +83,7 @@ const step: fc.Arbitrary<{ readonly name: string; readonly run: Step }> = fc.one
   },
 );
 
-test("whatever happens to a termination, it is released only by consumers that were asked about its last withdrawal", () => {
+test("a termination is released only by consumers that were asked about its last withdrawal, whatever happens to it", () => {
   let releases = 0;
   fc.assert(
     fc.property(

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { KubernetesClient } from "@lameduck/kube";
 import { Tokens } from "../src/tokens.ts";
 
-test("made-up tokens that come at once are not all asked about, and another address's token does not wait for them", async () => {
+test("the API server is not asked about all made-up tokens that come at once, and a token from another address does not wait for them", async () => {
   const counts = { reviews: 0, left: 2_000 };
   const answered: (() => void)[] = [];
   const post = async (_path: string, { spec: { token } }: { spec: { token: string } }): Promise<unknown> => {

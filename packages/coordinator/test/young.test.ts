@@ -30,7 +30,7 @@ function allReport(model: Model): void {
 }
 
 describe("a young pod", () => {
-  it("a young pod is not released before each proxy has had the time to add it, and is asked about then", () => {
+  it("a young pod is not released before each proxy has had the time to add it, and consumers are asked about it then", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -53,7 +53,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a young pod that nobody will be asked about is told so, and not that it is young", () => {
+  it("a young pod that no consumer will be asked about is told so, and is not told that it is young", () => {
     for (const [fields, how] of [
       [{ hostNetwork: true }, "host-network"],
       [{ phase: "Succeeded" }, "finished"],
@@ -76,7 +76,7 @@ describe("a young pod", () => {
     }
   });
 
-  it("a pod that was not ready for a moment is young again: a proxy that lags shows states of before", () => {
+  it("a pod that was not ready for a moment is young again, because a proxy that lags shows earlier states", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -93,7 +93,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a pod that has been published for longer is not young", () => {
+  it("a pod that has been published for longer than proxies need to add it is not young", () => {
     const model = running();
     model.pod("a");
     model.publish("a", true);
@@ -102,7 +102,7 @@ describe("a young pod", () => {
     assert.equal(model.record("a").sequence, 1);
   });
 
-  it("every pod is young that a replica finds when it starts: how long it has been published does not show", () => {
+  it("every pod that a replica finds when it starts is young, because nothing shows how long it has been published", () => {
     for (const isDeletedBefore of [true, false]) {
       const model = new Model();
       for (const node of ["node1", "node2"]) model.node(node);
@@ -122,7 +122,7 @@ describe("a young pod", () => {
     }
   });
 
-  it("every pod is young of a slice that a list has shown after the watch was lost, and is asked about again", () => {
+  it("every pod of a slice that a list has shown after the watch was lost is young, and consumers are asked about it again", () => {
     const model = running();
     model.pass(60_000);
     deleted(model, "a");
@@ -153,7 +153,7 @@ describe("a young pod", () => {
     assert.equal(model.state("a"), "released");
   });
 
-  it("a pod to whose Service an Ingress leads since a moment is young, also where it has been withdrawn before", () => {
+  it("a pod is young while the Ingress to its Service is new, also where the pod was withdrawn before the Ingress came", () => {
     for (const isDeletedBefore of [true, false]) {
       const model = running();
       model.pod("a");
@@ -179,7 +179,7 @@ describe("a young pod", () => {
     }
   });
 
-  it("a pod to whose Service a second Gateway leads since a moment is young: that may have proxies of its own", () => {
+  it("a pod is young while a second Gateway to its Service is new, because that Gateway may have proxies of its own", () => {
     for (const [gateways, isAsked] of [
       [["shop/one"], true],
       [["shop/one", "shop/two"], false],
@@ -211,7 +211,7 @@ describe("a young pod", () => {
     }
   });
 
-  it("a pod that the proxy of its node may choose again, because no other is ready there, is young", () => {
+  it("a pod is young while the proxy of its node may choose it again, because no other pod is ready there", () => {
     for (const [isLocal, number] of [
       [false, 1],
       [true, undefined],
@@ -256,7 +256,7 @@ describe("a young pod", () => {
     assert.equal(model.record("a").sequence, 1);
   });
 
-  it("a young pod that only clients by DNS know is not waited for: they have no rules", () => {
+  it("a young pod that only clients by DNS know is not waited for, because such clients have no rules", () => {
     const model = running();
     model.service(true);
     model.pass(60_000);

@@ -29,7 +29,8 @@ const contenders: Contender[] = [
   { name: "tini", command: ["tini", "-s", "--"] },
   { name: "tini-static", command: ["tini-static", "-s", "--"] },
   { name: "dumb-init -c", command: ["dumb-init", "-c", "--"] },
-  // These two give the program a session, which on machines with sched_autogroup halves the time until it runs: like with like.
+  // The next two commands give the program a session of its own. On machines with sched_autogroup that halves the time until the program runs.
+  // Only these two can be compared with each other.
   { name: "dumb-init", command: ["dumb-init", "--"] },
   { name: "lameduck-init as dumb-init", command: [asDumbInit, "--"] },
   { name: "catatonit", command: ["catatonit", "--"] },
@@ -62,7 +63,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Microseconds by program; each round runs all of them in turn, and begins with another, as who comes first finds the machine at rest. */
+/** Microseconds by program. Each round runs all programs, and begins with another program, because the first one finds the machine at rest. */
 async function alternate(
   what: string,
   program: string,
@@ -126,7 +127,7 @@ async function idle({
   await pause(5_000);
   const wakeUps = statusOf(running.pid, "voluntary_ctxt_switches") - before;
   const memory = statusOf(running.pid, "VmHWM");
-  // The program first: once its init is gone nobody could say whose it was. The init ends with it.
+  // The program is ended first, and its init ends with it. Without the init nobody could say whose program it was.
   for (const child of descendantsOf(running.pid)) process.kill(child, "SIGKILL");
   await running.ended;
   return { memory, wakeUps };
@@ -172,7 +173,7 @@ async function loadOfHold(connections: number): Promise<{ beginning: number; per
   }
 }
 
-/** Seconds, of user and kernel. */
+/** Processor time of user and kernel, seconds. */
 function processorTime(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -16,7 +16,7 @@ import { nativeProgram } from "./compiled.ts";
 /** One hold to be decided in both languages. */
 export interface Case {
   readonly config: DrainOptions;
-  /** In order of time. */
+  /** Observations in order of time. */
   readonly observations: readonly Observation[];
 }
 
@@ -49,7 +49,7 @@ function lineOf(seen: Observation): string {
   }
 }
 
-/** What the C core answers, a line for each vector. */
+/** The answers of the C core, a line for each vector. */
 export function answers(input: string): string[] {
   const { stdout, stderr, status } = spawnSync(nativeProgram("vectors"), {
     input,
@@ -63,7 +63,7 @@ export function answers(input: string): string[] {
 interface Answer {
   readonly stop: number;
   readonly reason: string;
-  /** At the stop. */
+  /** The expected loss at the stop. */
   readonly expectedLoss: number;
   readonly unmet: string;
 }
@@ -94,7 +94,7 @@ function sorted(unmet: readonly string[]): string {
   return [...unmet].sort().join("+") || "-";
 }
 
-/** That C and TypeScript stop at the same time, for the same reason, and expect as much to be lost then. */
+/** Asserts that C and TypeScript stop at the same time, for the same reason and with the same expected loss. */
 export function decidedAlike(cases: readonly Case[]): void {
   const inC = answers(cases.map(linesOf).join(""));
   assert.equal(inC.length, cases.length);

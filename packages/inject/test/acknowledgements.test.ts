@@ -13,7 +13,7 @@ const policy = (acknowledgements: unknown): object => ({
   spec: { acknowledgements },
 });
 
-test("the namespace's policy wins over the cluster's, field by field, and what is wrong is left out", () => {
+test("the acknowledgements of the namespace's policy win over those of the cluster's, field by field, and wrong fields are left out", () => {
   assert.deepEqual(acknowledgementsFor({}).settings, defaultAcknowledgements);
   const { settings, warnings } = acknowledgementsFor({
     clusterPolicy: policy({ mode: "consistency", quorum: "90%", silentAfterSeconds: 20 }),
@@ -33,7 +33,7 @@ test("the namespace's policy wins over the cluster's, field by field, and what i
     assert.deepEqual(acknowledgementsFor({ namespacePolicy: broken }).settings, defaultAcknowledgements);
 });
 
-test("each wrong field is told with its remedy", () => {
+test("each wrong field of acknowledgements is told with its remedy", () => {
   const problems = validatePolicy(
     policy({ mode: "fast", quorum: "0%", silentAfterSeconds: 1, modus: 1, external: "cdn" }),
   );
@@ -51,7 +51,7 @@ test("each wrong field is told with its remedy", () => {
   assert.deepEqual(validatePolicy(policy(good)), []);
 });
 
-test("the CustomResourceDefinition has the same fields, and the defaults are values that they allow", () => {
+test("the CustomResourceDefinition has the same fields of acknowledgements, and their defaults are allowed values", () => {
   const [version] = drainPolicyCrd.spec.versions;
   const { properties } = version.schema.openAPIV3Schema as {
     properties: { spec: { properties: { acknowledgements: { properties: object } } } };

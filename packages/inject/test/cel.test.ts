@@ -30,7 +30,7 @@ const made = (
 
 /** What the API server makes of it is tested there: e2e/test/inject.test.ts. */
 describe("the MutatingAdmissionPolicy", () => {
-  it("fails open, sees CREATE alone, and labelled namespaces that are not the system's or ours", () => {
+  it("the MutatingAdmissionPolicy fails open, and sees only CREATE in labelled namespaces that are not the system's or ours", () => {
     const { policy, binding } = made({ name: "inject.example", ofLameduck: "our-own" });
     const { failurePolicy, matchConstraints } = policy.spec;
     assert.equal(failurePolicy, "Ignore");
@@ -44,7 +44,7 @@ describe("the MutatingAdmissionPolicy", () => {
     assert.deepEqual(binding["spec"], { policyName: "inject.example" });
   });
 
-  it("can be one of several: for namespaces with settings of their own, and for all the others", () => {
+  it("a MutatingAdmissionPolicy can be one of several: for namespaces with settings of their own, and for all the others", () => {
     const selects = (options: Parameters<typeof admissionPolicy>[2]): unknown =>
       made(options).policy.spec.matchConstraints.namespaceSelector.matchExpressions.map(
         ({ operator, values }) => [operator, values.includes("shop")],
@@ -56,7 +56,7 @@ describe("the MutatingAdmissionPolicy", () => {
     assert.deepEqual(selects({ exceptNamespaces: ["shop"] }), [["NotIn", true]]);
   });
 
-  it("knows the floor of one DrainPolicy above the cap of another: a pod's annotation may raise the cap", () => {
+  it("the MutatingAdmissionPolicy keeps a floor above another policy's cap, because a pod's annotation may raise the cap", () => {
     const policy = (spec: object): object => ({ apiVersion: "lameduck.dev/v1alpha1", spec });
     const { settings } = settingsFor({
       namespacePolicy: policy({ floorSeconds: 60 }),
@@ -67,7 +67,7 @@ describe("the MutatingAdmissionPolicy", () => {
     assert.match(asked?.expression ?? "", /: 60$/);
   });
 
-  it("tells the periods of probes by which the kubelet sends something", () => {
+  it("the MutatingAdmissionPolicy tells the periods of probes by which the kubelet sends something", () => {
     const { variables } = made().policy.spec;
     const periods = variables.find(({ name }) => name === "probePeriods");
     assert.equal(
@@ -78,7 +78,7 @@ describe("the MutatingAdmissionPolicy", () => {
     );
   });
 
-  it("tells pods of the coordinator where there is one", () => {
+  it("the MutatingAdmissionPolicy tells pods of the coordinator where there is one", () => {
     const coordinator = { address: "http://coordinator:8070", mode: "availability" } as const;
     const [policy] = admissionPolicy(defaultSettings, { ...facts, coordinator }) as unknown as [Policy];
     const [mutation] = policy.spec.mutations;
@@ -88,7 +88,7 @@ describe("the MutatingAdmissionPolicy", () => {
     assert.ok(!without?.jsonPatch.expression.includes("LAMEDUCK_COORDINATOR"));
   });
 
-  it("answers a probe with its revision, which another setting, version or namespace changes", () => {
+  it("the MutatingAdmissionPolicy answers a probe with its revision, which another setting, version or namespace changes", () => {
     const { policy } = made();
     const revision = revisionOf(policy);
     assert.match(revision ?? "", /^0\.1\.0-[0-9a-f]{12}$/);
@@ -106,7 +106,7 @@ describe("the MutatingAdmissionPolicy", () => {
     assert.equal(revisionOf({ spec: { variables: [] } }), undefined);
   });
 
-  it("uses a variable only after it has been named, and names none in vain", () => {
+  it("the MutatingAdmissionPolicy uses a variable only after it has been named, and names no variable in vain", () => {
     const { variables, mutations } = made().policy.spec;
     const known = new Set<string>();
     const used = new Set<string>();

@@ -36,7 +36,7 @@ const empty: readonly (readonly [what: string, text: string])[] = [
 
 describe("manifests", () => {
   for (const [what, text] of empty)
-    it(`are injected where a key is without a value: ${what}`, () => {
+    it(`a manifest is injected where a key is without a value: ${what}`, () => {
       const { files, failures } = inFile(text);
       assert.deepEqual(failures, []);
       const after = files[0]?.after.text ?? "";
@@ -47,7 +47,7 @@ describe("manifests", () => {
       assert.equal(inFile(after).files[0]?.after.text, after, "a second time changes nothing");
     });
 
-  it("are left as they are where an edit would not be read as it is meant", () => {
+  it("a manifest is left as it is where an edit would not be read as it is meant", () => {
     for (const container of [
       "- &c name:",
       "- &c workingDir: >\n            /a\n          name:",
@@ -60,7 +60,7 @@ describe("manifests", () => {
     }
   });
 
-  it("report annotations that are no mapping, and go on with the rest", () => {
+  it("annotations of a manifest that are no mapping are reported, and the manifests after it are injected", () => {
     for (const annotations of ["[a]", "hello"]) {
       const text = deployment(`    metadata: { annotations: ${annotations} }\n`, "", "- name:");
       const { failures, workloads } = inFile(`${text}---\n${deployment("", "", "- name:")}`);
@@ -72,7 +72,7 @@ describe("manifests", () => {
     }
   });
 
-  it("are read with what merge keys stand for, and not edited there", () => {
+  it("a manifest is read with what its merge keys stand for, and is not edited there", () => {
     const shared = (fields: string): string =>
       `x: &shared { ${fields} }\n${deployment("", "", "- <<: *shared\n          name:")}`;
     const ports = shared("ports: [{ containerPort: 8080 }]").replace(/\n +ports.*\n$/, "\n");
@@ -82,7 +82,7 @@ describe("manifests", () => {
     assert.equal(hook.workloads[0]?.reasons[0]?.code, "hook-kept");
   });
 
-  it("of Jobs are injected where their annotation asks for it", () => {
+  it("the manifest of a Job is injected where its annotation asks for it", () => {
     const job = (asks: string): string => `apiVersion: batch/v1
 kind: Job
 metadata: { name: load }
@@ -97,7 +97,7 @@ spec:
     assert.equal(inFile(job("false")).workloads[0]?.isInjected, false);
   });
 
-  it("tell an annotation that a newer version may know, and refuse a misspelt one", () => {
+  it("a manifest's annotation that a newer version may know is told, and a misspelt annotation is refused", () => {
     const annotated = (name: string): InjectedManifests =>
       inFile(deployment(`    metadata: { annotations: { lameduck.dev/${name}: "1" } }\n`, "", "- name:"));
     const { failures, workloads } = annotated("something-new");
@@ -106,7 +106,7 @@ spec:
     assert.equal(annotated("convergense").failures[0]?.code, "LAMEDUCK_OPERATOR_BAD_ANNOTATION");
   });
 
-  it("tell settings of the workload itself, which reach no pod", () => {
+  it("settings of the workload itself, which reach no pod, are told", () => {
     const warningsOf = (template: string): unknown =>
       inFile(
         deployment(template, "", "- name:").replace(
@@ -120,7 +120,7 @@ spec:
     assert.deepEqual(warningsOf("    metadata: { annotations: { lameduck.dev/cap: 8s } }\n"), []);
   });
 
-  it("that were injected before are warned of where the settings have changed since, and only there", () => {
+  it("a manifest that was injected before brings a warning only where the settings have changed since", () => {
     const annotated = (annotation: string, grace: number): string =>
       deployment(
         `    metadata:\n      annotations:\n        ${annotation}\n`,

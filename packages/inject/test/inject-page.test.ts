@@ -15,7 +15,7 @@ const rows = page
   .map((line) => line.split("|").map((cell) => cell.trim().replaceAll("`", "")));
 
 describe("docs/inject.md", () => {
-  it("lists every reason with its meaning", () => {
+  it("docs/inject.md lists every reason with its meaning", () => {
     for (const [code, meaning] of Object.entries(reasonCodes))
       assert.ok(
         rows.some(([, first, second]) => first === code && second === meaning),
@@ -23,7 +23,7 @@ describe("docs/inject.md", () => {
       );
   });
 
-  it("lists every setting, where it may stand, and its default", () => {
+  it("docs/inject.md lists every setting, where the setting may stand, and its default", () => {
     for (const name of settingNames) {
       const { inPolicy, annotation, does } = settingFields[name];
       const value = defaultSettings[name];

@@ -59,7 +59,7 @@ const styles: Readonly<Record<string, (object: Fields) => string>> = {
 
 describe("manifests and pods are injected alike", () => {
   for (const [style, write] of Object.entries(styles))
-    it(`200 generated pods as Deployments, ${style}`, () => {
+    it(`200 generated pods are injected alike as pods and as Deployments in ${style}`, () => {
       for (const pod of generatedPods(200)) {
         const deployment = deploymentOf(pod);
         const text = write(deployment);
@@ -86,7 +86,7 @@ describe("manifests and pods are injected alike", () => {
 });
 
 describe("any pod", () => {
-  it("is injected once: a second time changes nothing", () => {
+  it("a pod is injected once: a second injection changes nothing", () => {
     fc.assert(
       fc.property(pods, (pod) => {
         const once = injected(pod) as Fields;
@@ -95,7 +95,7 @@ describe("any pod", () => {
     );
   });
 
-  it("keeps every hook, variable and mount that it has", () => {
+  it("an injected pod keeps every hook, variable and mount that it has", () => {
     fc.assert(
       fc.property(pods, (pod) => {
         const before = (pod["spec"] as { containers: Fields[] }).containers;
@@ -115,7 +115,7 @@ describe("any pod", () => {
     );
   });
 
-  it("has a grace period no shorter than before, in which its hold fits", () => {
+  it("an injected pod has a grace period no shorter than before, in which its hold fits", () => {
     fc.assert(
       fc.property(pods, (pod) => {
         const before =
@@ -149,7 +149,7 @@ describe("strangers", () => {
     )
     .map(([sign, rest]) => `${sign}${mark}${rest}`);
 
-  it("get nothing of theirs into what is injected: no name, image, path, annotation or policy", () => {
+  it("nothing that a stranger writes is injected: no name, image, path, annotation or policy", () => {
     fc.assert(
       fc.property(pods, fc.array(hostile, { minLength: 6, maxLength: 6 }), (pod, texts) => {
         const [name, image, key, value, port, program] = texts as [
@@ -195,14 +195,14 @@ describe("strangers", () => {
     );
   });
 
-  it("write texts into CEL that stay texts", () => {
+  it("texts of strangers that are written into CEL stay texts", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => assert.equal(JSON.parse(literal(text)), text)),
     );
     assert.equal(literal(`"] + ['`), `"\\"] + ['"`);
   });
 
-  it("may send anything for a pod: it is left alone, or the patch fits", () => {
+  it("anything that is sent for a pod is left alone, or its patch fits", () => {
     const json = fc.jsonValue({ maxDepth: 4 });
     const keys = [
       "containers",

@@ -7,7 +7,7 @@ describe("the periods of probes", () => {
     told(result(pod({ containers: [{ ...web, ...fields }] })))["LAMEDUCK_PROBE_PERIOD"];
   const httpGet = { path: "/healthz", port: 8080 };
 
-  it("are told, of each probe that makes a connection and sends on it", () => {
+  it("the periods of probes are told, of each probe that makes a connection and sends on it", () => {
     const probes = {
       readinessProbe: { httpGet, periodSeconds: 5 },
       livenessProbe: { grpc: { port: 8080 } },
@@ -17,7 +17,7 @@ describe("the periods of probes", () => {
     assert.equal(toldFor({ readinessProbe: { httpGet, periodSeconds: 0 } }), "10s");
   });
 
-  it("are not where the kubelet sends nothing, or where lameduck-init could not read them", () => {
+  it("the periods of probes are not told where the kubelet sends nothing, or where lameduck-init could not read them", () => {
     assert.equal(toldFor({}), undefined);
     assert.equal(toldFor({ readinessProbe: { tcpSocket: { port: 8080 } } }), undefined);
     assert.equal(toldFor({ livenessProbe: { exec: { command: ["true"] } } }), undefined);
@@ -25,7 +25,7 @@ describe("the periods of probes", () => {
       assert.equal(toldFor({ readinessProbe: { httpGet, periodSeconds } }), undefined);
   });
 
-  it("stay as they are set", () => {
+  it("the periods of probes stay as the container sets them", () => {
     const env = [{ name: "LAMEDUCK_PROBE_PERIOD", value: "7s" }];
     assert.equal(toldFor({ readinessProbe: { httpGet }, env }), "7s");
   });
@@ -35,7 +35,7 @@ describe("what a container is told", () => {
   const toldBy = (given: unknown): unknown[] =>
     injected(given).patch.flatMap(({ path, value }) => (path.includes("/env") ? [value].flat() : []));
 
-  it("is no time that a Lameduck in it would end at", () => {
+  it("a container is told no grace period that a Lameduck in it would end at", () => {
     const year = pod({ terminationGracePeriodSeconds: 31_536_000 });
     assert.deepEqual(toldBy(year), [
       { name: "LAMEDUCK_GRACE_PERIOD", value: "2592000s" },
@@ -44,7 +44,7 @@ describe("what a container is told", () => {
     assert.ok(JSON.stringify(injected(year).patch).includes('"--grace","2592000s"'));
   });
 
-  it("is no hook that takes the whole grace period", () => {
+  it("a container is told of no hook that takes the whole grace period", () => {
     const own = (seconds: number): unknown => ({
       ...web,
       lifecycle: { preStop: { sleep: { seconds } } },
@@ -74,7 +74,7 @@ describe("the coordinator's address", () => {
   const nameOf = ({ name }: { readonly name: string }): string => name;
   const inDownwardApi = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } });
 
-  it("is told to the container of the hook, which inherits it, with what the pod is called", () => {
+  it("the address of the coordinator is told to the container of the hook, which inherits it, with what the pod is called", () => {
     const { spec } = result(pod(), {}, { coordinator });
     const [{ env = [], lifecycle } = { env: undefined }] = spec.containers;
     assert.ok(lifecycle?.preStop?.["exec"]);
@@ -86,7 +86,7 @@ describe("the coordinator's address", () => {
     ]);
   });
 
-  it("comes with the mode consistency, and then with the policy that waits for the release alone", () => {
+  it("the address of the coordinator comes with the mode consistency, and then with the policy that waits for the release alone", () => {
     const known = { coordinator: { ...coordinator, mode: "consistency" } } as const;
     const { spec } = result(pod(), {}, known);
     assert.deepEqual(spec.containers[0]?.env?.slice(-2), [
@@ -95,14 +95,14 @@ describe("the coordinator's address", () => {
     ]);
   });
 
-  it("is left to whoever sets it, with an empty value too", () => {
+  it("the address of the coordinator stays as the container sets it, an empty value too", () => {
     const own = [{ name: "LAMEDUCK_COORDINATOR", value: "" }];
     const { spec } = result(pod({ containers: [{ ...web, env: own }] }), {}, { coordinator });
     const names = spec.containers[0]?.env?.map(nameOf) ?? [];
     assert.deepEqual(names, ["LAMEDUCK_COORDINATOR", "LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PRESTOP"]);
   });
 
-  it("is not told where acknowledgements are off, and once where they are on", () => {
+  it("the address of the coordinator is not told where acknowledgements are off, and is told once where they are on", () => {
     const off = result(pod()).spec.containers[0]?.env?.map(nameOf);
     assert.deepEqual(off, ["LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PRESTOP"]);
     assert.deepEqual(injected(result(pod(), {}, { coordinator }), {}, { coordinator }).patch, []);

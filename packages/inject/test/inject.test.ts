@@ -8,7 +8,7 @@ import { web, pod, injected, result, commandOf, told, codes, type Fields, type R
 describe("what a plain pod gets", () => {
   const whole = result(pod());
 
-  it("holds by lameduck-init, and keeps for its shutdown the time that it had", () => {
+  it("a plain pod holds by lameduck-init, and keeps for its shutdown the time that it had", () => {
     const command = ["/lameduck/lameduck-init", "wait", "--grace", "55s", "--prestop", "0s", "--cap", "25s"];
     assert.deepEqual(commandOf(whole), command);
     assert.equal(whole.spec.terminationGracePeriodSeconds, 55);
@@ -16,7 +16,7 @@ describe("what a plain pod gets", () => {
     assert.equal(whole.metadata.annotations["lameduck.dev/injected"], "0.1.0");
   });
 
-  it("takes it from a ConfigMap that may be missing", () => {
+  it("a plain pod takes lameduck-init from a ConfigMap that may be missing", () => {
     const [volume] = whole.spec.volumes ?? [];
     const { optional, defaultMode, name } = (volume ?? {})["configMap"] as Fields;
     assert.deepEqual(
@@ -28,12 +28,12 @@ describe("what a plain pod gets", () => {
     ]);
   });
 
-  it("is the same after a second time", () => {
+  it("a plain pod is the same after a second injection", () => {
     assert.deepEqual(injected(whole).patch, []);
     assert.deepEqual(codes(injected(whole)), ["already-injected", "nothing-to-do"]);
   });
 
-  it("in a second pass holds the sidecar alone that another injector has added", () => {
+  it("a second injection holds only the sidecar that another injector has added", () => {
     const both = {
       ...whole,
       spec: { ...whole.spec, containers: [...whole.spec.containers, { name: "istio-proxy" }] },
@@ -120,7 +120,7 @@ describe("who is left alone, and why", () => {
     ["no-init-volume", pod(), { initVolume: "none" }, { version: { major: 1, minor: 29 } }],
   ];
   for (const [code, given, settings, known] of cases)
-    it(`${code}: ${JSON.stringify(given)?.slice(0, 90)}`, () => {
+    it(`a pod is left alone, ${code}: ${JSON.stringify(given)?.slice(0, 90)}`, () => {
       const { patch, reasons } = injected(given, settings, known);
       assert.deepEqual(patch, []);
       assert.ok(
@@ -129,7 +129,7 @@ describe("who is left alone, and why", () => {
       );
     });
 
-  it("but a Job's pod that asks for it", () => {
+  it("a Job's pod that asks for the injection is injected", () => {
     const asks = pod(
       { restartPolicy: "OnFailure" },
       { ownerReferences: [{ kind: "Job" }], annotations: { "lameduck.dev/inject": "true" } },
@@ -137,7 +137,7 @@ describe("who is left alone, and why", () => {
     assert.notDeepEqual(injected(asks).patch, []);
   });
 
-  it("namespaces that are not labelled, the system's and our own", () => {
+  it("namespaces that are not labelled, the system's and our own are left alone", () => {
     const reason = (name: string, labels?: Record<string, string>): string | undefined =>
       reasonToSkip(pod(), { name, labels, ownNamespace: "lameduck-system" })?.code;
     const enabled = { "lameduck.dev/inject": "enabled" };
@@ -150,7 +150,7 @@ describe("who is left alone, and why", () => {
 });
 
 describe("hooks and programs of the pod's own", () => {
-  it("win: a container that brings Lameduck is told the grace period and nothing else", () => {
+  it("a container that brings Lameduck is told the grace period and nothing else", () => {
     for (const own of [
       { command: ["/bin/lameduck-init", "--", "server"] },
       { command: ["node", "--import", "@lameduck/node/register", "x.js"] },
@@ -165,7 +165,7 @@ describe("hooks and programs of the pod's own", () => {
     }
   });
 
-  it("stay where another container is held; its time is told where it is known", () => {
+  it("the hook of a container stays where another container is held, and its time is told where it is known", () => {
     const sleeps = { name: "b", lifecycle: { preStop: { sleep: { seconds: 7 } } } };
     const asks = { name: "c", lifecycle: { preStop: { httpGet: { port: 1 } } } };
     const both = result(pod({ containers: [web, sleeps, asks] }));
@@ -174,14 +174,14 @@ describe("hooks and programs of the pod's own", () => {
     assert.deepEqual(told(both, 2), { LAMEDUCK_GRACE_PERIOD: "55s" });
   });
 
-  it("a postStart hook keeps its place beside ours", () => {
+  it("a postStart hook of the pod's own keeps its place beside ours", () => {
     const { spec } = result(
       pod({ containers: [{ ...web, lifecycle: { postStart: { exec: { command: ["x"] } } } }] }),
     );
     assert.deepEqual(Object.keys(spec.containers[0]?.lifecycle ?? {}), ["postStart", "preStop"]);
   });
 
-  it("a variable that is set stays", () => {
+  it("a variable that the pod's own container sets stays", () => {
     const container = { ...web, env: [{ name: "LAMEDUCK_PRESTOP", value: "9s" }] };
     assert.equal(told(result(pod({ containers: [container] })))["LAMEDUCK_PRESTOP"], "9s");
   });
@@ -201,7 +201,7 @@ describe("the signal that software understands", () => {
     [{ image: "registry.example/nginx", lifecycle: { stopSignal: "SIGQUIT" } }, undefined],
   ];
   for (const [fields, signal] of cases)
-    it(`${JSON.stringify(fields)}: ${signal ?? "the kubelet's"}`, () => {
+    it(`a container gets the signal that its software understands, ${signal ?? "the kubelet's"}: ${JSON.stringify(fields)}`, () => {
       const command = commandOf(result(pod({ containers: [{ ...web, ...fields }] })));
       const at = command.indexOf("--then");
       assert.equal(at === -1 ? undefined : command[at + 1], signal);
@@ -209,14 +209,14 @@ describe("the signal that software understands", () => {
 });
 
 describe("sidecars", () => {
-  it("follow the app by its file", () => {
+  it("sidecars follow the app by its file", () => {
     const both = result(pod({ containers: [web, { name: "linkerd-proxy" }] }));
     assert.deepEqual(commandOf(both).slice(-2), ["--ready-file", "/lameduck-order/0"]);
     assert.equal(commandOf(both, 1).at(-1), "--wait-for=/lameduck-order/0");
     assert.deepEqual(both.spec.volumes?.[1], { name: "lameduck-order", emptyDir: { medium: "Memory" } });
   });
 
-  it("wait for the first eight containers that hold, wherever they stand, and say whom they leave out", () => {
+  it("sidecars wait for the first eight containers that hold, wherever these stand, and a warning names the others", () => {
     const apps = (count: number): Fields[] =>
       Array.from({ length: count }, (_, index) => ({ ...web, name: `app-${index}` }));
     const proxies = ["istio-proxy", "linkerd-proxy"].map((name) => ({ name }));
@@ -231,13 +231,13 @@ describe("sidecars", () => {
     assert.equal(words.filter((word) => word.startsWith("--wait-for=")).length, 8);
   });
 
-  it("alone are the app", () => {
+  it("sidecars without another container are the app", () => {
     const gateway = result(pod({ containers: [{ name: "istio-proxy", ports: [{ containerPort: 8080 }] }] }));
     assert.equal(gateway.spec.volumes?.length, 1);
     assert.equal(commandOf(gateway).length, 8);
   });
 
-  it("native ones are the kubelet's to order", () => {
+  it("native sidecars are left for the kubelet to order", () => {
     const native = pod({ initContainers: [{ name: "istio-proxy", restartPolicy: "Always" }] });
     assert.ok(codes(injected(native)).includes("native-sidecar"));
     assert.deepEqual(
@@ -252,7 +252,7 @@ describe("Node apps", () => {
   const node = { ...web, command: ["node", "server.js"] };
   const options = (made: Result): string | undefined => told(made)["NODE_OPTIONS"];
 
-  it("get the library and no hook", () => {
+  it("Node apps get the library and no hook", () => {
     const made = result(pod({ containers: [node] }), settings);
     assert.equal(made.spec.containers[0]?.lifecycle, undefined);
     assert.match(options(made) ?? "", /^--import=data:.*file:\/\/\/lameduck\/lameduck-register\.cjs/);
@@ -260,7 +260,7 @@ describe("Node apps", () => {
     assert.equal(told(made)["LAMEDUCK_PRESTOP"], "0s");
   });
 
-  it("keep their own options", () => {
+  it("Node apps keep their own options", () => {
     const made = result(
       pod({ containers: [{ ...node, env: [{ name: "NODE_OPTIONS", value: "--max-old-space-size=99" }] }] }),
       settings,
@@ -268,7 +268,7 @@ describe("Node apps", () => {
     assert.match(options(made) ?? "", /^--max-old-space-size=99 --import=/);
   });
 
-  it("keep as many characters of their own options as the policy would, which counts no units of UTF-16", () => {
+  it("Node apps keep as many characters of their own options as the policy would, which counts no units of UTF-16", () => {
     for (const [count, does] of [
       [4_096, "held-by-library"],
       [4_097, "held-by-hook"],
@@ -278,7 +278,7 @@ describe("Node apps", () => {
     }
   });
 
-  it("are held by the hook where their options cannot be seen", () => {
+  it("Node apps are held by the hook where their options cannot be seen", () => {
     const unseen: readonly Fields[] = [
       { envFrom: [{ configMapRef: { name: "x" } }] },
       { env: [{ name: "NODE_OPTIONS", valueFrom: {} }] },

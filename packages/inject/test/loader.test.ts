@@ -23,12 +23,12 @@ function started(options: string): {
 }
 
 describe("what NODE_OPTIONS of an injected Node app loads", () => {
-  it("keeps no app from starting where the file is missing", () => {
+  it("the loader in NODE_OPTIONS keeps no app from starting where the library is missing", () => {
     assert.deepEqual(started(loader), { status: 0, out: "app\n", err: "" });
     assert.equal(started("--require /lameduck/lameduck-register.cjs").status, 1, "as --require would");
   });
 
-  it("is there before the app, after the options that it had", () => {
+  it("the loader in NODE_OPTIONS loads the library before the app, and keeps the options that the app had", () => {
     const file = join(folder, "lameduck-register.cjs");
     writeFileSync(file, "console.log('library', process.title)");
     const { out } = started(`--title=kept ${loader.replace("/lameduck/lameduck-register.cjs", file)}`);
@@ -39,7 +39,7 @@ describe("what NODE_OPTIONS of an injected Node app loads", () => {
 describe("the init container that copies", () => {
   const [, flag = "", script = ""] = copyContainer("registry.example/lameduck")["command"] as string[];
 
-  it("copies both files, and ends well where they are missing", () => {
+  it("the init container copies both files, and ends well where they are missing", () => {
     const [from, to] = [join(folder, "image"), join(folder, "pod")];
     const inFolder = script
       .replaceAll('"/lameduck/', `"${to}/`)

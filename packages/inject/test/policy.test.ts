@@ -35,7 +35,7 @@ const pod = (annotations: unknown): unknown => ({
 });
 
 describe("a DrainPolicy", () => {
-  it("may say nothing, or all there is", () => {
+  it("a DrainPolicy may have no field, or all fields that there are", () => {
     const least = settingNames.flatMap((name) => {
       const field = settingFields[name];
       return field.kind === "seconds" ? [[name, field.least]] : [];
@@ -69,7 +69,7 @@ describe("a DrainPolicy", () => {
   });
 
   for (const [field, spec] of wrongSpecs)
-    it(`wrong in ${field}: ${JSON.stringify(spec).slice(0, 60)}`, () => {
+    it(`a DrainPolicy is wrong in ${field}: ${JSON.stringify(spec).slice(0, 60)}`, () => {
       const [problem] = validatePolicy(policy(spec)).filter((one) => one.field === `spec.${field}`);
       assert.ok(problem, JSON.stringify(validatePolicy(policy(spec))));
       assert.ok(problem.message !== "" && problem.remedy !== "");
@@ -79,7 +79,7 @@ describe("a DrainPolicy", () => {
       assert.notDeepEqual(inject(pod({}), settings, facts).patch, [], "and are injected with defaults");
     });
 
-  it("is told an unknown field, with what was probably meant", () => {
+  it("a DrainPolicy with an unknown field is told which field was probably meant", () => {
     const [problem] = validatePolicy(policy({ capSecond: 3 }));
     assert.match(
       `${problem?.field}: ${problem?.message}`,
@@ -97,7 +97,7 @@ describe("a DrainPolicy", () => {
     [policy("x"), "spec"],
     [policy([]), "spec"],
   ] as const)
-    it(`is wrong as ${JSON.stringify(object) ?? "nothing"}`, () => {
+    it(`a DrainPolicy is wrong as ${JSON.stringify(object) ?? "nothing"}`, () => {
       const problems = validatePolicy(object);
       assert.ok(
         problems.some((one) => one.field === field && one.remedy !== ""),
@@ -137,7 +137,7 @@ describe("annotations", () => {
     for (const value of [...wrong[field.kind](field), 20, true, null, {}, []]) {
       const name = field.annotation;
       if (name === undefined) break;
-      it(`lameduck.dev/${name}: ${JSON.stringify(value)} is rejected, and the pod admitted with defaults`, () => {
+      it(`an annotation lameduck.dev/${name}: ${JSON.stringify(value)} is rejected, and the pod is admitted with defaults`, () => {
         const key = `lameduck.dev/${name}`;
         const [problem] = validateAnnotations({ [key]: value });
         assert.equal(problem?.field, key);
@@ -149,7 +149,7 @@ describe("annotations", () => {
       });
     }
 
-  it("of a namespace's policy stay below the cluster's greatest grace period", () => {
+  it("the grace periods of a namespace's policy stay below the cluster's greatest grace period", () => {
     const namespacePolicy = policy({ maxGracePeriodSeconds: 86_400, gracePeriodSeconds: 4_000 });
     const { settings, origins, warnings } = settingsFor({
       namespacePolicy,
@@ -162,7 +162,7 @@ describe("annotations", () => {
     assert.equal(lower.maxGracePeriodSeconds, 86_400, "where the cluster says nothing");
   });
 
-  it("that are right are taken", () => {
+  it("annotations that are right are taken", () => {
     const { settings, warnings, origins } = settingsFor({
       podAnnotations: {
         "lameduck.dev/cap": "2m",
@@ -180,7 +180,7 @@ describe("annotations", () => {
     assert.deepEqual(warnings, []);
   });
 
-  it("of the audit, and of the injection itself, are known", () => {
+  it("annotations of the audit and of the injection itself are known", () => {
     const known = {
       "lameduck.dev/drain": "20s",
       "lameduck.dev/ignore-no-lame-duck": "we know",
@@ -190,7 +190,7 @@ describe("annotations", () => {
     assert.match(validateAnnotations({ "lameduck.dev/caps": "1s" })[0]?.message ?? "", /did you mean cap\?/);
   });
 
-  it("that contradict each other are told", () => {
+  it("annotations that contradict each other are told", () => {
     const problems = validateAnnotations({ "lameduck.dev/floor": "9s", "lameduck.dev/cap": "8s" });
     assert.deepEqual(
       problems.map(({ field }) => field),
@@ -200,7 +200,7 @@ describe("annotations", () => {
 });
 
 describe("precedence", () => {
-  it("annotation, then the namespace's policy, then the cluster's, then the default", () => {
+  it("an annotation wins over the namespace's policy, which wins over the cluster's policy and the default", () => {
     const sources = {
       podAnnotations: { "lameduck.dev/cap": "1s" },
       namespacePolicy: policy({ capSeconds: 2, floorSeconds: 1 }),
@@ -214,7 +214,7 @@ describe("precedence", () => {
     );
   });
 
-  it("what is wrong in one leaves the next its say", () => {
+  it("a wrong setting in one source leaves the setting to the next source", () => {
     const { settings, warnings } = settingsFor({
       podAnnotations: { "lameduck.dev/cap": "soon" },
       namespacePolicy: policy({ capSeconds: "2" }),
@@ -224,7 +224,7 @@ describe("precedence", () => {
     assert.equal(warnings.length, 2);
   });
 
-  it("bounds of several sources are settled, with a warning", () => {
+  it("bounds from several sources that contradict each other are settled, with a warning", () => {
     const { settings, warnings } = settingsFor({
       podAnnotations: {
         "lameduck.dev/floor": "30s",
@@ -241,7 +241,7 @@ describe("precedence", () => {
     assert.equal(warnings.length, 3);
   });
 
-  it("never fails, whatever the sources are", () => {
+  it("the settings of a pod never fail, whatever the sources are", () => {
     fc.assert(
       fc.property(
         fc.anything(),
@@ -259,7 +259,7 @@ describe("precedence", () => {
 });
 
 describe("the CustomResourceDefinition", () => {
-  it("has each field of a policy, and no other", () => {
+  it("the CustomResourceDefinition of DrainPolicy has each field of a policy, and no other", () => {
     const [version] = drainPolicyCrd.spec.versions;
     const { properties } = version.schema.openAPIV3Schema as { properties: { spec: { properties: object } } };
     const fields: readonly SettingName[] = settingNames.filter((name) => settingFields[name].inPolicy);

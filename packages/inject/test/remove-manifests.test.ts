@@ -46,7 +46,7 @@ const settings = {
 };
 
 for (const [by, spec] of Object.entries(settings))
-  test(`what was injected by ${by} goes, and the file is what it was, byte for byte`, () => {
+  test(`what was injected by ${by} is taken out, and the manifest is as it was, byte for byte`, () => {
     let changed = 0;
     for (const [index, whole] of manifests.entries()) {
       const text = [whole, whole.replaceAll("\n", "\r\n"), whole.trimEnd()][index % 3] ?? whole;
@@ -85,7 +85,7 @@ spec:
       # the end
 `;
 
-test("a key that had no value has none again", () => {
+test("a key that had no value has no value again after the injection is taken out", () => {
   const text = web
     .replace("annotations: { a: b }", "annotations: # none yet")
     .replace(/env:\n(?: +(?:-|value|#).*\n)+/, "env:\n");
@@ -93,7 +93,7 @@ test("a key that had no value has none again", () => {
   for (const spec of Object.values(settings)) assert.equal(removed(injected(text, spec)).text, text);
 });
 
-test("an empty value is the same empty value again", () => {
+test("an empty list or mapping is the same again after the injection is taken out", () => {
   const values = ["[]", "[   ] # none", "~", "null", "[ # none\n            ]", "\n            []"];
   const maps = ["{}", "{ } # none", "null", "\n            {}", "", "{ # none\n            }"];
   for (const [index, list] of values.entries())
@@ -111,7 +111,7 @@ test("an empty value is the same empty value again", () => {
   }
 });
 
-test("of a manifest that was changed by hand only what is injected goes, and the rest is named", () => {
+test("only what was injected is taken out of a manifest that was changed by hand, and what stays is named", () => {
   for (const spec of Object.values(settings)) assert.equal(removed(injected(web, spec)).text, web);
   const after = injected(web, { initVolume: "none" })
     .replace(/terminationGracePeriodSeconds: \d+/, "terminationGracePeriodSeconds: 77")

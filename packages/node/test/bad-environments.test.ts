@@ -1,4 +1,4 @@
-/** Where something that every machine has is missing or turns: no crash, no end of the hold that comes early, no request lost. */
+/** Apps on machines that lack something usual, or whose clock is set: no app crashes, ends its hold early or loses a request. */
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 const settings = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_CONVERGENCE: "500ms" };
 
-/** Behind a command that changes what the process can see or have. */
+/** Starts the app by a command that changes what the process can see or have. */
 async function started(behind: readonly string[], env: Record<string, string> = {}): Promise<Child> {
   const [command, ...rest] = [...behind, process.execPath, fixture("server.ts")];
   const all = cleanEnvironment({ ...settings, ...env });
@@ -61,19 +61,19 @@ for (const [what, script] of [
   ["a read-only /proc", "mount -o remount,bind,ro /proc"],
   ["no /dev/shm", "umount -l /dev/shm; mount -t tmpfs -o ro none /dev/shm"],
 ] as const)
-  test(`with ${what}`, { skip: withoutRoot }, async () => {
+  test(`an app with ${what} holds and loses no request`, { skip: withoutRoot }, async () => {
     await using child = await started(inMounts(script));
     await assertHolds(child);
   });
 
-/** As many as Node itself begins with, its server and a few connections. */
+/** The lowest limit of file descriptors with which Node itself starts. */
 function fewestDescriptors(): number {
   for (let count = 16; ; count++)
     if (spawnSync("sh", ["-c", `ulimit -n ${count}; exec "$0" -e 0`, process.execPath]).status === 0)
       return count;
 }
 
-test("with hardly more file descriptors than Node needs to start", async () => {
+test("an app with hardly more file descriptors than Node needs to start holds and loses no request", async () => {
   const limit = `ulimit -n ${fewestDescriptors() + 4}; exec "$0" "$@"`;
   await using child = await started(["sh", "-c", limit]);
   await assertHolds(child);
@@ -82,22 +82,26 @@ test("with hardly more file descriptors than Node needs to start", async () => {
 const withoutPrlimit =
   spawnSync("prlimit", ["--version"]).status === 0 ? false : "needs prlimit (util-linux)";
 
-/** kB. With none at all Node itself ends at its first request, whoever listens: its heap cannot grow. */
+/** Address space for the app to grow, kB. Without any, Node itself ends at its first request, because its heap cannot grow. */
 const headroom = 8_192;
 
-test("with hardly more address space than it has", { skip: withoutPrlimit }, async () => {
-  await using child = await started([]);
-  const pid = String(child.process.pid);
-  const size = /^VmSize:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  execFileSync("prlimit", ["--pid", pid, `--as=${(Number(size) + headroom) * 1_024}`]);
-  await assertHolds(child);
-});
+test(
+  "an app with hardly more address space than it has in use holds and loses no request",
+  { skip: withoutPrlimit },
+  async () => {
+    await using child = await started([]);
+    const pid = String(child.process.pid);
+    const size = /^VmSize:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    execFileSync("prlimit", ["--pid", pid, `--as=${(Number(size) + headroom) * 1_024}`]);
+    await assertHolds(child);
+  },
+);
 
 const withoutCompiler =
   spawnSync("cc", ["--version"]).status === 0 ? false : "needs cc, for a library that is preloaded";
 
 test(
-  "when the wall clock goes back by an hour in the middle of the hold",
+  "an app holds and loses no request when the wall clock goes back by an hour in the middle of the hold",
   { skip: withoutCompiler },
   async () => {
     const source = fileURLToPath(new URL("../../init/test/native/clock_back.c", import.meta.url));

@@ -5,7 +5,7 @@ import { until } from "./child.ts";
 export class RawClient {
   readonly socket: Socket;
   received = "";
-  /** The server has ended its half. */
+  /** Whether the server has ended its half of the connection. */
   ended = false;
   closed = false;
   error: string | undefined;
@@ -54,7 +54,7 @@ const frame = (type: number, flags: number, stream: number, payload: readonly nu
   return Buffer.concat([head, Buffer.from(payload)]);
 };
 
-/** HTTP/2 as somebody speaks it who heeds no GOAWAY: the preface, then GET / on every stream that is asked for (RFC 9113, RFC 7541). */
+/** An HTTP/2 client that ignores GOAWAY. It sends the preface, then a GET / on each new stream (RFC 9113, RFC 7541). */
 export class RudeHttp2Client {
   readonly socket: Socket;
   #stream = -1;

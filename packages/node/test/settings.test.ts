@@ -34,14 +34,14 @@ test("outside Kubernetes code does not make a developer's restart wait, and is c
   assert.throws(() => settings({ floor: "3" }), { place: "floor" });
 });
 
-test("in a pod the decision has its own defaults", () => {
+test("in a pod the decision has defaults of its own", () => {
   const { drain, deadline } = settings({}, pod);
   assert.equal(drain.policy.kind, "adaptive");
   assert.equal(drain.floor, 1_000);
   assert.equal(deadline, 30_000);
 });
 
-test("a variable of a pod's time means that somebody runs this as a pod, and no other one does", () => {
+test("outside Kubernetes the library waits only where a variable tells the grace period, the preStop time, the policy, the delay or the floor", () => {
   for (const name of ["LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PRESTOP"]) {
     const { drain } = settings({ prestop: 0 }, { [name]: "10s" });
     assert.deepEqual([drain.policy.kind, drain.floor, drain.requestQuiet], ["adaptive", 1_000, 1_000]);
@@ -123,7 +123,7 @@ test("options in code win over the environment", () => {
   assert.equal(settings({ floor: undefined as never }, { LAMEDUCK_FLOOR: "9s" }).drain.floor, 9_000);
 });
 
-test("a time-out bounds hold and closing together", () => {
+test("a time-out bounds the hold and the closing together", () => {
   const { drain, deadline } = settings({ timeout: "9s" }, { ...pod, LAMEDUCK_PRESTOP: "10s" });
   assert.equal(deadline, 9_000);
   assert.equal(drain.cap, 6_000, "a third is kept for closing");
@@ -261,7 +261,7 @@ test("a text without a unit is an error in code, too; a number there is millisec
   assert.equal(settings({ floor: 20 }, pod).drain.floor, 20);
 });
 
-test("a delay or window above the cap is a warning, as it is cut", () => {
+test("a delay or a window above the cap is a warning, because the cap cuts it", () => {
   const warnings = (options: LameduckOptions): readonly string[] => settings(options, pod).warnings;
   assert.deepEqual(warnings({ policy: "fixed", delay: "25s" }), []);
   assert.deepEqual(warnings({ policy: "fixed", delay: "40s" }), [
@@ -270,7 +270,7 @@ test("a delay or window above the cap is a warning, as it is cut", () => {
   assert.match(warnings({ policy: "quiet", window: "20s", cap: "10s" }).join(), /^window: 20s is above/);
 });
 
-test("a setting of another policy than the one chosen is a warning", () => {
+test("a setting that belongs to a policy other than the chosen policy is a warning", () => {
   const warnings = (said: Record<string, string>): readonly string[] =>
     settings({}, { ...pod, ...said }).warnings;
   assert.deepEqual(warnings({ LAMEDUCK_DELAY: "15s" }), [

@@ -13,21 +13,21 @@ import { makeLog } from "../src/reports/log.ts";
 import { parseProbes, parseStreams } from "../src/options/requests.ts";
 import { senderOf } from "../src/protocols/watch.ts";
 
-test("the lines of other programs are no events", () => {
+test("lines of other programs are no events of Lameduck", () => {
   assert.equal(parseEvent("listening"), undefined);
   assert.equal(parseEvent('{"lameduck"'), undefined);
   assert.equal(parseEvent('{"lameduck":"phase","phase":"exploding","at":1,"pid":1}'), undefined);
   assert.equal(parseEvent('["lameduck"]'), undefined);
 });
 
-test("events are found among other lines, with fields unknown here", () => {
+test("events are found among other lines, and keep fields that are unknown here", () => {
   const output = 'x\n{"level":30,"lameduck":"phase","phase":"closing","at":1,"pid":2,"later":3}\r\ny';
   assert.deepEqual(parseEvents(output), [
     { level: 30, lameduck: "phase", phase: "closing", at: 1, pid: 2, later: 3 },
   ]);
 });
 
-test("loggers: pino's get fields, the console's a line, and one that throws hurts nobody", () => {
+test("pino's logger gets fields, the console gets a line, and a logger that throws hurts nobody", () => {
   const notice = { lameduck: "notice", at: 1, pid: 2, notice: "n", message: "m" } as const;
   const calls: unknown[][] = [];
   const info = (...args: unknown[]): void => void calls.push(args);
@@ -68,7 +68,7 @@ test("IPv4 peers of an IPv6 listener are the same senders", () => {
   assert.equal(senderOf({ remoteAddress: "::ffff:198.18.0.7" } as Socket), "198.18.0.7");
 });
 
-test("who has no address is a socket file's client, or unknown where it came by TCP and has gone", async (t) => {
+test("a client without an address is a socket file's client, or is unknown where it came by TCP and has gone", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "lameduck-units-"));
   for (const [where, sender] of [
     [{ path: join(folder, "socket") }, "unix"],
@@ -90,7 +90,7 @@ test("who has no address is a socket file's client, or unknown where it came by 
   rmSync(folder, { recursive: true });
 });
 
-test("a match of the application's that fails is a no with one warning, as is anything but true", async (t) => {
+test("a match function of the application that fails is a no with one warning, as is an answer other than true", async (t) => {
   const warnings: string[] = [];
   const note = (warning: Error & { code?: string }): void =>
     void warnings.push(`${warning.code}: ${warning.message}`);
@@ -112,7 +112,7 @@ test("a match of the application's that fails is a no with one warning, as is an
   );
 });
 
-test("hooks: dependencies first, circles named, strangers left out", () => {
+test("a hook runs after the hooks that it names, a circle of hooks is named, and an unknown name is left out", () => {
   const hook = (name: string, ...after: string[]) => ({ name, after });
   const names = (...hooks: ReturnType<typeof hook>[]) => inOrder(hooks).map(({ name }) => name);
   assert.deepEqual(names(hook("a", "c"), hook("b"), hook("c", "d"), hook("d")), ["d", "c", "a", "b"]);
@@ -193,7 +193,7 @@ test("a termination is a span where OpenTelemetry is at hand", async () => {
   assert.deepEqual(told, ["termination", "closing", "closed", "end"]);
 });
 
-test("everything that is taken back leaves the process as it was", () => {
+test("detaching the library leaves the process and the server as they were", () => {
   const state = () => [
     Object.hasOwn(process, "emit"),
     ...["SIGTERM", "SIGINT"].map((signal) => process.listenerCount(signal)),

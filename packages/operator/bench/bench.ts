@@ -83,7 +83,7 @@ async function measure(which: "ours" | "least"): Promise<Figures> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, ca, servername: "localhost" });
   const ask = (): Promise<void> => review(port, agent);
   try {
-    // The first thousands run before the machine code is there.
+    // The first thousands of reviews run before V8 has compiled the code.
     await closedLoop(ask, 2);
     const before = await usedBy(child);
     const count = await closedLoop(ask, seconds);
@@ -128,7 +128,7 @@ async function closedLoop(ask: () => Promise<void>, forSeconds: number): Promise
   return count;
 }
 
-/** Milliseconds from when each was due, so that a stall counts for all that it delays. */
+/** Milliseconds from the time at which each review was due, so that a stall counts for all reviews that it delays. */
 async function openLoop(ask: () => Promise<void>): Promise<number[]> {
   const began = performance.now();
   const times: number[] = [];

@@ -47,17 +47,17 @@ const objectsOf = (page: string): Rendered[] =>
   parseAllDocuments(rendered(page)).flatMap((one) => (one.toJS() as Rendered | null) ?? []);
 
 describe("the chart", () => {
-  it("says what the code says: npm run build && npm run render writes it", () => {
+  it("the chart says what the code says: npm run build && npm run render writes it", () => {
     for (const [path, text] of generated()) assert.equal(read(path), text, path);
   });
 
-  it("has the version of the repository", () => {
+  it("the chart has the version of the repository", () => {
     const { version } = JSON.parse(read(join(root, "package.json"))) as { version: string };
     const chart = parse(read(join(chartDirectory, "Chart.yaml"))) as { version: string; appVersion: string };
     assert.deepEqual([chart.version, chart.appVersion], [version, version]);
   });
 
-  it("says the same as code and docs of the versions of Kubernetes that are needed", () => {
+  it("the chart names the same versions of Kubernetes as the code and the docs", () => {
     const { webhook, sleep, imageVolume, policy } = oldestKubernetes;
     const { kubeVersion } = parse(read(join(chartDirectory, "Chart.yaml"))) as { kubeVersion: string };
     assert.equal(kubeVersion, `>=1.${webhook}.0-0`);
@@ -76,7 +76,7 @@ describe("the chart", () => {
     }
   });
 
-  it("has a schema for every value that it has, and no more", () => {
+  it("the chart has a schema for every value that it has, and no more", () => {
     const values = parse(read(join(chartDirectory, "values.yaml"))) as object;
     const { properties } = JSON.parse(read(join(chartDirectory, "values.schema.json"))) as {
       properties: object;
@@ -85,7 +85,7 @@ describe("the chart", () => {
     assert.deepEqual(Object.keys(own).sort(), Object.keys(values).sort());
   });
 
-  it("has a line of docs/install.md for each of its values", () => {
+  it("docs/install.md has a line for each value of the chart", () => {
     const page = read(join(root, "docs", "install.md"));
     const named = new Set<string>();
     for (const [, cell = ""] of page.matchAll(/^\| (`.+?`) +\|/gm)) {
@@ -105,7 +105,7 @@ describe("the chart", () => {
     assert.deepEqual(unnamed(parse(read(join(chartDirectory, "values.yaml"))), ""), []);
   });
 
-  it("takes the accounts that the coordinator takes", () => {
+  it("the chart takes the accounts that the coordinator takes", () => {
     assert.ok(
       read(join(chartDirectory, "values.schema.json")).includes(JSON.stringify(consumerAccount.source)),
     );
@@ -119,11 +119,11 @@ describe("the chart", () => {
   });
 
   for (const page of pages) {
-    it(`is what docs/${page} was rendered from: npm run render`, () => {
+    it(`docs/${page} was rendered from the chart as it is: npm run render`, () => {
       assert.match(rendered(page), new RegExp(`chart ${chartDigest()}\\.\\n`));
     });
 
-    it(`is read from docs/${page} by kubectl and Helm, which take yes and no for booleans, as by others`, () => {
+    it(`docs/${page} is read by kubectl and Helm, which take yes and no for booleans, as by other programs`, () => {
       const asKubectl = parseAllDocuments(rendered(page), { version: "1.1" });
       assert.deepEqual(
         asKubectl.map((one): unknown => one.toJS()),
@@ -132,7 +132,7 @@ describe("the chart", () => {
     });
   }
 
-  it("keeps replicas of one revision apart, and lets a new one on the node of an old one", () => {
+  it("the chart keeps replicas of one revision apart, and lets a new replica on the node of an old one", () => {
     const deployments = objectsOf("install-acknowledgements.yaml").filter(
       ({ kind }) => kind === "Deployment",
     );
@@ -145,7 +145,7 @@ describe("the chart", () => {
     }
   });
 
-  it("renders what blocks nothing, runs without a privilege, and is called as the operator expects", () => {
+  it("the chart renders an operator that blocks nothing, runs without a privilege, and has the names that the code expects", () => {
     const objects = objectsOf("install.yaml");
     const named = (kind: string): Rendered => {
       const found = objects.find((one) => one.kind === kind);
@@ -189,7 +189,7 @@ describe("the chart", () => {
     );
   });
 
-  it("asks about Jobs' pods only where they want it, and not about pods whose label declines", () => {
+  it("the webhook of the chart asks about a Job's pod only where the pod wants it, and not about pods whose label declines", () => {
     const { webhooks } = objectsOf("install.yaml").find(
       ({ kind }) => kind === "MutatingWebhookConfiguration",
     ) as unknown as {
@@ -200,7 +200,7 @@ describe("the chart", () => {
     assert.match(matchConditions[0].expression, /annotations\['lameduck\.dev\/inject'\] == 'true'/);
   });
 
-  it("runs the coordinator only where it is asked for, without a privilege and with rights of its own", () => {
+  it("the chart runs the coordinator only where it is asked for, without a privilege and with rights of its own", () => {
     const { coordinator, namespace } = operatorNames;
     const isCoordinators = ({ metadata }: Rendered): boolean => metadata.name === coordinator.workload;
     assert.equal(objectsOf("install.yaml").filter(isCoordinators).length, 0);
@@ -259,7 +259,7 @@ describe("the chart", () => {
     );
   });
 
-  it("renders a watcher for each node, alone in a namespace that allows what it needs, without a right", () => {
+  it("the chart renders a watcher for each node, without a right and alone in a namespace that allows what the watcher needs", () => {
     const objects = objectsOf("install-acknowledgements.yaml");
     const { namespace, workload } = operatorNames.watcher;
     const its = objects.filter(({ metadata }) => metadata.namespace === namespace);
@@ -321,7 +321,7 @@ describe("the chart", () => {
     );
   });
 
-  it("lets whoever may view a namespace read its policies and reports, and nobody write them", () => {
+  it("the chart lets users who may view a namespace read its policies and reports, and lets no such user write them", () => {
     for (const page of ["install.yaml", "install-policy-only.yaml"]) {
       const role = objectsOf(page).find(({ metadata }) => metadata.name === "lameduck-view");
       const { labels } = (role?.metadata ?? {}) as { labels?: Record<string, string> };
@@ -332,7 +332,7 @@ describe("the chart", () => {
     }
   });
 
-  it("runs nothing and grants nothing to a process where the policy does the work", () => {
+  it("the chart runs nothing and grants nothing to a process where the policy does the work", () => {
     const objects = objectsOf("install-policy-only.yaml");
     const kinds = new Set(objects.map(({ kind }) => kind));
     for (const kind of [

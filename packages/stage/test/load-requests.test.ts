@@ -93,7 +93,7 @@ describe("requests", { concurrency: 2 }, () => {
       assert.deepEqual([...seen], [once]);
     });
 
-  test("connections with HEAD requests are used again, although the answers tell a length", async (t) => {
+  test("the load uses a connection with HEAD requests again, although the answers tell a length", async (t) => {
     const server = createServer((_, response) => response.writeHead(200, { "content-length": 5 }).end());
     const url = `http://127.0.0.1:${await listening(t, server)}/`;
     const { records } = await loaded(t, url, { request: { method: "HEAD" } }, some);
@@ -101,7 +101,7 @@ describe("requests", { concurrency: 2 }, () => {
     assert.ok(records.some(({ reused }) => reused));
   });
 
-  test("the certificate of a server is verified, unless the user says not to or names another authority", async (t) => {
+  test("the load verifies a server's certificate, unless the user says not to or names another authority", async (t) => {
     const url = `https://127.0.0.1:${await listening(
       t,
       createHttps(certificate(), (_, response) => response.end()),
@@ -122,19 +122,19 @@ describe("requests", { concurrency: 2 }, () => {
   });
 
   for (const protocol of ["h2", "grpc"] as const)
-    test(`the certificate of a server is verified over ${protocol} before anything is sent`, async (t) => {
+    test(`the load verifies a server's certificate over ${protocol} before anything is sent`, async (t) => {
       const url = `https://127.0.0.1:${await listening(t, createSecureServer(certificate()))}/`;
       const [route] = parseRoutes([url], { protocol });
       assert.ok(route);
       await assert.rejects(openRoute(route), /its certificate is not believed/);
     });
 
-  test("a server that shows another certificate later loses its requests by that name", async (t) => {
+  test("a server that shows another certificate later is counted as a loss by that name", async (t) => {
     const server = createHttps(certificate(), (_, response) => response.end());
     const url = `https://127.0.0.1:${await listening(t, server)}/`;
     const routes = parseRoutes([url], { tls: { verify: false } });
     const opened = await Promise.all(routes.map((route) => openRoute(route)));
-    // As if the server had changed: what was believed at first is not any more.
+    // As if the server had changed its certificate: the load does not trust it any more.
     const load = await RouteLoad.start({
       clock: runClock(),
       routes: opened.map((route) => ({ ...route, tls: {} })),
@@ -173,13 +173,13 @@ describe("requests", { concurrency: 2 }, () => {
     assert.deepEqual([...seen], ["Bearer x"]);
   });
 
-  test("a status of a class that was not answered before is a loss of its own kind", async (t) => {
+  test("a status of a class that a path has not answered before is a loss of its own kind", async (t) => {
     const gone = Promise.withResolvers<void>();
     let status = 0;
     let answered = 0;
     const server = createServer((_, response) => {
       if (answered++ > 300) gone.resolve();
-      // What it always answers is a mixture, and later a proxy without a backend.
+      // At first the server answers a mixture of 200 and 302. Later it answers 404, as a proxy without a backend does.
       response.writeHead(status === 0 ? (answered % 2 ? 200 : 302) : status).end();
     });
     const url = `http://127.0.0.1:${await listening(t, server)}/`;
@@ -195,7 +195,7 @@ describe("requests", { concurrency: 2 }, () => {
     assert.ok(seen.records.every(({ outcome, status: of }) => (outcome === "ok") === (of !== 404)));
   });
 
-  test("the first answer of a path tells what is right where the load is too thin for another one before a termination", async (t) => {
+  test("the first answer of a path tells what is right where no second answer comes before a termination", async (t) => {
     let answered = 0;
     const server = createServer((_, response) => response.writeHead(answered++ === 0 ? 200 : 404).end());
     const url = `http://127.0.0.1:${await listening(t, server)}/`;

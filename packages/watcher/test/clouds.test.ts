@@ -50,7 +50,7 @@ describe("a target group of AWS, by the real SDK and a stand-in of the API", () 
   process.env["AWS_ACCESS_KEY_ID"] = "test";
   process.env["AWS_SECRET_ACCESS_KEY"] = "test";
 
-  it("lets go of targets that drain or are gone", async () => {
+  it("a target group of AWS lets go of targets that drain or are gone", async () => {
     let targets: Readonly<Record<string, string>> = {
       "10.0.0.1": "healthy",
       "10.0.0.2": "draining",
@@ -66,7 +66,7 @@ describe("a target group of AWS, by the real SDK and a stand-in of the API", () 
     await assert.rejects(consumer.stillUsed(asked, signal), /is no address/);
   });
 
-  it("throws where it is refused, or answered with something else", async () => {
+  it("a target group of AWS throws where it is refused, or answered with something else", async () => {
     for (const answer of [
       {
         status: 403,
@@ -96,7 +96,7 @@ describe("an endpoint group of Google Cloud, by the real client and a stand-in o
     });
   };
 
-  it("lets go of endpoints that are on no page of the list", async () => {
+  it("an endpoint group of Google Cloud lets go of endpoints that are on no page of the list", async () => {
     const page = (ips: readonly string[], nextPageToken?: string): string =>
       JSON.stringify({
         items: ips.map((ipAddress) => ({ networkEndpoint: { ipAddress, port: 80 } })),
@@ -113,7 +113,7 @@ describe("an endpoint group of Google Cloud, by the real client and a stand-in o
     assert.deepEqual([...(await consumerAt(api.port).stillUsed(asked, signal))], ["10.0.0.1", "10.0.0.3"]);
   });
 
-  it("throws where it is refused", async () => {
+  it("an endpoint group of Google Cloud throws where it is refused", async () => {
     await using api = await standIn(() => ({
       status: 403,
       type: "application/json",

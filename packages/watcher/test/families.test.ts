@@ -14,29 +14,29 @@ function proxy(rules: Readonly<Record<AddressFamily, FoundRules | undefined>>): 
 }
 
 describe("kube-proxy in a cluster of two address families", () => {
-  it("may have all Services in one of them", async () => {
+  it("kube-proxy may have all Services in one of two address families", async () => {
     const used = new Set(["10.244.1.5"]);
     for (const ip6 of [emptyRules, undefined])
       assert.deepEqual(await proxy({ ip: { used }, ip6 }).stillUsed(both, signal), used);
   });
 
-  it("is read in both where both have Services", async () => {
+  it("the rules of kube-proxy are read in both address families where both have Services", async () => {
     const rules = { ip: { used: new Set<string>() }, ip6: { used: new Set(["fd00::1:5"]) } };
     assert.deepEqual(await proxy(rules).stillUsed(both, signal), new Set(["fd00::1:5"]));
   });
 
-  it("has let go of nothing where neither has one", async () => {
+  it("kube-proxy has let go of nothing where neither address family has a Service", async () => {
     for (const nothing of [emptyRules, undefined])
       await assert.rejects(proxy({ ip: nothing, ip6: nothing }).stillUsed(both, signal), /no rules here/);
     await assert.rejects(proxy({ ip: undefined, ip6: undefined }).stillUsed([], signal), /no rules here/);
   });
 
-  it("in IPVS mode must show its virtual servers", async () => {
+  it("kube-proxy in IPVS mode must show its virtual servers", async () => {
     const rules = { ip: { used: new Set<string>(), isForIpvs: true }, ip6: undefined };
     await assert.rejects(proxy(rules).stillUsed(["10.244.1.5"], signal), /IPVS/);
   });
 
-  it("in IPVS mode must show them also where chains of an earlier mode are left", async () => {
+  it("kube-proxy in IPVS mode must show its virtual servers also where chains of an earlier mode are left", async () => {
     const place = (mode: string, found: FoundRules | undefined) => ({
       mode,
       used: () => Promise.resolve(found),
@@ -74,7 +74,7 @@ describe("changes of kube-proxy's rules", () => {
     return end.aborted;
   };
 
-  it("are waited for only where the rules of each family tell of them", async (context) => {
+  it("changes of kube-proxy's rules are waited for only where the rules of each address family tell of changes", async (context) => {
     assert.equal(await told(context, ["ip", "ip6"]), true, "both are waited for");
     assert.equal(await told(context, ["ip6"]), false);
     assert.equal(await told(context, ["ip"]), false);
@@ -89,12 +89,12 @@ describe("the list of virtual servers", () => {
   const reading = (...lists: string[]): KubeProxy =>
     new KubeProxy([ipvsRules(() => Promise.resolve(lists.shift() ?? heading))]);
 
-  it("leaves one out where another went while it was read, and is read again", async () => {
+  it("the list of virtual servers is read again where it left a server out because another server went meanwhile", async () => {
     const torn = reading(heading + going, heading + staying, heading + staying);
     assert.deepEqual(await torn.stillUsed(["10.244.1.5"], signal), new Set(["10.244.1.5"]));
   });
 
-  it("proves nothing while it changes with each read", async () => {
+  it("the list of virtual servers proves nothing while it changes with each read", async () => {
     const lists = Array.from({ length: 6 }, (_, at) => heading + (at % 2 === 0 ? going : staying));
     await assert.rejects(reading(...lists).stillUsed(["10.244.1.5"], signal), /change all the time/);
   });

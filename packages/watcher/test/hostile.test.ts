@@ -11,7 +11,7 @@ import { OperatorError } from "@lameduck/protocol";
 
 describe("an answer that is spoilt", () => {
   for (const target of targets)
-    it(`of ${target.name} is not understood, or understood as it was meant`, () => {
+    it(`a spoilt answer of ${target.name} is not understood, or is understood as it was meant`, () => {
       for (let seed = 1; seed <= 1_500; seed++)
         assert.equal(wrongReading(target, randomFrom(seed)), undefined, `seed ${seed}`);
     });
@@ -65,7 +65,7 @@ describe("a proxy that behaves badly is not taken for one that has let go", { co
     ["answers a page", (_, response) => void response.end("<html>"), /no JSON/],
   ];
   for (const [what, answer, problem] of overHttp)
-    it(`that ${what}`, async () => {
+    it(`a proxy that ${what} is not taken for a proxy that has let go`, async () => {
       await using server = await serving(createHttpServer(answer));
       const consumer = httpEndpoint(new URL(`http://127.0.0.1:${server.port}/`));
       await assert.rejects(consumer.stillUsed(["10.0.0.1"], signal), told(problem));
@@ -79,7 +79,7 @@ describe("a proxy that behaves badly is not taken for one that has let go", { co
     ["answers for its master process", (socket) => void socket.end("Unknown command\n\n"), /version 1/],
   ];
   for (const [what, answer, problem] of overSocket)
-    it(`as HAProxy, that ${what}`, async () => {
+    it(`a HAProxy that ${what} is not taken for a HAProxy that has let go`, async () => {
       await using server = await serving(createServer(answer));
       const consumer = haproxy({ host: "127.0.0.1", port: server.port });
       await assert.rejects(consumer.stillUsed(["10.0.0.1"], signal), told(problem));

@@ -116,7 +116,7 @@ http { access_log ${log}; ${paths.join(" ")} include upstreams/*.conf;
 const isHere = programOf("nginx") !== undefined;
 
 describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no nginx here" }, () => {
-  it("lets go of an address when workers run that have never read it, not when the file changes", async () => {
+  it("nginx lets go of an address when workers run that have never read it, not when the file changes", async () => {
     await using proxy = new Nginx("plain", ["127.0.0.5:80", "127.0.0.6:80", "[::1]:80"]);
     const { seen } = proxy;
     await eventually(uses(seen), are("127.0.0.5", "127.0.0.6", "::1"));
@@ -132,7 +132,7 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     await assert.rejects(other.stillUsed(pods, signal), /no process id/);
   });
 
-  it("is not taken at the word of workers whose reload has read the files before they changed", async () => {
+  it("nginx is not believed to have let go by workers whose reload has read the files before they changed", async () => {
     const log = join(directory, "log");
     execFileSync("mkfifo", [log]);
     let reader = openSync(log, "r+");
@@ -159,7 +159,7 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     closeSync(reader);
   });
 
-  it("has let go as soon as a reload is over, although nobody looked between the change and the reload", async () => {
+  it("nginx has let go as soon as a reload is over, although nobody looked between the change and the reload", async () => {
     await using proxy = new Nginx("prompt", ["127.0.0.5:80", "127.0.0.6:80"]);
     const { seen } = proxy;
     await eventually(uses(seen), are("127.0.0.5", "127.0.0.6"));
@@ -183,7 +183,7 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     if (reloaded < 2_500) assert.ok(performance.now() - began < 4_500, "it has waited for nothing");
   });
 
-  it("waits for workers that are shutting down, but not for ever", async () => {
+  it("nginx waits for workers that are shutting down, but not for ever", async () => {
     await using proxy = new Nginx("leaving", ["127.0.0.5:80"]);
     const { seen } = proxy;
     await eventually(uses(seen), are("127.0.0.5"));
@@ -203,7 +203,7 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     await eventually(uses(seen), are("127.0.0.7"));
   });
 
-  it("lets go of what its workers have never read, although its files were touched after the reload", async () => {
+  it("nginx lets go of an address that its workers have never read, although its files were touched after the reload", async () => {
     await using proxy = new Nginx("touched", ["127.0.0.5:80", "127.0.0.6:80"]);
     const { seen } = proxy;
     await eventually(uses(seen), are("127.0.0.5", "127.0.0.6"));
@@ -230,7 +230,7 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     assert.equal(seen.reason?.(), undefined);
   });
 
-  it("waits for a reload that is under way and has read what its workers have not", async () => {
+  it("nginx waits for a reload that is under way and has read an address that its workers have not", async () => {
     const log = join(directory, "late-log");
     execFileSync("mkfifo", [log]);
     let reader = openSync(log, "r+");
@@ -255,7 +255,7 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     closeSync(reader);
   });
 
-  it("says nothing while two masters have workers", async () => {
+  it("nginx says nothing while two masters have workers", async () => {
     await using proxy = new Nginx("upgraded", ["127.0.0.5:80"]);
     await eventually(uses(proxy.seen), are("127.0.0.5"));
     writeFileSync(`${proxy.pidFile}.oldbin`, "1\n");

@@ -122,7 +122,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       assert.equal(consumer.looks, 0);
     }));
 
-  it("the watcher reports a withdrawal only when its address is used no more, and those behind it at once", () =>
+  it("the watcher reports a withdrawal only when its address is used no more, and the withdrawals behind it at once", () =>
     watching(async ({ coordinators: [coordinator], consumer }) => {
       assert.ok(coordinator);
       await until("parked", () => coordinator.parked === 1);
@@ -175,7 +175,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       await until("no reason", () => coordinator.last().report.reason === undefined);
     }));
 
-  it("the watcher looks at everything again only when a quick look no longer says that all is as it was", () =>
+  it("the watcher reads everything again only when a quick look no longer says that all is as it was", () =>
     watching(async ({ coordinators: [coordinator], consumer }) => {
       assert.ok(coordinator);
       await until("parked", () => coordinator.parked === 1);
@@ -189,7 +189,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       assert.equal(consumer.looks, 2);
     }));
 
-  it("the watcher looks when the consumer tells of a change, or a further pod is withdrawn, and seldom otherwise", () =>
+  it("the watcher looks when the consumer tells of a change or a further pod is withdrawn, and seldom otherwise", () =>
     watching(
       async ({ coordinators: [coordinator], consumer }) => {
         assert.ok(coordinator);
@@ -268,7 +268,7 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       await until("applied", () => coordinator.progress().applied === 1);
     }));
 
-  it("the watcher does not ask without a pause where nobody holds its questions back", () =>
+  it("the watcher does not ask without a pause where no coordinator holds its questions back", () =>
     watching(async ({ coordinators: [coordinator], failures }) => {
       assert.ok(coordinator);
       coordinator.isHasty = true;

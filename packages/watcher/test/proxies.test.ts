@@ -30,7 +30,7 @@ const skipWithout = (name: string): { skip?: string } =>
   programOf(name) === undefined ? { skip: `no ${name} here` } : {};
 
 describe("HAProxy, the real one", skipWithout("haproxy"), () => {
-  it("lets go of servers in maintenance, and of no others", async () => {
+  it("HAProxy lets go of servers in maintenance, and of no others", async () => {
     const socket = join(directory, "haproxy.sock");
     const file = join(directory, "haproxy.cfg");
     const port = await freePort();
@@ -70,7 +70,7 @@ backend pods
     );
   });
 
-  it("throws when it is gone", async () => {
+  it("the consumer HAProxy throws when the program is gone", async () => {
     await assert.rejects(
       haproxy({ path: join(directory, "none.sock") }).stillUsed(pods, signal),
       /none\.sock/,
@@ -79,11 +79,11 @@ backend pods
 });
 
 describe("Envoy", () => {
-  it("lets go of hosts that drain or are gone, by an answer of Envoy 1.40", () => {
+  it("Envoy lets go of hosts that drain or are gone, by an answer of Envoy 1.40", () => {
     assert.deepEqual([...hostsInUse(fixture("envoy-clusters.json"), "x")], ["127.0.0.5", "127.0.0.7", "::1"]);
   });
 
-  it("keeps hosts that drain while so few are healthy that it sends to all: panic mode", () => {
+  it("Envoy in panic mode keeps hosts that drain, because so few hosts are healthy that it sends to all", () => {
     const host = (address: string, eds_health_status: string, more = {}): object => ({
       address: { socket_address: { address, port_value: 80 } },
       health_status: { eds_health_status, ...more },
@@ -99,7 +99,7 @@ describe("Envoy", () => {
     assert.deepEqual(used(drains, healthy, failing), ["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
   });
 
-  it("follows the endpoint discovery of a real one", skipWithout("envoy"), async () => {
+  it("a real Envoy lets go of hosts by its endpoint discovery", skipWithout("envoy"), async () => {
     const port = await freePort();
     const endpoints = join(directory, "eds.json");
     const discover = (hosts: Readonly<Record<string, string>>): void => {
@@ -152,14 +152,14 @@ describe("Envoy", () => {
 });
 
 describe("Traefik", () => {
-  it("lets go of servers that no service lists, healthy or not, by an answer of Traefik 3.7", () => {
+  it("Traefik lets go of servers that no service lists, healthy or not, by an answer of Traefik 3.7", () => {
     assert.deepEqual(
       [...serversOf(fixture("traefik-rawdata.json"), "x")],
       ["127.0.0.5", "127.0.0.6", "::1", "127.0.0.9"],
     );
   });
 
-  it("follows the configuration of a real one", skipWithout("traefik"), async () => {
+  it("a real Traefik lets go of servers by its configuration", skipWithout("traefik"), async () => {
     const [api, web] = [await freePort(), await freePort()];
     const file = join(directory, "traefik.json");
     const dynamic = join(directory, "dynamic");
@@ -194,7 +194,7 @@ describe("Cilium, by its documented API", () => {
   const services = (...backends: readonly object[]): string =>
     JSON.stringify([{ spec: {}, status: { realized: { id: 1, "backend-addresses": backends } } }]);
 
-  it("lets go of backends that terminate while others are active", () => {
+  it("Cilium lets go of backends that terminate while others are active", () => {
     const [active, terminating] = [
       { ip: "127.0.0.5", state: "active" },
       { ip: "127.0.0.6", state: "terminating" },
@@ -205,7 +205,7 @@ describe("Cilium, by its documented API", () => {
     assert.throws(() => backendsOf("[]", "x"), /no Service/);
   });
 
-  it("is asked through its socket", async () => {
+  it("Cilium is asked through its socket", async () => {
     const socket = join(directory, "cilium.sock");
     const server = createServer((request, response) =>
       response.writeHead(request.url === "/v1/service" ? 200 : 404).end(services({ ip: "127.0.0.5" })),
@@ -217,7 +217,7 @@ describe("Cilium, by its documented API", () => {
 });
 
 describe("an endpoint of the user's", () => {
-  it("is told the addresses, and says which are used", async () => {
+  it("an endpoint of the user's is told the addresses, and says which are used", async () => {
     const server = createServer((request, response) => {
       void text(request).then((body) => {
         assert.deepEqual(JSON.parse(body), { version: 1, addresses: pods });

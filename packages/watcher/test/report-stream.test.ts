@@ -26,7 +26,7 @@ const withdraw = ({ scene }: Coordinating): void => {
 };
 
 describe("a report stream", () => {
-  it("answers each report with a line, and one that waits when there is news", async () => {
+  it("a report stream answers each report with a line, and a report that waits when there is news", async () => {
     await using all = await coordinating(onePod);
     const consumer = new Raw(all.port);
     assert.match(await consumer.ask(), /^200 /);
@@ -43,7 +43,7 @@ describe("a report stream", () => {
     consumer.socket.destroy();
   });
 
-  it("answers a report for those before it, which wait no more", async () => {
+  it("a report stream answers a report for the reports before it, which wait no more", async () => {
     await using all = await coordinating(onePod);
     const consumer = new Raw(all.port);
     await consumer.ask();
@@ -55,7 +55,7 @@ describe("a report stream", () => {
     consumer.socket.destroy();
   });
 
-  it("reads lines in whatever pieces they come, and with the request itself", async () => {
+  it("a report stream reads lines in whatever pieces they come, and with the request itself", async () => {
     await using all = await coordinating(onePod);
     const consumer = new Raw(all.port, "token-node1", report() + report().slice(0, 30));
     await until(() => consumer.answers.length === 1, "the first");
@@ -66,7 +66,7 @@ describe("a report stream", () => {
     consumer.socket.destroy();
   });
 
-  it("reads 500 lines that are cut anywhere, each once and in order", async () => {
+  it("a report stream reads 500 lines that are cut anywhere, each once and in order", async () => {
     await using all = await coordinating(onePod);
     const consumer = new Raw(all.port);
     const random = randomFrom(7);
@@ -89,7 +89,7 @@ describe("a report stream", () => {
     consumer.socket.destroy();
   });
 
-  it("goes on after a report that is wrong, and says what is", async () => {
+  it("a report stream goes on after a wrong report, and says what is wrong", async () => {
     await using all = await coordinating(onePod);
     const consumer = new Raw(all.port);
     assert.match(await consumer.ask({ basis: "guess" }), /^400 .*basis/);
@@ -98,7 +98,7 @@ describe("a report stream", () => {
     consumer.socket.destroy();
   });
 
-  it("ends with 401, 403 or 413 for who may not report, or reports without end", async () => {
+  it("a report stream ends with 401, 403 or 413 where its consumer may not report, or reports without end", async () => {
     await using all = await coordinating(onePod);
     all.api.tokens.set("other", { account: "shop:default" });
     const stranger = new Raw(all.port, "made-up", report());
@@ -117,7 +117,7 @@ describe("a report stream", () => {
     }
   });
 
-  it("ends when its token has expired, and takes no report any more", async () => {
+  it("a report stream ends when its token has expired, and takes no report any more", async () => {
     await using all = await coordinating(onePod);
     const exp = Math.ceil(Date.now() / 1_000) + 1;
     const token = `header.${Buffer.from(JSON.stringify({ exp })).toString("base64url")}.signature`;
@@ -132,7 +132,7 @@ describe("a report stream", () => {
     consumer.socket.destroy();
   });
 
-  it("is over soon after its last answer, whatever its consumer has sent meanwhile", async () => {
+  it("a report stream is over soon after its last answer, whatever its consumer has sent meanwhile", async () => {
     await using all = await coordinating(onePod);
     const refused = new Raw(all.port, "made-up");
     // As the watcher does: it learns of the refusal by the answer to its report.
@@ -148,7 +148,7 @@ describe("a report stream", () => {
     endless.socket.destroy();
   });
 
-  it("is dropped where its consumer asks on and on and reads nothing", async () => {
+  it("a report stream is dropped where its consumer asks on and on and reads nothing", async () => {
     await using all = await coordinating(onePod);
     const consumer = new Raw(all.port);
     await consumer.ask();
@@ -161,7 +161,7 @@ describe("a report stream", () => {
     clearInterval(flood);
   });
 
-  it("is asked for, and whoever posts a report instead is told so", async () => {
+  it("a report stream must be asked for, and a consumer that posts a report instead is told so", async () => {
     await using all = await coordinating(onePod);
     const asked = { path: "/v1/consumers/kube-proxy%2Fnode1", token: "token-node1" };
     for (const method of ["POST", "GET"]) {
@@ -176,7 +176,7 @@ describe("a report stream", () => {
     assert.deepEqual(all.coordinator.status().consumers, []);
   });
 
-  it("leaves a request alone that would upgrade to anything else", async () => {
+  it("a request that would upgrade to anything else than a report stream is left alone", async () => {
     await using all = await coordinating(onePod);
     const socket = connect(all.port, "127.0.0.1").setEncoding("latin1");
     let received = "";
@@ -191,7 +191,7 @@ describe("a report stream", () => {
     socket.destroy();
   });
 
-  it("does not keep the coordinator from ending", async () => {
+  it("a report stream does not keep the coordinator from ending", async () => {
     const all = await coordinating(onePod);
     const [waiting, silent] = [new Raw(all.port), new Raw(all.port)];
     await waiting.ask();
@@ -204,7 +204,7 @@ describe("a report stream", () => {
     assert.equal(all.coordinator.server.listening, false);
   });
 
-  it("does not keep the coordinator from ending where its consumer reads nothing", async () => {
+  it("a report stream whose consumer reads nothing does not keep the coordinator from ending", async () => {
     const all = await coordinating(onePod);
     const sockets: Socket[] = [];
     all.coordinator.server.on("connection", (socket: Socket) => sockets.push(socket));
@@ -220,7 +220,7 @@ describe("a report stream", () => {
 });
 
 describe("a watcher and a coordinator that know streams", () => {
-  it("use one connection, also while a report waits and another is made", async () => {
+  it("a watcher and a coordinator that know streams use one connection, also while a report waits and another is made", async () => {
     await using all = await coordinating(onePod);
     await using _watcher = idleWatcher(all.port, tokenFile);
     await until(() => all.coordinator.parked === 1, "parked");
@@ -233,7 +233,7 @@ describe("a watcher and a coordinator that know streams", () => {
     assert.equal(connections, 1);
   });
 
-  it("go on where the connection is cut, without a failure", async () => {
+  it("a watcher and a coordinator that know streams go on where the connection is cut, without a failure", async () => {
     await using all = await coordinating(onePod);
     const sockets: Socket[] = [];
     all.coordinator.server.on("connection", (socket: Socket) => sockets.push(socket));

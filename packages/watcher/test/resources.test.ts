@@ -24,12 +24,12 @@ function inProcess(text: string): { readonly output: string; readonly errors: st
 }
 
 describe("the watch for changes of rules", () => {
-  it("does without where no file descriptor is free", () => {
+  it("the watcher does without the watch for changes of rules where no file descriptor is free", () => {
     const { output, errors } = inProcess(`try { for (;;) openSync("/dev/null"); } catch {}`);
     assert.equal(output, "went on", errors);
   });
 
-  it("does without where no program can be started", () => {
+  it("the watcher does without the watch for changes of rules where no program can be started", () => {
     // An environment that the kernel refuses: spawn throws as it does without memory.
     const { output, errors } = inProcess(`process.env.LONG = "x".repeat(2 ** 18);`);
     assert.equal(output, "went on", errors);

@@ -37,7 +37,7 @@ const readers = [
 
 for (const [name, write, read] of readers)
   describe(`the reader of ${name}`, () => {
-    it("finds exactly the addresses that are reached, in generated rule sets", () => {
+    it(`the reader of ${name} finds exactly the addresses that are reached, in generated rule sets`, () => {
       fc.assert(
         fc.property(services, (all) => {
           const used = read(write(all), everybody);
@@ -47,7 +47,7 @@ for (const [name, write, read] of readers)
       );
     });
 
-    it("takes nothing from a text that is cut off", () => {
+    it(`the reader of ${name} takes nothing from a text that is cut off`, () => {
       fc.assert(
         fc.property(services, fc.double({ min: 0, max: 1, noNaN: true }), (all, share) => {
           const whole = write(all);
@@ -60,7 +60,7 @@ for (const [name, write, read] of readers)
       );
     });
 
-    it("is not misled by an address that begins or ends as another", () => {
+    it(`the reader of ${name} is not misled by an address that begins or ends as another`, () => {
       const all: Service[] = [
         { endpoints: ["10.0.0.11"], isStale: false, isSticky: false, isExternal: false },
       ];
@@ -78,7 +78,7 @@ describe("rules that a real kube-proxy wrote", () => {
   ] as const;
   for (const [start, read] of parts)
     for (const [name, text] of recorded(start))
-      it(name, () => {
+      it(`the addresses in use are found in rules that a real kube-proxy wrote: ${name}`, () => {
         const [, after] = /(full|after)/.exec(name) ?? [];
         const ready = ["10.99.0.1", "10.99.0.3", "10.99.3.1", "10.99.3.2", "10.99.4.1", "10.99.5.1"];
         // All endpoints of one Service terminate: kube-proxy sends to them.
@@ -91,7 +91,7 @@ describe("rules that a real kube-proxy wrote", () => {
 });
 
 describe("what is no rule set of kube-proxy", () => {
-  it("is never an empty one", () => {
+  it("a text that is no rule set of kube-proxy is never taken for an empty rule set", () => {
     for (const [, , read] of readers)
       for (const text of [
         "",
@@ -120,21 +120,21 @@ describe("the programs, in a network namespace of their own", { skip }, () => {
   ];
 
   for (const backend of ["nft", "legacy"] as const)
-    it(`iptables (${backend}) writes what is read`, () => {
+    it(`iptables (${backend}) writes the rules that the watcher reads`, () => {
       const text = inside(`cat <<'EOF' | iptables-${backend}-restore
 ${asIptablesSave(all)}EOF
 iptables-${backend}-save -t nat`);
       assert.deepEqual(usedInNat(text, everybody), truth(all));
     });
 
-  it("nft writes what is read", () => {
+  it("nft writes the rules that the watcher reads", () => {
     const text = inside(`cat <<'EOF' | nft -f -
 ${asNftList(all)}EOF
 nft list table ip kube-proxy`);
     assert.deepEqual(usedInTable(text, everybody), truth(all));
   });
 
-  it("a single chain tells that an address is used, as long as it is", () => {
+  it("a single chain tells that an address is used, as long as it is used", () => {
     for (const [restore, table, save, read] of [
       ["iptables-nft-restore", "nat", "iptables-nft-save -t nat", usesInNat],
       ["nft -f -", "kube-proxy", "nft list table ip kube-proxy", usesInTable],
@@ -152,7 +152,7 @@ nft list table ip kube-proxy`);
     }
   });
 
-  it("needs NET_ADMIN for tables of nftables, and NET_RAW too for the legacy ones: nothing works without them", () => {
+  it("the programs that read rules need NET_ADMIN for tables of nftables, and NET_RAW too for the legacy tables", () => {
     const reads = (program: string, ...capabilities: string[]): boolean => {
       const bounding = ["-all", ...capabilities.map((one) => `+${one}`)].join(",");
       const limited = `setpriv --bounding-set ${bounding} --inh-caps -all --no-new-privs ${program}`;
@@ -175,14 +175,14 @@ nft list table ip kube-proxy`);
 describe("the metrics of a real kube-proxy", () => {
   const text = readFileSync(join(fixtures, "kube-proxy-metrics.txt"), "latin1");
 
-  it("tell how many syncs have finished, for each family", () => {
+  it("the metrics of kube-proxy tell how many syncs have finished, for each address family", () => {
     const four = readSyncs(text, "IPv4", "x");
     assert.deepEqual([four.finished, four.pending], [4, 0]);
     assert.equal(readSyncs(text, "IPv6", "x").finished, 1);
     assert.ok(four.lastQueued <= four.lastFinished);
   });
 
-  it("are evidence when two syncs have succeeded since it was asked, or when it had just done one and has nothing to do", () => {
+  it("the metrics of kube-proxy are evidence when two syncs have succeeded since, or when a sync was just done and nothing is pending", () => {
     const idle = { finished: 4, lastFinished: 100, lastQueued: 99, pending: 0 };
     const asked = { succeeded: 0, at: 101 };
     assert.equal(mayBePending({ ...asked, succeeded: 2 }, { ...idle, pending: 3 }, 0.1), false, "two syncs");
@@ -207,7 +207,7 @@ describe("the metrics of a real kube-proxy", () => {
     );
   });
 
-  it("do not end the wait sooner when the node's clock is set forward", async (context) => {
+  it("the metrics of kube-proxy do not end the wait sooner when the node's clock is set forward", async (context) => {
     const now = Date.now();
     const text = Object.entries({
       duration_seconds_count: 4,
@@ -226,7 +226,7 @@ describe("the metrics of a real kube-proxy", () => {
     assert.equal(await look(), 1);
   });
 
-  it("count a sync that failed as finished, and it is no evidence", async () => {
+  it("the metrics of kube-proxy count a failed sync as finished, and a failed sync is no evidence", async () => {
     const now = Date.now() / 1_000;
     const [syncs, family] = [{ finished: 4, lastFinished: now }, `{ip_family="IPv4"}`];
     const figures = (): string =>

@@ -66,7 +66,7 @@ const streaming =
     socket.write(isUpgrade(text) ? accepted : bytes);
 
 describe("the watcher's stream", () => {
-  it("reads an answer in whatever pieces it comes", () =>
+  it("the watcher's stream reads an answer in whatever pieces it comes", () =>
     asking(
       (socket, text) => {
         if (isUpgrade(text)) socket.write(accepted);
@@ -75,7 +75,7 @@ describe("the watcher's stream", () => {
       async (client) => assert.equal((await client.report(report, AbortSignal.timeout(20_000))).head, 3),
     ));
 
-  it("reads an answer that comes with the acceptance", () =>
+  it("the watcher's stream takes an answer that comes with the acceptance for no report's answer", () =>
     asking(
       (socket, text) => socket.write(isUpgrade(text) ? `${accepted}200 ${answer}\n` : ""),
       async (client) => {
@@ -89,10 +89,10 @@ describe("the watcher's stream", () => {
     ["another version", '400 {"version":2}\n', /version 2/],
     ["nonsense with a status", "200 <html>\n", /no JSON/],
   ] as const)
-    it(`says what is wrong with ${what}`, () =>
+    it(`the watcher's stream says what is wrong with ${what}`, () =>
       asking(streaming(bytes), (client) => assert.rejects(ask(client), message)));
 
-  it("takes answers, and refuses others, as the vectors of the protocol say", async () => {
+  it("the watcher's stream takes answers, and refuses others, as the vectors of the protocol say", async () => {
     let text = "";
     await asking(
       (socket, received) => socket.write(isUpgrade(received) ? accepted : `200 ${text}\n`),
@@ -107,7 +107,7 @@ describe("the watcher's stream", () => {
     );
   });
 
-  it("writes reports as the vectors of the protocol say", async () => {
+  it("the watcher's stream writes reports as the vectors of the protocol say", async () => {
     let received = "";
     await asking(
       (socket, text) => {
@@ -130,7 +130,7 @@ describe("the watcher's stream", () => {
     ["that never comes, for the stream ends each time", (socket) => void socket.end(accepted)],
     ["that never comes, for the request is cut", (socket) => void socket.resetAndDestroy()],
   ] as readonly (readonly [string, Behaviour])[])
-    it(`fails with an answer ${what}`, () =>
+    it(`the watcher's stream fails with an answer ${what}`, () =>
       asking(behave, (client) => assert.rejects(ask(client), /no answer/)));
 
   for (const [what, status, body, message] of [
@@ -138,7 +138,7 @@ describe("the watcher's stream", () => {
     ["speaks another version", "404 Not Found", "lameduck 2\n", /version 2/],
     ["speaks another version, as JSON", "400 Bad Request", '{"version":3}', /version 3/],
   ] as const)
-    it(`takes nothing from a coordinator that ${what}, and says so`, () =>
+    it(`the watcher's stream takes nothing from a coordinator that ${what}, and says so`, () =>
       asking(
         (socket) => socket.write(answeredOtherwise(status, body)),
         async (client) => {
@@ -146,7 +146,7 @@ describe("the watcher's stream", () => {
         },
       ));
 
-  it("fails where no answer comes, and opens another for the next report", () =>
+  it("the watcher's stream fails where no answer comes, and the next report opens another stream", () =>
     asking(
       (socket, text, connection) => {
         if (isUpgrade(text)) socket.write(accepted);
@@ -158,7 +158,7 @@ describe("the watcher's stream", () => {
       },
     ));
 
-  it("tries anew soon where it finds no coordinator, however long the report may wait", () =>
+  it("the watcher's stream tries anew soon where it finds no coordinator, however long the report may wait", () =>
     asking(
       (socket, text, connection) => {
         if (connection > 0) socket.write(isUpgrade(text) ? accepted : `200 ${answer}\n`);
@@ -171,7 +171,7 @@ describe("the watcher's stream", () => {
       },
     ));
 
-  it("shows a token that was renewed once the former one is refused", async () => {
+  it("the watcher's stream shows a renewed token once the former token is refused", async () => {
     const shown: string[] = [];
     await asking(
       (socket, text) => {

@@ -157,7 +157,7 @@ test("a watcher whose reports a coordinator of another major version refuses say
   assert.deepEqual(codesOf(watcher.failures), ["LAMEDUCK_OPERATOR_OTHER_VERSION"]);
 });
 
-test("one that had reported, and speaks another version now, is left out as any silent one", async () => {
+test("a watcher that had reported, and speaks another major version now, is left out as any silent watcher", async () => {
   const clock = new SetClock();
   await using all = await coordinating((scene) => running(scene, "node1", "node2"), {
     now: clock.now,
@@ -174,7 +174,7 @@ test("one that had reported, and speaks another version now, is left out as any 
   assert.equal(await stateOf(all, uid), "released");
 });
 
-test("a consumer that asks for a stream of another version gets none, and is named", async () => {
+test("a consumer that asks for a stream of another version gets no stream, and is named", async () => {
   await using all = await coordinating((scene) => running(scene, "node1"));
   const { port, coordinator } = all;
   for (const token of ["made-up", "token-node1"]) {
@@ -194,7 +194,7 @@ test("a consumer that asks for a stream of another version gets none, and is nam
   }
 });
 
-test("pods that ask by another major version are answered in ours, and named without their names", async () => {
+test("pods that ask by another major version are answered in ours, and are counted without their names", async () => {
   await using all = await coordinating((scene) => running(scene, "node1"));
   const uid = await withdrawn(all);
   for (const name of ["web-1", "web-2"])
@@ -207,7 +207,7 @@ test("pods that ask by another major version are answered in ours, and named wit
   assert.equal(all.logged.filter((line) => line.includes("OTHER_VERSION")).length, 1);
 });
 
-test("nobody else can make a version known: not without a token, nor for others by one that is bound to a node", async () => {
+test("a stranger makes no version known, and a token that is bound to a node makes no version known for other nodes", async () => {
   const account = "lameduck-node/lameduck-watcher";
   await using all = await coordinating((scene) => running(scene, "node1"), {
     flags: [`--consumer-account=${account}=kube-proxy`],
@@ -243,7 +243,7 @@ test("a pod of a newer minor version is understood: unknown fields of what it sa
   assert.deepEqual(all.coordinator.terminations.get(uid)?.reported, { phase: "closing", "held-ms": "5" });
 });
 
-test("whoever asks by one version and another in turn fills no log, and those of long ago hide nobody", () => {
+test("callers that change their version in turn fill no log, and callers of long ago hide no others", () => {
   let [now, lines] = [0, 0];
   const heard = new OtherVersions(
     () => now,

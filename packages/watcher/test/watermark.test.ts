@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Watermark } from "../src/watermark.ts";
 
 describe("a watermark", () => {
-  it("is behind until both addresses of a pod of two families are let go of", () => {
+  it("a watermark is behind until both addresses of a pod of two families are let go of", () => {
     const watermark = new Watermark();
     const both = [
       ["10.244.1.5", 1],
@@ -20,7 +20,7 @@ describe("a watermark", () => {
     assert.equal(watermark.progress().applied, 1);
   });
 
-  it("keeps what is behind one that stays in use", () => {
+  it("a watermark keeps the later withdrawals that are applied while an earlier address stays in use", () => {
     const watermark = new Watermark();
     watermark.update(3, [
       ["10.0.0.1", 1],

@@ -29,13 +29,13 @@ export interface WebhookOptions {
   readonly log: Logger;
 }
 
-/** Until what failed at the start is tried again. */
+/** Time after which a failed step of the start is tried again. */
 const retryMs = 1_000;
 
 /** Connections that read the metrics: Prometheus keeps one. */
 const mostReaders = 50;
 
-/** All that the process does, in the order in which it starts; it stops in the other. */
+/** The process of the webhook. It starts all its parts, and stops them in the reverse order. */
 export class Webhook {
   readonly metrics = new WebhookMetrics();
   readonly #options: WebhookOptions;
@@ -111,22 +111,22 @@ export class Webhook {
     this.#registerGauges();
   }
 
-  /** For the library that stops it. */
+  /** The server of the reviews, which Lameduck's own library stops. */
   get server(): AdmissionServer["server"] {
     return this.#admission.server;
   }
 
-  /** What is still waited for. */
+  /** What the process still waits for. Undefined once it is ready. */
   notReady(): string | undefined {
     return this.#hasCertificate ? this.#view.notReady() : "no certificate that the API server trusts yet";
   }
 
-  /** Listens at once, so that the kubelet is answered; what needs the API server comes when it does. @returns both ports. */
+  /** Listens at once, so that the kubelet is answered. Parts that need the API server start when it answers. @returns both ports. */
   async start(): Promise<{ readonly port: number; readonly metricsPort: number }> {
     const { flags, client, log } = this.#options;
     this.#metricsServer.listen(flags.metricsPort, flags.address);
     await once(this.#metricsServer, "listening");
-    // One that nobody trusts, for the kubelet, which does not ask for more.
+    // Nobody trusts this first certificate. The kubelet is answered with it, because the kubelet verifies no certificate.
     const provisional = await rotate(undefined, Date.now(), this.#rotation(), () => false);
     this.#admission.useCertificate(provisional.leaf);
     const port = await this.#admission.listen(flags.port, flags.address);
@@ -143,7 +143,7 @@ export class Webhook {
     return { port, metricsPort };
   }
 
-  /** Ends what is not needed for answering any more: reviews under way are answered by then. */
+  /** Stops all parts that are left. Reviews under way have been answered before. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([this.#holding?.holder.stop(), this.#holding?.caller.stop()]);

@@ -82,7 +82,7 @@ describe("anybody in the cluster may connect; the API server is answered all the
     dropped = 0;
   }
 
-  it("who connects and says nothing is cut off", async () => {
+  it("a client that connects to the webhook and says nothing is cut off", async () => {
     const silent = connect(port, "127.0.0.1");
     sockets.push(silent);
     silent.on("error", () => undefined);
@@ -95,7 +95,7 @@ describe("anybody in the cluster may connect; the API server is answered all the
     await left();
   });
 
-  it("who sends a body without an end is cut off", async () => {
+  it("a client that sends the webhook a body without an end is cut off", async () => {
     const slow = await opened();
     slow.resume();
     slow.write(
@@ -108,7 +108,7 @@ describe("anybody in the cluster may connect; the API server is answered all the
     await left();
   });
 
-  it("of too many bodies that are being sent, the first are given up", async () => {
+  it("when too many bodies are being sent to the webhook, the first ones are given up", async () => {
     const size = 7 * 1024 * 1024;
     const part = Buffer.alloc(size, " ");
     for (let index = 0; index < 12; index++) {
@@ -126,7 +126,7 @@ describe("anybody in the cluster may connect; the API server is answered all the
     await left();
   });
 
-  it("of too many connections, those go that were of no use for longest, and none that waits for its answer", async () => {
+  it("when too many connections lead to the webhook, those go that were of no use for longest, and none that waits for its answer", async () => {
     isHeld = Promise.withResolvers<void>();
     const held = ask("/hold/secret");
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -146,7 +146,7 @@ describe("anybody in the cluster may connect; the API server is answered all the
     await left();
   });
 
-  it("headers without an end, pipelines and what is no HTTP end the connection alone", async () => {
+  it("headers without an end, pipelines and bytes that are no HTTP end only their own connection to the webhook", async () => {
     for (const text of [
       `POST /mutate HTTP/1.1\r\n${"x: y\r\n".repeat(5_000)}\r\n`,
       `POST /mutate HTTP/1.1\r\nx: ${"y".repeat(100_000)}\r\n\r\n`,

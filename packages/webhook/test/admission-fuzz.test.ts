@@ -4,7 +4,7 @@ import { answerReview } from "../src/admission/review.ts";
 import { random as randomFrom } from "../../drain/test/random.ts";
 import { randomBody, wrongWith } from "../fuzz/reviews.ts";
 
-test("3,000 reviews of every shape: each answer is whole, and nothing hostile reaches a command, a path or a prototype", async () => {
+test("each of 3,000 reviews of every shape has a whole answer, and nothing hostile reaches a command, a path or a prototype", async () => {
   for (let seed = 1; seed <= 3_000; seed++) {
     const random = randomFrom(seed);
     const body = randomBody(random);
@@ -12,7 +12,7 @@ test("3,000 reviews of every shape: each answer is whole, and nothing hostile re
   }
 });
 
-test("the fuzzer makes both bodies that can be read and bodies that cannot", async () => {
+test("the fuzzer of reviews makes both bodies that can be read and bodies that cannot", async () => {
   const seen = new Set<boolean>();
   for (let seed = 1; seed <= 200; seed++) {
     const body = randomBody(randomFrom(seed));

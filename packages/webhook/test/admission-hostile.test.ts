@@ -170,7 +170,7 @@ interface Whole {
 
 describe("a review costs little more than to read it, whatever it holds", () => {
   for (const [what, body] of Object.entries(bodies))
-    it(what, async () => {
+    it(`a review costs little more than to read its body: ${what}`, async () => {
       const faults: unknown[] = [];
       const judges: ReviewHandler[] = [mutate, validate];
       const answers = await Promise.all(
@@ -195,7 +195,7 @@ describe("a review costs little more than to read it, whatever it holds", () => 
     });
 });
 
-test("a review of as many lists or objects as a body holds is refused before it is parsed", async () => {
+test("a review whose body is full of lists or objects is refused before it is parsed", async () => {
   for (const one of ["[],", "{},"]) {
     const { outcome, body } = await answerReview(`[${one.repeat(size)}1]`, mutate, never);
     assert.equal(outcome, "unreadable");

@@ -50,7 +50,7 @@ test("an exposed pod is injected, and the audit log says how", () => {
   assert.match(audit?.["reasons"] ?? "", /web: held-by-hook/);
 });
 
-test("a probe is answered with the version, whether or not such a pod is injected, and others are not", () => {
+test("a pod that asks whether the webhook answers gets the version, also where pods are not injected, and a pod that asks the policy gets nothing", () => {
   const answered = (asked: string, policy?: object): unknown => {
     const object = pod({ annotations: { "lameduck.dev/probe": asked } });
     const { patch = [], warnings = [] } = judged({ policyOf: () => policy })(request({ object }));
@@ -64,7 +64,7 @@ test("a probe is answered with the version, whether or not such a pod is injecte
   assert.deepEqual(answered("policy"), []);
 });
 
-test("pods are told of the coordinator, and of the mode that their namespace's policy has", () => {
+test("an injected pod is told of the coordinator, and of the mode in the policy of its namespace", () => {
   const policyOf = (): object => ({ spec: { acknowledgements: { mode: "consistency" } } });
   const variablesOf = (...known: Parameters<typeof judged>): string =>
     JSON.stringify(judged(...known)(request()).patch);
@@ -77,7 +77,7 @@ test("pods are told of the coordinator, and of the mode that their namespace's p
   assert.doesNotMatch(variablesOf({ policyOf }), /LAMEDUCK_COORDINATOR/);
 });
 
-test("what nothing leads to, what says no, Jobs and system namespaces are left alone", () => {
+test("a pod is left alone where nothing leads to it, where it declines, where it is of a Job, and in a system namespace", () => {
   for (const verdict of [
     judged({ pathsTo: () => ({ exposedBy: [], convergence: undefined }) })(
       request({ object: pod({}, { containers: [{ name: "web" }] }) }),
@@ -93,17 +93,17 @@ test("what nothing leads to, what says no, Jobs and system namespaces are left a
     assert.deepEqual([verdict.allowed, verdict.patch], [true, []]);
 });
 
-test("a namespace too new to be known was chosen by the API server", () => {
+test("a pod is injected although its namespace is too new to be known, because the API server has chosen that namespace", () => {
   assert.notDeepEqual(judged({ labelsOf: () => undefined })(request()).patch, []);
 });
 
-test("a pod that comes before the Services are known is judged by its ports, and counted", () => {
+test("a pod that comes before the Services are known is judged by its ports, and is counted", () => {
   blind = 0;
   assert.notDeepEqual(judged({ pathsTo: () => undefined })(request()).patch, []);
   assert.equal(blind, 1);
 });
 
-test("policies of namespace and cluster count, and a wrong annotation is a warning and no more", () => {
+test("the policies of namespace and cluster count for a pod, and a wrong annotation of the pod is only a warning", () => {
   const policyOf = (namespace: string): object => ({
     apiVersion: "lameduck.dev/v1alpha1",
     kind: "DrainPolicy",
@@ -134,7 +134,7 @@ const ofPolicy = (object: unknown, oldObject?: unknown): AdmissionRequest =>
     operation: oldObject ? "UPDATE" : "CREATE",
   });
 
-test("a DrainPolicy is rejected by field, with the remedy; what was wrong before is a warning", () => {
+test("a wrong DrainPolicy is rejected by field, with the remedy, and a field that was wrong before is only a warning", () => {
   const bad = policy({ capSeconds: "soon" });
   const { allowed, message = "" } = validate(ofPolicy(bad));
   assert.equal(allowed, false);
@@ -163,7 +163,7 @@ const ofWorkload = (object: unknown, oldObject?: unknown): AdmissionRequest =>
     operation: oldObject ? "UPDATE" : "CREATE",
   });
 
-test("a workload's annotations are rejected by name; scaling one that was admitted is not", () => {
+test("a workload with a wrong annotation is rejected by the name of the annotation, unless it was wrong before", () => {
   const bad = workload({ "lameduck.dev/cap": "20" });
   const { allowed, message = "" } = validate(ofWorkload(bad));
   assert.equal(allowed, false);
@@ -174,7 +174,7 @@ test("a workload's annotations are rejected by name; scaling one that was admitt
   });
 });
 
-test("an annotation that a newer version may know is told and admitted, a misspelt one is not", () => {
+test("an annotation that a newer version may know is admitted with a warning, and a misspelt annotation is rejected", () => {
   const newer = validate(ofWorkload(workload({ "lameduck.dev/something-new": "1" })));
   assert.equal(newer.allowed, true);
   assert.match(newer.warnings?.[0] ?? "", /something-new: no such annotation/);
@@ -183,7 +183,7 @@ test("an annotation that a newer version may know is told and admitted, a misspe
   assert.match(message, /did you mean floor\?/);
 });
 
-test("of many unknown names the first are told; removing some of them adds none", () => {
+test("a DrainPolicy with many unknown fields is told the first ones, and is admitted when some of them are removed", () => {
   const wrong = (names: number): object =>
     policy({
       ...Object.fromEntries(Array.from({ length: names }, (_, index) => [`x${index}`, 1])),
@@ -200,19 +200,19 @@ test("of many unknown names the first are told; removing some of them adds none"
   assert.equal(validate(ofPolicy(wrong(21), wrong(20))).allowed, false);
 });
 
-test("annotations that are called like what every object has are unknown, too", () => {
+test("an annotation that is called like a property of every object is unknown, too", () => {
   const { warnings } = validate(ofWorkload(workload({ "lameduck.dev/constructor": "1" })));
   assert.match(warnings?.[0] ?? "", /constructor: no such annotation/);
 });
 
-test("a pod of more containers than any has is left as it is, and that is told", () => {
+test("a pod of more than 100 containers is left as it is, with a warning", () => {
   const containers = Array.from({ length: 101 }, () => ({ name: "web", image: "a" }));
   const { allowed, patch, warnings } = judged()(request({ object: pod({}, { containers }) }));
   assert.deepEqual([allowed, patch], [true, []]);
   assert.match(warnings?.[0] ?? "", /^lameduck: the pod has 101 containers; .*more than 100/);
 });
 
-test("a setting on the workload itself reaches no pod: that is told", () => {
+test("a setting on the workload itself reaches no pod, and is a warning", () => {
   const { allowed, warnings } = validate(ofWorkload(workload({}, { "lameduck.dev/cap": "20s" })));
   assert.equal(allowed, true);
   assert.match(
@@ -221,7 +221,7 @@ test("a setting on the workload itself reaches no pod: that is told", () => {
   );
 });
 
-test("nothing but policies and workloads is ever rejected", () => {
+test("the webhook rejects nothing but policies and workloads", () => {
   for (const object of [undefined, null, 1, "x", [], {}, pod(), policy({ capSeconds: "soon" })])
     for (const kind of ["Pod", "Service", "ReplicaSet", "DrainPolicy"])
       assert.equal(validate(request({ kind, object })).allowed, true);

@@ -78,7 +78,7 @@ describe("the server that answers admission reviews", () => {
   }
   const whole = ({ text }: Answered): Whole => JSON.parse(text) as Whole;
 
-  it("answers with a JSON patch, in the version that asked, on one connection", async () => {
+  it("the admission server answers with a JSON patch, in the version that asked, on one connection", async () => {
     judge = () => ({
       allowed: true,
       patch: [{ op: "add", path: "/spec/x", value: "ü" }],
@@ -99,7 +99,7 @@ describe("the server that answers admission reviews", () => {
     assert.equal(new Set(answers.map(({ local }) => local)).size, 1, "kept alive");
   });
 
-  it("admits whatever it cannot read, and says why", async () => {
+  it("the admission server admits whatever it cannot read, and says why", async () => {
     for (const [what, body] of Object.entries({
       "no JSON": "{",
       nothing: "",
@@ -121,7 +121,7 @@ describe("the server that answers admission reviews", () => {
     }
   });
 
-  it("answers wrong methods, types and sizes, and goes on answering", async () => {
+  it("the admission server answers wrong methods, types and sizes, and goes on answering", async () => {
     const cases: [number, Parameters<typeof ask>[1]][] = [
       [405, { method: "GET" }],
       [405, { method: "PUT", body: review({ uid: "u" }) }],
@@ -144,7 +144,7 @@ describe("the server that answers admission reviews", () => {
     );
   });
 
-  it("admits a pod when a judge throws", async () => {
+  it("the admission server admits a pod when a judge throws", async () => {
     judge = () => {
       throw new Error("a mistake of ours");
     };
@@ -155,7 +155,7 @@ describe("the server that answers admission reviews", () => {
     assert.equal(outcomes.at(-1), "fault");
   });
 
-  it("rejects with a message that no terminal obeys", async () => {
+  it("the admission server rejects with a message that no terminal obeys", async () => {
     const { response } = whole(await ask("/validate", { body: review({ uid: "u" }) }));
     assert.deepEqual(response, {
       uid: "u",
@@ -164,13 +164,13 @@ describe("the server that answers admission reviews", () => {
     });
   });
 
-  it("shortens warnings, and sends ten at most", async () => {
+  it("the admission server shortens warnings, and sends ten at most", async () => {
     judge = () => ({ allowed: true, warnings: Array.from({ length: 40 }, () => "w".repeat(1_000)) });
     const { response } = whole(await ask("/mutate", { body: review({ uid: "u" }) }));
     assert.deepEqual([response.warnings?.length, response.warnings?.[0]?.length], [10, 256]);
   });
 
-  it("tells the kubelet whether it is ready, and what is waited for", async () => {
+  it("the admission server tells the kubelet whether it is ready, and what it waits for", async () => {
     ready = "not read yet: services";
     const waiting = await ask("/readyz", { method: "GET" });
     assert.deepEqual([waiting.status, waiting.text], [503, "not read yet: services\n"]);

@@ -143,7 +143,7 @@ test("certificates and authorities change many times under new connections, and 
   assert.deepEqual(failures, [], `of ${handshakes} handshakes`);
 });
 
-test("a wrong caBundle, in one webhook of one configuration, is put right", async () => {
+test("a wrong caBundle in one webhook of one configuration is put right", async () => {
   await using api = await configured();
   await using one = await replica(api);
   const [right] = bundles(api);
@@ -157,7 +157,7 @@ test("a wrong caBundle, in one webhook of one configuration, is put right", asyn
   assert.deepEqual(one.problems, []);
 });
 
-test("webhook configurations that come later are told, too", async () => {
+test("a webhook configuration that comes later is told the caBundle, too", async () => {
   await using api = await OperatorApi.start();
   await using _one = await replica(api);
   const [mutating] = configurations;
@@ -165,7 +165,7 @@ test("webhook configurations that come later are told, too", async () => {
   await until(() => bundles(api).length === 1 && bundles(api)[0] !== "", "told");
 });
 
-test("a Secret that is removed or damaged is restored from memory: the authority stays", async () => {
+test("a Secret that is removed or damaged is restored from memory, with the same authority", async () => {
   await using api = await configured();
   await using one = await replica(api);
   const [right] = bundles(api);
@@ -185,7 +185,7 @@ test("a Secret that is removed or damaged is restored from memory: the authority
   }
 });
 
-test("an API server that fails is asked again", async () => {
+test("an API server that fails is asked for the certificates again", async () => {
   await using api = await configured();
   await using one = await replica(api);
   let failing = true;
@@ -198,7 +198,7 @@ test("an API server that fails is asked again", async () => {
   await until(() => api.get("secrets", name) !== undefined, "restored");
 });
 
-test("mounted files are read anew when they change, and never shown when they do not fit", async () => {
+test("mounted certificates are read again when they change, and are never shown when the files do not fit", async () => {
   const directory = await mkdtemp(join(tmpdir(), "lameduck-certificates-"));
   const issue = async (): Promise<{ cert: string; key: string }> =>
     (
@@ -235,7 +235,7 @@ test("mounted files are read anew when they change, and never shown when they do
   await rm(directory, { recursive: true });
 });
 
-test("a new authority does not sign before it is known what the API server trusts", async () => {
+test("a new authority signs nothing before it is known what the API server trusts", async () => {
   await using api = await configured();
   const lifetimes = { certificateLifetime: 3_600_000, authorityLifetime: 36_000_000 };
   const options = { names: ["localhost"], ...lifetimes };

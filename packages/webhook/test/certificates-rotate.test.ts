@@ -21,7 +21,7 @@ function isTrustedBy(bundle: string, leaf: string): boolean {
   });
 }
 
-test("the first chain is one that a TLS client accepts", async () => {
+test("a TLS client accepts the first chain of certificates", async () => {
   const now = Date.UTC(2026, 0, 1);
   const { authority, leaf } = await rotate(undefined, now, options, yes);
   const certificate = new X509Certificate(leaf.cert);
@@ -36,7 +36,7 @@ test("the first chain is one that a TLS client accepts", async () => {
   assert.deepEqual(certificate.keyUsage, ["1.3.6.1.5.5.7.3.1"]);
 });
 
-test("over four years, looked at each day, what is served is always valid and trusted, also by who saw the bundle a day ago", async () => {
+test("on each day of four years the certificate is valid and trusted, also by a client that saw the bundle a day ago", async () => {
   let now = Date.UTC(2026, 0, 1);
   let chain: Chain | undefined;
   let before: Chain | undefined;
@@ -60,7 +60,7 @@ test("over four years, looked at each day, what is served is always valid and tr
   assert.ok(authorities.size === 3 || authorities.size === 4, `${authorities.size} authorities`);
 });
 
-test("a shorter lifetime counts for what was issued before it, too", async () => {
+test("a shorter lifetime counts for certificates that were issued before it, too", async () => {
   const now = Date.UTC(2026, 0, 1);
   const old = await rotate(undefined, now, options, yes);
   const shorter = { ...options, certificateLifetime: 3 * day, authorityLifetime: 9 * day };
@@ -71,7 +71,7 @@ test("a shorter lifetime counts for what was issued before it, too", async () =>
   assert.ok((await rotate(renewed, now + 6 * day, shorter, yes)).next, "an authority after this one");
 });
 
-test("nothing changes twice at one moment", async () => {
+test("certificates do not change twice at one moment", async () => {
   const now = Date.UTC(2026, 0, 1);
   const chain = await rotate(undefined, now, options, yes);
   assert.equal(await rotate(chain, now, options, yes), chain);
@@ -79,7 +79,7 @@ test("nothing changes twice at one moment", async () => {
   assert.notEqual(await rotate(chain, now + 61 * day, options, yes), chain);
 });
 
-test("a new authority does not sign before the API server has been told of it", async () => {
+test("a new authority signs nothing before the API server has been told of it", async () => {
   const now = Date.UTC(2026, 0, 1);
   const old = await rotate(undefined, now, options, yes);
   const due = now + 500 * day;
@@ -95,7 +95,7 @@ test("a new authority does not sign before the API server has been told of it", 
   assert.equal(signed.previous, old.authority.cert);
 });
 
-test("another name, another authority's certificate and an expired authority are made good", async () => {
+test("a certificate for another name or of another authority, and an expired authority, are replaced", async () => {
   const now = Date.UTC(2026, 0, 1);
   const chain = await rotate(undefined, now, options, yes);
   const renamed = await rotate(chain, now, { ...options, names: ["other.shop.svc"] }, yes);
@@ -108,7 +108,7 @@ test("another name, another authority's certificate and an expired authority are
   assert.notEqual(late.authority.cert, chain.authority.cert);
 });
 
-test("a Secret holds the chain, and one that is damaged holds none", async () => {
+test("a Secret holds the chain of certificates, and a damaged Secret holds none", async () => {
   const chain = await rotate(undefined, Date.now(), options, yes);
   const next = (await rotate(undefined, Date.now(), options, yes)).authority;
   const whole = { ...chain, next, previous: next.cert };

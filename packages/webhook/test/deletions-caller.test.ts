@@ -27,7 +27,7 @@ describe("the path that only the API server knows", () => {
       ],
     });
 
-  it("is the same for all replicas, is told, and is told again after an upgrade", async () => {
+  it("the secret path of held deletions is the same for all replicas, and the API server is told it again after an upgrade", async () => {
     await using api = await OperatorApi.start();
     install(api);
     const problems: unknown[] = [];
@@ -54,7 +54,7 @@ describe("the path that only the API server knows", () => {
     client.close();
   });
 
-  it("lets nobody in as long as it is not known", async () => {
+  it("nobody may have a deletion held as long as the secret path is not known", async () => {
     await using api = await OperatorApi.start();
     const client = api.client();
     const caller = new SecretPath(client, () => undefined);

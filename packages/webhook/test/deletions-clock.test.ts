@@ -8,10 +8,10 @@ import { podOf, shop } from "./deletions-shop.ts";
 const convergence = 4;
 
 for (const [what, ahead, withdrawnFor, least, most] of [
-  ["ahead waits no less", 5_000, 0, 2_900, 6_000],
-  ["behind waits for the rest only", -5_000, 3_500, 0, 2_500],
+  ["ahead waits for the whole rest", 5_000, 0, 2_900, 6_000],
+  ["behind waits only for the rest", -5_000, 3_500, 0, 2_500],
 ] as const)
-  test(`of a deletion that another replica has begun, one whose clock is 5 s ${what}`, async (t) => {
+  test(`a replica whose clock is 5 s ${what} of a deletion that another replica has begun`, async (t) => {
     const api = await shop(2, convergence);
     await using _api = api;
     const stepBegan = api.now() - withdrawnFor;

@@ -14,7 +14,7 @@ describe("an eviction", { concurrency: true }, () => {
       status: { disruptionsAllowed: allowed, observedGeneration: 1 },
     });
 
-  it("is put off until another pod is ready and senders have let go, by any replica", async () => {
+  it("any replica puts an eviction off until another pod is ready and senders have let go", async () => {
     const api = await shop(2);
     await using _api = api;
     budgetFor(api, 1);
@@ -45,7 +45,7 @@ describe("an eviction", { concurrency: true }, () => {
     assert.deepEqual([...one.problems, ...two.problems], []);
   });
 
-  it("is refused as long as the budget refuses it, with the pod in its Services", async () => {
+  it("an eviction is refused as long as the budget refuses it, and its pod stays in its Services", async () => {
     const api = await shop(2);
     await using _api = api;
     budgetFor(api, 0);
@@ -61,7 +61,7 @@ describe("an eviction", { concurrency: true }, () => {
     assert.equal(labelsOf(api, "web-0")["app"], "web");
   });
 
-  it("that nobody asks for any more leaves the pod as it was", async () => {
+  it("an eviction that nobody asks for any more leaves the pod as it was", async () => {
     const api = await shop(2);
     await using _api = api;
     await using replica = await replicaOf(api);
@@ -75,7 +75,7 @@ describe("an eviction", { concurrency: true }, () => {
     assert.deepEqual(labelsOf(api, "web-0"), { app: "web", "pod-template-hash": "1", team: "a" });
   });
 
-  it("is let through where there is nothing to hold", async () => {
+  it("an eviction is let through where there is nothing to hold", async () => {
     const api = await shop(2);
     await using _api = api;
     await using replica = await replicaOf(api);

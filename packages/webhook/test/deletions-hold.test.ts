@@ -6,7 +6,7 @@ import { isHeld, labelsOf, podOf, shop } from "./deletions-shop.ts";
 import { until } from "../../cluster/test/operator-api.ts";
 
 describe("a deletion that is held", { concurrency: true }, () => {
-  it("waits until senders have had their time, and its second call does not", async () => {
+  it("a held deletion waits until senders have had their time, and its second call does not", async () => {
     const api = await shop(2, 6);
     await using _api = api;
     await using replica = await replicaOf(api);
@@ -22,7 +22,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.deepEqual(replica.problems, []);
   });
 
-  it("is recognised by another replica, which waits for the rest only", async () => {
+  it("a held deletion is recognised by another replica, which waits for the rest only", async () => {
     const api = await shop(2, 6);
     await using _api = api;
     await using one = await replicaOf(api);
@@ -32,7 +32,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.ok(second.allowed && second.took < 6_000, String(second.took));
   });
 
-  it("is no longer for a mark of the future: of a replica whose clock is ahead, or of anybody", async () => {
+  it("a mark of the future, of a replica whose clock is ahead or of anybody, makes no held deletion longer", async () => {
     const api = await shop(2, 1);
     await using _api = api;
     const began = Date.now() + 3_600_000;
@@ -56,7 +56,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.ok(allowed && took < 20_000, String(took));
   });
 
-  it("ends when every consumer has reported, and not before", async () => {
+  it("a held deletion ends when every consumer has reported, and not before", async () => {
     const api = await shop(2, 3_000);
     await using _api = api;
     let state = "waiting";
@@ -80,7 +80,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     ["misses a consumer", () => "lameduck 1\nstate: incomplete\n"],
     ["does not know the pod", () => "lameduck 1\nstate: unknown\n"],
   ] as const)
-    it(`waits for senders' time where the coordinator ${what}`, async () => {
+    it(`a held deletion waits for senders' time where the coordinator ${what}`, async () => {
       const api = await shop();
       await using _api = api;
       await using coordinator = await coordinatorSaying(say);
@@ -90,7 +90,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
       assert.deepEqual(replica.outcomes(), ["waited"]);
     });
 
-  it("ends at its limit over all calls, whoever does not let go", async () => {
+  it("a held deletion ends at its limit over all calls, although consumers have not let go", async () => {
     const api = await shop(2, 3_000);
     await using _api = api;
     await using coordinator = await coordinatorSaying(() => "lameduck 1\nstate: waiting\n");
@@ -103,7 +103,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.deepEqual([...replica.outcomes(), ...other.outcomes()], ["limit", "limit"]);
   });
 
-  it("waits until no slice lists the pod, however late the controller is", async () => {
+  it("a held deletion waits until no slice lists the pod, however late the controller is", async () => {
     const api = await shop(2, 1);
     await using _api = api;
     api.controllerLag = 2_000;
@@ -111,7 +111,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.ok((await replica.call(deletion(podOf(api, "web-0")))).took >= 2_000);
   });
 
-  it("has a caller that leaves find the pod as it was", async () => {
+  it("a pod is as it was after the caller of its held deletion has left", async () => {
     const api = await shop(2, 3_000);
     await using _api = api;
     await using replica = await replicaOf(api);
@@ -126,7 +126,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.equal(replica.holder.size, 0);
   });
 
-  it("is restored where it was allowed and does not happen, and left alone where it does", async () => {
+  it("a pod is restored where its deletion was allowed and does not happen, and is left alone where the deletion happens", async () => {
     const api = await shop(3);
     await using _api = api;
     await using replica = await replicaOf(api);
@@ -139,7 +139,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.ok(isHeld(api, "web-1"));
   });
 
-  it("is restored when the process ends in its middle, or by the next process", async () => {
+  it("a held pod is restored when the process ends in the middle of the hold, or by the next process", async () => {
     const api = await shop(3, 3_000);
     await using _api = api;
     {
@@ -166,7 +166,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.equal(labelsOf(api, "web-1")["app"], "web");
   });
 
-  it("is let through at once beyond the greatest number at a time, blind, in need of a label, or of the last endpoint", async () => {
+  it("a deletion is let through at once where too many are held, where a NetworkPolicy needs a label, and where it takes the last endpoint", async () => {
     const api = await shop(3, 3_000);
     await using _api = api;
     await using replica = await replicaOf(api, { mostAtOnce: 1, limit: 8_000 });
@@ -198,7 +198,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.ok(!isHeld(api, "web-2"));
   });
 
-  it("has the owner of the last endpoint make another first", async () => {
+  it("a held deletion of the last endpoint has the pod's owner make another pod first", async () => {
     const api = await shop(1);
     await using _api = api;
     await using replica = await replicaOf(api);
@@ -212,7 +212,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.deepEqual(replica.outcomes(), ["waited"]);
   });
 
-  it("is only for the API server: others do not know the path, and withdraw nothing", async () => {
+  it("only the API server can have a deletion held: other callers do not know the path, and withdraw nothing", async () => {
     const api = await shop();
     await using _api = api;
     await using replica = await replicaOf(api);
@@ -223,7 +223,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.deepEqual(replica.outcomes(), []);
   });
 
-  it("goes on where the API server refuses what is needed: the deletion is allowed", async () => {
+  it("a held deletion is allowed where the API server refuses what the hold needs", async () => {
     const api = await shop();
     await using _api = api;
     await using replica = await replicaOf(api);

@@ -45,7 +45,7 @@ const facts: fc.Arbitrary<PlanFacts> = labels.chain((own) =>
 );
 
 describe("the labels that are taken", () => {
-  it("lead to no Service any more, and are as few and as harmless as can be", () => {
+  it("a pod without the labels that a hold takes is in no Service, and these labels are as few and as harmless as can be", () => {
     fc.assert(
       fc.property(facts, (given) => {
         const plan = planRemoval(given);
@@ -82,7 +82,7 @@ describe("the labels that are taken", () => {
     );
   });
 
-  it("are none where nothing leads to the pod, or something else would be cut", () => {
+  it("a hold takes no labels where nothing leads to the pod, or where something else would be cut", () => {
     const services = [{ name: "web", selector: [["app", "a"]] as const }];
     const none = { labels: { app: "a" }, services, budgets: [], policyKeys: new Set<string>() };
     const selector = { matchLabels: { app: "a" } };
@@ -100,7 +100,7 @@ describe("the labels that are taken", () => {
 });
 
 describe("a pod that is marked", () => {
-  it("is as it was when it is restored, and keeps what others have set meanwhile", () => {
+  it("a marked pod is as it was when it is restored, and keeps what others have set meanwhile", () => {
     fc.assert(
       fc.property(labels, fc.subarray([...keys]), fc.boolean(), (own, remove, isSet) => {
         const pod = podWith(own);
@@ -124,7 +124,7 @@ describe("a pod that is marked", () => {
     );
   });
 
-  it("whose mark nobody can read only loses the mark", () => {
+  it("a marked pod whose mark nobody can read only loses the mark", () => {
     for (const text of ["", "{", "null", "[]", '{"step":"withdrawn"}', '{"labels":{"a":1}}', '"x"']) {
       const pod = podWith({ app: "a", [heldMark]: "withdrawn" }, { [heldMark]: text });
       assert.equal(markOf(pod), undefined, text);
@@ -156,7 +156,7 @@ describe("what is let through at once", () => {
     return reasonNotToHoldCall(request, { exempt: [...alwaysExempt, "g2"], ownNamespace: "lameduck-system" });
   };
 
-  it("is told by the request", () => {
+  it("a request tells why its deletion is let through at once", () => {
     assert.equal(because(asked({})), undefined);
     assert.equal(because(asked({ dryRun: true })), "dry-run");
     assert.equal(because(asked({ options: { gracePeriodSeconds: 0 } })), "at-once");
@@ -177,7 +177,7 @@ describe("what is let through at once", () => {
     assert.equal(asked({}, {}, "Deployment", "apps"), undefined);
   });
 
-  it("is told by the pod", () => {
+  it("a pod tells why its deletion is let through at once", () => {
     const ready = { conditions: [{ type: "Ready", status: "True" }] };
     const of = (metadata: object, status: object = ready, spec: object = {}): unknown =>
       reasonNotToHoldPod({
@@ -202,7 +202,7 @@ describe("what is let through at once", () => {
     assert.equal(of({}, ready, { terminationGracePeriodSeconds: 0 }), "at-once");
   });
 
-  it("is never decided by an exception, whatever is sent", () => {
+  it("the choice to hold a deletion never ends in an exception, whatever is sent", () => {
     fc.assert(
       fc.property(fc.anything(), fc.anything(), fc.constantFrom("Pod", "Eviction"), (object, rest, kind) => {
         const request = deletionCallOf({
@@ -222,7 +222,7 @@ describe("what is let through at once", () => {
   });
 });
 
-it("what the coordinator says is silence unless it is understood", async () => {
+it("an answer of the coordinator is silence unless it is understood", async () => {
   let text = "";
   const server = createServer((_request, response) => response.end(text)).listen(0, "127.0.0.1");
   await once(server, "listening");

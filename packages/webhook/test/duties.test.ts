@@ -47,7 +47,7 @@ const accepted = (api: OperatorApi, name: string): unknown =>
   (api.get("lameduck.dev/drainpolicies", name)?.["status"] as { conditions?: unknown[] } | undefined)
     ?.conditions;
 
-test("a DrainPolicy whose status cannot be written keeps no other from being told", async () => {
+test("a DrainPolicy whose status cannot be written does not keep other policies from being told", async () => {
   await using all = await onDuty((api) => {
     for (const name of ["broken", "default"])
       api.put("lameduck.dev/drainpolicies", name, { metadata: { namespace: "shop" }, spec: {} });
@@ -60,7 +60,7 @@ test("a DrainPolicy whose status cannot be written keeps no other from being tol
   assert.match(all.problems.join(), /policies: .*metadata\.name/);
 });
 
-test("init volumes stay where they are while nobody may read which namespaces are injected", async () => {
+test("init volumes stay where they are while the webhook may not read which namespaces are injected", async () => {
   let isRefused = true;
   await using all = await onDuty((api) => {
     api.put("namespaces", "shop", { metadata: { labels: { "lameduck.dev/inject": "enabled" } } });
@@ -86,7 +86,7 @@ test("init volumes stay where they are while nobody may read which namespaces ar
   assert.ok(!api.asked.some(({ method, resource }) => method === "DELETE" && resource === "configmaps"));
 });
 
-test("looking often leaves no timer behind", async () => {
+test("the leader's frequent looks leave no timer behind", async () => {
   await using all = await onDuty(() => undefined);
   await until(() => all.duties.isLeader, "the lease");
   const timers = (): number => process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;

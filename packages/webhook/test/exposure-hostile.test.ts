@@ -116,7 +116,7 @@ const clusters: Record<string, { fill: (api: OperatorApi) => void; leftOut: numb
 };
 
 for (const [what, { fill, leftOut, why }] of Object.entries(clusters))
-  test(`${what}: memory is bounded, and nobody waits for long`, async () => {
+  test(`memory is bounded, and nobody waits for long, in a cluster of ${what}`, async () => {
     const result = await measured(fill);
     const told = JSON.stringify(result);
     assert.deepEqual(result.problems, []);
@@ -128,7 +128,7 @@ for (const [what, { fill, leftOut, why }] of Object.entries(clusters))
     if (why) assert.match(result.why ?? "", why);
   });
 
-test("one namespace that is full takes nothing from another, and has room again when something goes", async () => {
+test("a namespace that is full takes nothing from another, and has room again when one of its objects goes", async () => {
   await using api = await OperatorApi.start();
   const big = { metadata: { namespace: "hostile" }, spec: selecting(60) };
   const names = count(1_500, (index) => `s${index}`);

@@ -54,7 +54,7 @@ function grant(api: OperatorApi, namespace: string, to: { readonly name?: string
 const by = (view: ClusterView, labels: Record<string, string>): readonly string[] | undefined =>
   view.pathsTo("shop", labels)?.exposedBy;
 
-test("Services of the pod's namespace, and what leads to them", async () => {
+test("a pod is exposed by Services of its namespace, and by what leads to them", async () => {
   await using all = await viewed((api) => {
     api.put("services", "web", service("shop", { app: "web" }));
     api.put("services", "narrow", service("shop", { app: "web", tier: "front" }));
@@ -122,7 +122,7 @@ test("a route of another namespace counts only where a ReferenceGrant lets it", 
   await shows("Service web", "HTTPRoute inside");
 });
 
-test("the slowest sender decides the convergence", async () => {
+test("the slowest sender decides the convergence of a pod", async () => {
   await using all = await viewed((api) => {
     api.put("services", "web", service("shop", { app: "web" }));
     api.put("services", "balanced", {
@@ -140,7 +140,7 @@ test("the slowest sender decides the convergence", async () => {
   });
 });
 
-test("nobody could look until the Services were read; it is not ready until then", async () => {
+test("the view of the cluster is not ready and answers nothing until the Services are read", async () => {
   await using api = await OperatorApi.start();
   let failing = true;
   api.fault = ({ resource }) => (failing && resource === "services" ? { status: 503, body: {} } : undefined);
@@ -156,7 +156,7 @@ test("nobody could look until the Services were read; it is not ready until then
   client.close();
 });
 
-test("kinds that the cluster does not have keep nobody waiting; those that may not be read neither, and are told", async () => {
+test("the view of the cluster waits for no kind that is missing or may not be read, and tells of kinds that may not be read", async () => {
   await using api = await OperatorApi.start();
   api.fault = ({ resource }) => {
     if (resource.startsWith("lameduck.dev/") || resource.startsWith("gateway."))
@@ -176,7 +176,7 @@ test("kinds that the cluster does not have keep nobody waiting; those that may n
   client.close();
 });
 
-test("labels of namespaces, policies and processors", async () => {
+test("the view of the cluster follows labels of namespaces, policies and the processors of nodes", async () => {
   await using all = await viewed((api) => {
     api.put("namespaces", "shop", { metadata: { labels: { "lameduck.dev/inject": "enabled", big: "x" } } });
     api.put("namespaces", "plain");
@@ -201,7 +201,7 @@ test("labels of namespaces, policies and processors", async () => {
   await until(() => view.architectures?.length === 2, "two processors");
 });
 
-test("a processor without a binary is one more that a pod may meet", () => {
+test("processors without a binary are read as every processor that has a binary", () => {
   assert.equal(architecturesOf([]), undefined);
   assert.deepEqual(architecturesOf(["arm64", "arm64"]), ["arm64"]);
   assert.deepEqual(architecturesOf(["amd64", "s390x"]), ["amd64", "arm64"]);

@@ -54,7 +54,7 @@ const mounting = (phase: string): { spec: object; status: object } => ({
   status: { phase },
 });
 
-test("it is written where it is missing or other, and only there, also by two at once", async () => {
+test("an init volume is written only where it is missing or differs, also by two replicas at once", async () => {
   await using all = await copying();
   const { api, copier, other, writes } = all;
   await Promise.all([copier.reconcile(), other.reconcile()]);
@@ -73,7 +73,7 @@ test("it is written where it is missing or other, and only there, also by two at
   assert.notEqual(api.get("configmaps", name), undefined, "one that somebody removed");
 });
 
-test("it leaves a namespace after the last pod that mounts it, and never one that is somebody else's", async () => {
+test("an init volume is removed after the last pod that mounts it, and a ConfigMap of somebody else is never removed", async () => {
   await using all = await copying();
   const { api, copier, enabled, writes, problems } = all;
   await copier.reconcile();
@@ -91,7 +91,7 @@ test("it leaves a namespace after the last pod that mounts it, and never one tha
   assert.deepEqual(problems, []);
 });
 
-test("a ConfigMap of that name that somebody else made stays as it is, and is told", async () => {
+test("a ConfigMap that somebody else gave the name of an init volume stays as it is, and is told", async () => {
   await using all = await copying();
   const { api, copier, enabled, writes, problems } = all;
   api.put("configmaps", name, { metadata: { namespace: "shop" }, data: { mine: "1" } });
@@ -103,7 +103,7 @@ test("a ConfigMap of that name that somebody else made stays as it is, and is to
   assert.match(String(problems[0]), /ConfigMap shop\/lameduck-init: somebody else made it/);
 });
 
-test("a namespace that is being deleted is no problem, one that refuses is told and keeps no other waiting", async () => {
+test("a namespace that is being deleted is no problem, and a namespace that refuses its init volume is told and keeps no other waiting", async () => {
   await using all = await copying();
   const { api, copier, enabled, writes, problems } = all;
   enabled.add("other");
@@ -123,7 +123,7 @@ test("a namespace that is being deleted is no problem, one that refuses is told 
   assert.deepEqual([writes.length, problems.length], [2, 1]);
 });
 
-test("one of ours that somebody has changed is put right, and told with who it was", async () => {
+test("an init volume that somebody has changed is put right, and the news names who has changed it", async () => {
   await using all = await copying();
   const { api, copier, other, writes, news } = all;
   await copier.reconcile();
@@ -142,7 +142,7 @@ test("one of ours that somebody has changed is put right, and told with who it w
   assert.deepEqual([writes.length, news.length], [2, 1]);
 });
 
-test("keys that somebody has added to one of ours are taken out, and told", async () => {
+test("keys that somebody has added to an init volume are taken out, and the news tells it", async () => {
   await using all = await copying();
   const { api, copier, writes, news } = all;
   await copier.reconcile();
@@ -155,7 +155,7 @@ test("keys that somebody has added to one of ours are taken out, and told", asyn
   assert.equal(writes.length, 2, "once");
 });
 
-test("what a quota refuses is told with its words", async () => {
+test("an init volume that a quota refuses is told in the words of the quota", async () => {
   await using all = await copying();
   const { api, copier, writes, news, problems } = all;
   const message = "exceeded quota: small, requested: count/configmaps=1";
@@ -166,7 +166,7 @@ test("what a quota refuses is told with its words", async () => {
   assert.match(news[0].message, /hooks of injected pods do nothing: .*exceeded quota: small/);
 });
 
-test("one that is made by hand with what pods need is no problem", async () => {
+test("an init volume that was made by hand with what pods need is no problem", async () => {
   await using all = await copying();
   const { api, copier, writes, problems } = all;
   const managedFields = [
@@ -177,7 +177,7 @@ test("one that is made by hand with what pods need is no problem", async () => {
   assert.deepEqual([writes, problems], [[], []]);
 });
 
-test("only the processors of the nodes are stored, and one whose last node has just gone", () => {
+test("an init volume has only the binaries for processors of the nodes, and for a processor whose last node has just gone", () => {
   const bytes = (text: string): Buffer => Buffer.from(text);
   const files = ["lameduck-init-amd64", "lameduck-init-arm64", "lameduck-register.cjs"].map(
     (one) => [one, bytes(one)] as const,

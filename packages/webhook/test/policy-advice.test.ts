@@ -13,9 +13,9 @@ const policy = (spec: object): object => ({
 
 describe("a policy that is valid and hardly meant", () => {
   for (const [what, spec, cluster, expected] of [
-    ["nothing said", {}, undefined, []],
+    ["no field", {}, undefined, []],
     ["a cap", { capSeconds: 60 }, undefined, []],
-    ["a floor below it", { floorSeconds: 5 }, undefined, []],
+    ["a floor below its cap", { floorSeconds: 5 }, undefined, []],
     [
       "a floor that is all of the hold",
       { floorSeconds: 40 },
@@ -28,17 +28,27 @@ describe("a policy that is valid and hardly meant", () => {
       { capSeconds: 20 },
       [/is above the longest hold, 20 s/],
     ],
-    ["5 s for the shutdown", { gracePeriodSeconds: 30 }, undefined, [/cap of 25 s leaves 5 s of the 30 s/]],
-    ["the same by a reserve", { reserveSeconds: 5 }, undefined, [/leaves 5 s of the 30 s/]],
-    ["enough of it", { gracePeriodSeconds: 45 }, undefined, []],
+    [
+      "a grace period that leaves 5 s for the shutdown",
+      { gracePeriodSeconds: 30 },
+      undefined,
+      [/cap of 25 s leaves 5 s of the 30 s/],
+    ],
+    [
+      "a reserve that leaves 5 s for the shutdown",
+      { reserveSeconds: 5 },
+      undefined,
+      [/leaves 5 s of the 30 s/],
+    ],
+    ["enough time for the shutdown", { gracePeriodSeconds: 45 }, undefined, []],
   ] as const)
-    it(what, () => {
+    it(`a policy with ${what} gets ${expected.length === 0 ? "no warning" : "a warning"}`, () => {
       const advice = adviceOn(policy(spec), cluster && policy(cluster));
       assert.equal(advice.length, expected.length, advice.join());
       for (const [at, words] of expected.entries()) assert.match(advice[at] ?? "", words);
     });
 
-  it("is admitted with a warning", () => {
+  it("a policy that is valid and hardly meant is admitted with a warning", () => {
     const object = policy({ gracePeriodSeconds: 30 });
     const request = { uid: "u", group: "lameduck.dev", kind: "DrainPolicy", operation: "CREATE", object };
     const answer = validate(request as unknown as Parameters<typeof validate>[0]);

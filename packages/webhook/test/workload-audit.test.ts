@@ -41,13 +41,13 @@ async function looking(
   };
 }
 
-test("each of many namespaces has its turn, though the first ones are due again before the last one", async () => {
+test("the audit looks at each of many namespaces, although the first ones are due again before the last one", async () => {
   const names = Array.from({ length: 12 }, (_, at) => `shop-${at}`);
   await using all = await looking(new Set(names), { isLeader: () => true, onNews: () => undefined });
   await until(() => all.audit.known.size === names.length, "each was looked at");
 });
 
-test("a replica that leads no more writes no Event", async () => {
+test("a replica that is no longer the leader writes no Event of the audit", async () => {
   let [leads, rounds] = [true, 0];
   await using all = await looking(new Set(["shop"]), {
     isLeader: () => {

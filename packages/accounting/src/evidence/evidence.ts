@@ -4,19 +4,19 @@ import type { Symptom } from "./symptom.ts";
 import { toleranceMs } from "./tolerance.ts";
 import type { RequestRecord } from "../model/request.ts";
 
-/** Everything a rule may look at to say why one request was lost. */
+/** All facts by which a rule may say why one request was lost. */
 export interface Evidence {
   readonly record: RequestRecord;
   readonly symptom: Symptom;
   readonly sender: SenderHistory | undefined;
-  /** The pod's life at that time; undefined where the pod is not known or was never seen. */
+  /** The pod's life at the time of the request. Undefined where the pod is not known or was never seen. */
   readonly life: PodLife | undefined;
-  /** Where the pod was inferred from the time: how many pods it could have been. */
+  /** How many pods could have had the request. Set where the pod was inferred from the time. */
   readonly candidates?: number;
   readonly run: RunFacts;
 }
 
-/** What is known from the other requests of the run. */
+/** Facts that the other requests of the run show. */
 export interface RunFacts {
   /** Whether any request of the run names its pod. If not, a pod without answers means nothing. */
   readonly namesPods: boolean;
@@ -25,9 +25,9 @@ export interface RunFacts {
   /** Whether requests that the pod had certainly accepted were cut at that time. */
   cutAccepted(life: PodLife, at: number): boolean;
   inFlight(life: PodLife, at: number): number;
-  /** When the pod last reset a connection of the sender before that time. */
+  /** The last time before `at` at which the pod reset a connection of the sender. */
   lastReset(life: PodLife, sender: string, at: number): number | undefined;
-  /** In flight at ordinary times: the median over the pod's arrivals before any pod's deletion; undefined where they are too few. */
+  /** Requests in flight at ordinary times: the median over the pod's arrivals before any pod's deletion. Undefined where the arrivals are too few. */
   ordinaryInFlight(life: PodLife): number | undefined;
 }
 
@@ -35,12 +35,15 @@ export function failedAt({ finished, sent, intended }: RequestRecord): number {
   return finished ?? sent ?? intended;
 }
 
-/** When the request, or failing that its connection, set out. */
+/** The time at which the request was sent. Without it: the time at which its connection was made, or else at which the load began the request. */
 export function setOut({ sent, connected, intended, late = 0 }: RequestRecord): number {
   return sent ?? connected ?? intended + late;
 }
 
-/** When the sender had let go of the pod, if it had. Within the tolerance it was still choosing: the two moments were seen by different processes. */
+/**
+ * The time at which the sender had let go of the pod, if it had when the request set out. Different processes have seen these two moments, so
+ * within the tolerance the sender counts as still choosing the pod.
+ */
 export function letGoAt({ record, sender, life }: Evidence): number | undefined {
   const pod = life?.pod ?? record.pod;
   const choice = sender && pod !== undefined ? choiceAt(sender, pod, setOut(record)) : undefined;
@@ -77,14 +80,14 @@ export function addressGone(life: PodLife): number | undefined {
 }
 
 /**
- * Whether the load generator's own stall may be why a request failed: it was sent late, and one on time might have met another state of the
- * pod, or gone elsewhere.
+ * Whether the load generator's own stall may be why a request failed: the request was sent late, and a request on time might have met
+ * another state of the pod, or gone elsewhere.
  */
 export function mayBeOfStall(evidence: Evidence): boolean {
   const { record, symptom, life } = evidence;
   const { late, intended } = record;
   if (late === undefined) return false;
-  // It was under way for longer than it was late.
+  // The request was under way for longer than it was late.
   if (flight(record) > late) return false;
   if (!life) return true;
   const ends = [
@@ -93,7 +96,7 @@ export function mayBeOfStall(evidence: Evidence): boolean {
     ...life.listener.map(({ at }) => at),
     ...life.exits.map(({ at }) => at),
   ];
-  // On time it would have fallen into the same moment.
+  // A request on time would have fallen into the same moment.
   if (ends.some((at) => near(intended, at, toleranceMs.race))) return false;
   if (symptom !== "refused" && symptom !== "unreachable" && symptom !== "unavailable") return true;
   const stop = stoppedAccepting(life)?.at;

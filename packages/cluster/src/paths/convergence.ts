@@ -8,10 +8,10 @@ export interface Convergence {
   readonly origin: string;
 }
 
-/** A longer name is none of a class, and would be kept with each object. */
+/** The longest name that a class can have. Longer names are dropped, because each object would keep a copy. */
 const longestClass = 253;
 
-/** That of the slowest sender that a Service shows. */
+/** The convergence of the slowest sender that a Service shows. */
 export function convergenceOfService({ metadata, spec = {} }: ServiceObject): Convergence | undefined {
   const { type, clusterIP, externalTrafficPolicy } = spec;
   const annotations = annotationsOf(metadata.annotations);

@@ -9,15 +9,15 @@ export interface SelectingService {
   readonly selector: SlimService["selector"];
 }
 
-/** What leads to a pod with certain labels. */
+/** The Services, Ingresses and routes that lead to a pod with certain labels. */
 export interface TrafficPaths {
-  /** "Service web", "Ingress shop": the first ones. */
+  /** The first of them, such as "Service web" and "Ingress shop". */
   readonly exposedBy: readonly string[];
-  /** The convergence of the slowest of all. */
+  /** The convergence of the slowest sender. */
   readonly convergence: Convergence | undefined;
 }
 
-/** No reader needs more. */
+/** More names would help no reader. */
 const mostNamed = 20;
 
 /**
@@ -25,13 +25,13 @@ const mostNamed = 20;
  * costs as much as its namespace has Services.
  */
 export class PathIndex {
-  /** By namespace and name. */
+  /** Services, by namespace and name. */
   readonly #services = new Map<string, Map<string, SlimService>>();
-  /** By "NAMESPACE/SERVICE" and uid. */
+  /** Routes to a Service, by "NAMESPACE/SERVICE" and the uid of the route. */
   readonly #routes = new Map<string, Map<string, SlimRoute>>();
   /** Services by the uid of the route that leads to them. */
   readonly #servicesOf = new Map<string, readonly string[]>();
-  /** By the namespace that they open, and uid. */
+  /** ReferenceGrants, by the namespace that they open, and uid. */
   readonly #grants = new Map<string, Map<string, GrantObject>>();
 
   service(change: Change<SlimService>): void {
@@ -60,24 +60,24 @@ export class PathIndex {
     return this.#services.get(namespace)?.get(name);
   }
 
-  /** Where a route leads. */
+  /** The Services to which a route leads. */
   servicesOf(uid: string): readonly string[] {
     return this.#servicesOf.get(uid) ?? [];
   }
 
-  /** Services to which such a route leads, let in or not. */
+  /** Services to which a route of this kind leads, whether or not a ReferenceGrant lets the route in. */
   servicesBehind(isMeant: (route: SlimRoute) => boolean): readonly string[] {
     return [...this.#routes].flatMap(([service, routes]) =>
       [...routes.values()].some(isMeant) ? [service] : [],
     );
   }
 
-  /** Services of the namespace to which a route leads, let in or not. */
+  /** Services of the namespace to which any route leads, whether or not a ReferenceGrant lets the route in. */
   routedIn(namespace: string): readonly string[] {
     return [...this.#routes.keys()].filter((service) => service.startsWith(`${namespace}/`));
   }
 
-  /** Anybody may make thousands of routes that lead nowhere: grants are looked through once for each namespace that they come from. */
+  /** The routes that may lead to a Service. Anybody can make thousands of routes, so grants are searched once for each kind and namespace. */
   routesTo(service: string): readonly SlimRoute[] {
     const [namespace = "", name = ""] = service.split("/");
     const answers = new Map<string, boolean>();
@@ -90,7 +90,7 @@ export class PathIndex {
     });
   }
 
-  /** The Services that select such a pod, and by what. */
+  /** The Services that select a pod with these labels, with their selectors. */
   selecting(namespace: string, labels: Labels): readonly SelectingService[] {
     return this.#selecting(namespace, labels).map(({ metadata: { name }, selector }) => ({ name, selector }));
   }
@@ -127,7 +127,7 @@ export class PathIndex {
   }
 }
 
-/** Where an object is gone, another one may have its key by now. */
+/** Applies a change to a map. When an object is gone, a newer object may have its key already, and stays. */
 function put<T extends KubernetesObject>(
   all: Map<string, Map<string, T>>,
   group: string,

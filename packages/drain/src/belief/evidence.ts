@@ -37,7 +37,7 @@ export class LearntHabit {
   readonly rate: number;
   readonly #gaps: number;
   readonly #t: number;
-  /** -ln S per unit of silence, as far as the longest gap allows. */
+  /** The most that a millisecond of silence adds to -ln S. The longest gap sets this bound. */
   readonly slope: number;
   readonly #pauses: Pauses;
 

@@ -19,7 +19,7 @@ import { readManifests } from "./reading.ts";
 export interface RemovedWorkload {
   readonly name: string;
   readonly isRemoved: boolean;
-  /** What looks like an injection's and was changed since: it stays. */
+  /** Fields that an injection has written and somebody has changed since: they stay. */
   readonly kept: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface RemovedManifests extends Pick<InjectedManifests, "files" | "inv
   readonly workloads: readonly RemovedWorkload[];
 }
 
-/** Takes out of every pod template what injectManifests has written into it: all else stays as it is, byte for byte. */
+/** Takes out of every pod template what injectManifests has written into it. The rest of the file stays as it is, byte for byte. */
 export function removeFromManifests(files: readonly InputFile[]): RemovedManifests {
   const { inventory, failures } = readManifests(files);
   const texts = new Map(files.map(({ name, text }) => [name, text]));
@@ -57,7 +57,7 @@ export function removeFromManifests(files: readonly InputFile[]): RemovedManifes
       );
     return { before, after: { ...before, text: text ?? before.text } };
   });
-  // Edits are made by offsets: what comes out is read again.
+  // Edits are made by offsets. The edited files are read again, to see that the edits did what they should.
   const left = readManifests(edited.map(({ after }) => after)).inventory.workloads;
   const misread = inventory.workloads.find(
     (_, index) => failures.length === 0 && removalOf(left[index]?.template.plain()) !== undefined,
@@ -122,7 +122,7 @@ function ofContainer(
   return edits.every((one) => one !== undefined) ? edits.flat() : undefined;
 }
 
-/** Some items of a list; where none is left, its value goes. */
+/** Removes items of a list. A list without items left is removed as a whole. */
 function takeItems(
   text: string,
   parent: Field,
@@ -137,7 +137,7 @@ function takeItems(
   return takeValue(text, parent, key, fields, was);
 }
 
-/** All of a value: what stood there before comes back, or the key goes with the other fields. */
+/** Removes the whole value of a key. A value from before the injection comes back. Otherwise the key is removed with the other fields. */
 function takeValue(
   text: string,
   parent: Field,

@@ -1,4 +1,4 @@
-/** Start-ups that exist to be flushed at the end. */
+/** Programs with telemetry, which must be flushed before the process ends. */
 import { createRequire } from "node:module";
 import { say, serve } from "../app.mjs";
 
@@ -106,7 +106,7 @@ function telemetry() {
   const { NodeSDK } = require("@opentelemetry/sdk-node");
   const { BatchSpanProcessor } = require("@opentelemetry/sdk-trace");
   const { trace } = require("@opentelemetry/api");
-  /** Says what reaches the collector: the program's last span, and Lameduck's. */
+  /** Prints the names of the spans that reach the collector: the program's last span, and Lameduck's. */
   const exporter = {
     export: (spans, done) => {
       for (const { name } of spans) say(`exported ${name}`);

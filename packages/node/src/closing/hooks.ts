@@ -28,7 +28,10 @@ interface Hook {
 const hookPhases: readonly string[] = ["lame-duck", "closing", "closed"];
 const defaultTimeoutMs = 5_000;
 
-/** What an application wants done in each phase: one after another, each in its own time, whatever became of the others. */
+/**
+ * An application's hooks for each phase. The hooks of a phase run one after another, each with a time-out of its own. A hook that fails
+ * keeps no other hook from running.
+ */
 export class Hooks {
   readonly #hooks: Hook[] = [];
   readonly #begun = new Set<HookPhase>();
@@ -45,7 +48,7 @@ export class Hooks {
     return this.#outcomes;
   }
 
-  /** The hooks of a phase that have not ended, as skipped: for a process that ends before they have. */
+  /** Hooks of a phase that have not ended, as skipped. A process that ends before its hooks reports these. */
   unfinished(phase: HookPhase): HookOutcome[] {
     const ended = new Set(
       this.#outcomes.filter((outcome) => outcome.phase === phase).map(({ name }) => name),
@@ -79,7 +82,7 @@ export class Hooks {
     this.#hooks.push(hook);
   }
 
-  /** Runs a phase's hooks until all have ended or `until` is reached; what could not begin by then is skipped. */
+  /** Runs a phase's hooks until all have ended or `until` is reached; a hook that could not begin by then is skipped. */
   async run(phase: HookPhase, until: number): Promise<void> {
     this.#begun.add(phase);
     for (const hook of this.#ordered(phase)) {
@@ -90,7 +93,7 @@ export class Hooks {
     }
   }
 
-  /** The names that exist are known only now. A wrong name must not keep the hooks from running. */
+  /** All hooks are known only now, so that wrong names in `after` show only now. A wrong name must not keep the hooks from running. */
   #ordered(phase: HookPhase): Hook[] {
     const hooks = this.#of(phase);
     const names = hooks.map(({ name }) => name);
@@ -141,7 +144,7 @@ async function run(hook: Hook, signal: AbortSignal): Promise<"done"> {
   return "done";
 }
 
-/** The order added, except that a hook comes after those it names, where they exist. @throws {LameduckError} for a circle. */
+/** Hooks in the order added, but each after the hooks that it names. A name without a hook is ignored. @throws {LameduckError} for a circle. */
 export function inOrder<H extends { readonly name: string; readonly after: readonly string[] }>(
   hooks: readonly H[],
 ): H[] {

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Recording } from "./recording.ts";
 import type { Traffic } from "../protocols/watch.ts";
 
-/** Hands what the watched servers see to the decision, with its time. */
+/** Passes the observations of the watched servers to the decision, each with its time. */
 export class Evidence implements Traffic {
   readonly drain: Drain;
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class Evidence implements Traffic {
     if (this.#inFlight + this.#busy === 0) this.#onIdle();
   }
 
-  /** What others say, which may end a wait. */
+  /** Takes an observation from outside this process, which may end a wait. */
   observed(observation: Observation): void {
     this.observe(observation);
     this.#onIdle();
@@ -57,7 +57,7 @@ export class Evidence implements Traffic {
     queueMicrotask(notify);
   }
 
-  /** Work that is no request but must be finished like one. */
+  /** Counts work that is no request but must be finished like a request. */
   trackWork(): Disposable {
     let held = true;
     this.#busy++;

@@ -5,7 +5,7 @@ import { freePort } from "../network/ports.ts";
 import { findBinary, ownDirectory } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 
-/** Time that a pod has for a connection. */
+/** Time in which a pod must accept a connection. */
 export const connectTimeoutMs = 5_000;
 
 /** A running reverse proxy. */
@@ -13,22 +13,22 @@ export interface Proxy {
   readonly address: string;
   readonly port: number;
   readonly namesRequests: boolean;
-  /** Makes it choose among exactly these; resolves when it does. */
+  /** Makes the proxy choose among exactly these endpoints. Resolves when it does. */
   use(endpoints: readonly Endpoint[]): Promise<void>;
-  /** What its log knows of requests that went wrong. */
+  /** Requests that went wrong, by the proxy's log. */
   outcomes(): Promise<readonly ProxyOutcome[]>;
   close(): Promise<void>;
 }
 
-/** What a proxy is started with. */
+/** The run's side of a proxy: the run's clock, and the receivers of the proxy's events. */
 export interface ProxyContext {
   readonly now: () => number;
   readonly emit: (event: BareSenderEvent) => void;
-  /** The proxy ended without being asked to. */
+  /** Called when the proxy has ended without being asked to. */
   readonly died: (problem: string) => void;
 }
 
-/** What every proxy is started with: its program, a directory of its own, and where it listens. @throws {LoadError} */
+/** Prepares the start of a proxy: its program, a directory of its own, and the address where it listens. @throws {LoadError} */
 export async function preparation(spec: HaproxySpec | NginxSpec) {
   const file = findBinary(spec.binary ?? spec.kind, `sender ${spec.name}`);
   const directory = await ownDirectory(spec.kind);
@@ -47,7 +47,7 @@ export async function preparation(spec: HaproxySpec | NginxSpec) {
 /** Durations are milliseconds. */
 export type ProxySettings = Omit<Awaited<ReturnType<typeof preparation>>, "file" | "directory">;
 
-/** The proxy once it is up; closed where it does not come up. */
+/** Returns the proxy once it is up. A proxy that does not come up is closed. */
 export async function started(proxy: Proxy, up: Promise<unknown>): Promise<Proxy> {
   try {
     await up;

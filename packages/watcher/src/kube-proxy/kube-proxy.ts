@@ -8,7 +8,7 @@ export type AddressFamily = "ip" | "ip6";
 /** Addresses in the rules of one mode of kube-proxy. */
 export interface FoundRules {
   readonly used: ReadonlySet<string>;
-  /** These rules are those of IPVS mode, and say nothing of endpoints. */
+  /** Whether these rules are those of IPVS mode, which say nothing of endpoints. */
   readonly isForIpvs?: boolean;
   /** kube-proxy has its chains here, but no Service. */
   readonly isEmpty?: boolean;
@@ -31,7 +31,7 @@ export interface KubeProxyRules {
     addresses: readonly string[],
     signal: AbortSignal,
   ): Promise<FoundRules | undefined>;
-  /** The addresses that are certainly used, without reading all rules. */
+  /** The addresses that are certainly used, found without reading all rules. */
   surelyUsed?(
     family: AddressFamily,
     addresses: readonly string[],
@@ -89,7 +89,7 @@ export class KubeProxy implements Consumer {
         `it is in IPVS mode, and its virtual servers cannot be seen (looked at ${looked})`,
       );
     if (found.hasRules) return found.used;
-    // In a dual-stack cluster all Services may have one family. Its rules are readable, so that the other family's would be.
+    // In a dual-stack cluster all Services may have one family. Where the rules of that family can be read, rules of the other family could be read, too.
     const other = family === "ip" ? "ip6" : "ip";
     if ((await this.#look(other, [], signal)).hasRules) return found.used;
     throw unreadable("kube-proxy", `it has no rules here, or no Service in them (looked at ${looked})`);

@@ -5,9 +5,9 @@ import { unreadable, type Consumer } from "../consumer.ts";
 
 /** kube-proxy's metrics of its syncs for one address family. Times in seconds since 1970, by the node's clock. */
 export interface Syncs {
-  /** Those that failed, too. */
+  /** Syncs that have finished, also failed ones. */
   readonly finished: number;
-  /** The last one that succeeded. */
+  /** The end of the last sync that succeeded. */
   readonly lastFinished: number;
   readonly lastQueued: number;
   /** Changes that kube-proxy has seen, and no sync has taken up. */
@@ -46,20 +46,20 @@ export function readSyncs(text: string, family: "IPv4" | "IPv6", place: string):
   return { finished, lastFinished, lastQueued, pending };
 }
 
-/** What has happened since an address was asked about first. */
+/** The syncs since an address was asked about first. */
 interface Asked {
   /** Seconds since 1970. */
   readonly at: number;
   /** Seconds, by a clock that nobody sets. */
   readonly clock: number;
-  /** As of the last look. */
+  /** Finished syncs, as of the last look. */
   readonly finished: number;
   readonly lastFinished: number;
-  /** Syncs that have succeeded since, as far as looks have seen them. */
+  /** Syncs that have succeeded since the address was first asked about, as far as looks have seen them. */
   readonly succeeded: number;
 }
 
-/** Syncs that must succeed after we learn of a change: the first may have begun before the change, the second has not. */
+/** Syncs that must succeed after we learn of a change. The first one may have begun before the change. The second one began after it. */
 const syncsAfter = 2;
 /** Seconds by which kube-proxy's watch may be later than the coordinator's. */
 const watchDelay = 2;
@@ -67,9 +67,10 @@ const watchDelay = 2;
 const mayHaveAppliedBefore = 10;
 
 /**
- * Whether kube-proxy may still not have applied a change. It has applied it when two syncs have succeeded since we learnt of it. It has also when it
- * synced at about that time, has no pending change, and has had the time to see this one. A sync of the future says that the node's clock was set.
- * @param waited seconds since then.
+ * Whether a change may still be missing in kube-proxy's rules. The change is in the rules when two syncs have succeeded since we learnt of it. The
+ * change is also in the rules when kube-proxy synced at about that time, has no pending change, and has had the time to see this change. A last
+ * sync in the future is no evidence, because it shows that the node's clock was set.
+ * @param waited seconds since we learnt of the change.
  */
 export function mayBePending(
   { succeeded, at }: Pick<Asked, "succeeded" | "at">,
@@ -82,7 +83,7 @@ export function mayBePending(
   return !(isIdle && waited >= watchDelay && isRecent);
 }
 
-/** A sync that fails is counted as finished, too. Only one that succeeds changes the time of the last. */
+/** kube-proxy counts a failed sync as finished, too. Only a successful sync changes the time of the last sync. */
 function lookedAgain(
   before: Asked | undefined,
   { finished, lastFinished }: Syncs,

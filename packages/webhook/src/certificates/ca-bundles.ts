@@ -11,14 +11,14 @@ const kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations
 const always = kinds.map((kind) => ({ kind, name: operatorNames.configuration as string }));
 
 export interface CaBundlesOptions {
-  /** ValidatingWebhookConfigurations of ours besides the two that are always there. */
+  /** Names of further ValidatingWebhookConfigurations of ours. The operator always has one configuration of each kind. */
   readonly extraConfigurations?: readonly string[] | undefined;
-  /** Something has changed: what is wrong must be put right. */
+  /** Called when a webhook configuration has changed, so that a wrong caBundle is put right. */
   readonly onChange: () => void;
   readonly onProblem: (error: unknown) => void;
 }
 
-/** What the API server trusts, as our webhook configurations say. */
+/** The caBundles of our webhook configurations: the authorities that the API server trusts. */
 export class CaBundles {
   readonly #client: KubernetesClient;
   readonly #sources: readonly { readonly path: string; readonly source: Source<WebhookConfiguration> }[];
@@ -51,7 +51,7 @@ export class CaBundles {
     await Promise.all(this.#sources.map(({ source }) => source.stop()));
   }
 
-  /** Whether every webhook of ours trusts it, as far as all are known. @param cert PEM. */
+  /** Whether every webhook of ours trusts the authority. False until all configurations were read. @param cert PEM. */
   isInEvery(cert: string): boolean {
     const isKnown = this.#sources.every(({ source }) => source.state === "synced");
     return isKnown && this.#bundles().every((bundle) => bundle.includes(cert.trim()));
@@ -93,7 +93,7 @@ export class CaBundles {
     );
   }
 
-  /** What has changed meanwhile is seen by the watch, and looked at again then. */
+  /** The watch sees what has changed meanwhile, and the configuration is then looked at again. */
   async #patched(path: string, operations: readonly object[]): Promise<number> {
     const query = new URLSearchParams({ fieldManager: operatorNames.fieldManager }).toString();
     try {

@@ -13,7 +13,7 @@ export interface PicturedTermination {
   readonly result: TerminationResult;
   readonly life: PodLife;
   readonly senders: readonly SenderHistory[];
-  /** Undefined where nobody counted requests. */
+  /** Requests that were lost. Undefined where nobody counted requests. */
   readonly lost: readonly LostRequest[] | undefined;
 }
 
@@ -104,7 +104,7 @@ export function terminationPicture({ result, life, senders, lost: counted }: Pic
     );
   }
 
-  /** It may choose the pod until it converges; from the moment at which the pod stops accepting, that is a race lost. */
+  /** A sender's bar: the time in which the sender may choose the pod. The part after the pod has stopped accepting is a race lost. */
   function senderBar(sender: SenderHistory, index: number): string {
     const converged = convergedFrom(sender, life);
     const to = converged === undefined ? extent() : converged - origin;
@@ -118,7 +118,7 @@ export function terminationPicture({ result, life, senders, lost: counted }: Pic
     return block(index, 0, safe, "bar sender", words) + raced;
   }
 
-  /** Losses that share a few pixels share a mark, which says how many they are: a black hole can lose thousands. */
+  /** Draws the losses. Losses that share a few pixels share a mark with their number, because a black hole can lose thousands. */
   function lossMarks(own: readonly LostRequest[], index: number): string[] {
     const groups = Map.groupBy(own, (one) => Math.round(x(raceAt(one) - origin) / 4));
     return [...groups.values()].map((group) => {
@@ -135,7 +135,10 @@ export function terminationPicture({ result, life, senders, lost: counted }: Pic
   }
 }
 
-/** When the race was lost: at the choice of the pod, which a caller may notice many seconds later, or when the connection was cut. */
+/**
+ * The time at which the race was lost. For some causes that is the sender's choice of the pod, which a caller may notice many seconds later. For
+ * the other causes it is the cut of the connection.
+ */
 function raceAt({ at, waited, cause }: LostRequest): number {
   return chosenWrongly.has(cause) ? at - waited : at;
 }
@@ -201,7 +204,7 @@ export interface ObservedTermination {
   readonly caption: string;
 }
 
-/** Both chains of it, as a run of the lab shows them. */
+/** Both chains of a termination, as a run of the lab shows them. */
 export function terminationFigure({ result, pods, senders, caption }: ObservedTermination): string {
   const life = podLives(pods).find((one) => one.pod === result.pod);
   if (!life) return "";

@@ -7,9 +7,9 @@ import { prove } from "./prove.ts";
 import { plainProof, proofText } from "./report.ts";
 
 /**
- * Runs this very command line again where pods have a network, processes and files of their own. Programs of a manifest cannot
+ * Runs this very command line again in a place where pods have a network, processes and files of their own. Programs of a manifest cannot
  * reach anything else there.
- * @returns its exit code; undefined inside of it, where the audit goes on.
+ * @returns the exit code of that command; undefined within that command, where the audit goes on.
  */
 export async function enterLab(): Promise<number | undefined> {
   if (insideStage()) return undefined;
@@ -17,16 +17,16 @@ export async function enterLab(): Promise<number | undefined> {
   return enterStage(program, rest, { network: "namespaces", say });
 }
 
-/** As text, and for the JSON document. */
+/** A proof as text, and as data for the JSON document. */
 export interface ShownProof {
   readonly text: string;
   readonly plain: unknown;
 }
 
 interface Proven {
-  /** None where nothing was rolled before Ctrl-C. An empty list would say that there was nothing to roll. */
+  /** The proofs. Undefined where Ctrl-C came before the first proof. An empty list says that there was nothing to roll. */
   readonly proofs: readonly ShownProof[] | undefined;
-  /** After Ctrl-C: its exit code. Results from before are kept. */
+  /** The exit code for an audit that Ctrl-C has ended. Proofs from before Ctrl-C are kept. */
   readonly interrupted?: number;
 }
 
