@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { formatPage } from "../../../scripts/format-page.ts";
@@ -14,7 +14,8 @@ test("the folder docs/audit holds the page of each rule, and no other", async ()
     const file = join(docs, "audit", `${rule.id}.md`);
     const page = await formatPage(pageOf(rule));
     if (update) writeFileSync(file, page);
-    assert.equal(readFileSync(file, "utf8"), page, `${file}: UPDATE_DOCS=1 writes it anew`);
+    const written = existsSync(file) ? readFileSync(file, "utf8") : undefined;
+    assert.equal(written, page, `${file}: UPDATE_DOCS=1 writes it anew`);
   }
   assert.deepEqual(
     globSync("audit/*.md", { cwd: docs }).sort(),

@@ -81,10 +81,21 @@ function described(
 }
 
 function words({ name, how, reason }: BehindConsumer): string {
-  if (how === "silent") return `${name} (silent)`;
-  if (how === "missing") return `${name} (nothing reports for it)`;
-  if (how === "young") return "all senders (the pod, or a way to it, is younger than 10 s)";
-  if (how === "host-network") return "its own evidence (it is in its node's network)";
-  if (how === "finished") return "the kubelet (its containers have ended)";
-  return reason === undefined ? name : `${name} (${reason})`;
+  switch (how) {
+    case "silent":
+      return `${name} (silent)`;
+    case "missing":
+      return `${name} (nothing reports for it)`;
+    case "young":
+      return "all senders (the pod, or a way to it, is younger than 10 s)";
+    case "host-network":
+      return "its own evidence (it is in its node's network)";
+    case "finished":
+      return "the kubelet (its containers have ended)";
+    case "rules":
+    case "state":
+    case "syncs":
+    case "time":
+      return reason === undefined ? name : `${name} (${reason})`;
+  }
 }

@@ -6,9 +6,15 @@
  * --check only compares, and exits with 1 where something differs.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { doubles } from "./doubles.ts";
 import { generated, root } from "./files.ts";
 
 const isCheck = process.argv.includes("--check");
+const twice = doubles();
+if (twice.length > 0) {
+  process.stderr.write(`names of two options in packages/options/src/table.ts:\n${twice.join("\n")}\n`);
+  process.exit(1);
+}
 for (const [path, text] of await generated()) {
   if (!isCheck) writeFileSync(root + path, text);
   else if (readFileSync(root + path, "utf8") !== text) {

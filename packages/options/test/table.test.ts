@@ -1,60 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { doubles } from "../generate/doubles.ts";
 import { optionHelp } from "../generate/help.ts";
 import { generated, root } from "../generate/files.ts";
-import {
-  fields,
-  handedOn,
-  initFlags,
-  libraryVariables,
-  releaseFields,
-  rows,
-  type Option,
-} from "../src/index.ts";
-
-function assertOnce(what: string, names: readonly (string | undefined)[]): void {
-  const known = names.filter((name) => name !== undefined);
-  assert.deepEqual(
-    known.filter((name, index) => known.indexOf(name) < index),
-    [],
-    what,
-  );
-}
+import { fields, handedOn, initFlags, releaseFields, rows, type Option } from "../src/index.ts";
 
 test("a flag, letter, variable, field or annotation stands for one option only", () => {
-  assertOnce(
-    "flags",
-    initFlags.map(({ flag }) => flag),
-  );
-  assertOnce(
-    "letters",
-    initFlags.map(({ letter }) => letter),
-  );
-  assertOnce(
-    "variables of the init",
-    initFlags.map(({ variable }) => variable),
-  );
-  assertOnce(
-    "variables of the library",
-    libraryVariables.map(({ variable }) => variable),
-  );
-  assertOnce(
-    "fields",
-    fields.map(({ name }) => name),
-  );
-  assertOnce(
-    "annotations",
-    fields.map(({ annotation }) => annotation),
-  );
-  assertOnce(
-    "fields of acknowledgements",
-    releaseFields.map(({ name }) => name),
-  );
-  // What both read is the same option to both.
-  const ofInit = new Map(initFlags.map(({ variable, name }) => [variable, name]));
-  for (const { variable, name } of libraryVariables)
-    assert.equal(ofInit.get(variable) ?? name, name, variable);
+  assert.deepEqual(doubles(), []);
 });
 
 test("the default of each option is a value that its row allows", () => {
