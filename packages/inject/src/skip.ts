@@ -1,6 +1,6 @@
 import { whyWindows } from "@lameduck/audit";
 import { declining, injectLabel } from "@lameduck/protocol";
-import { annotationOf } from "./policy/validate.ts";
+import { annotationOf } from "./policy/fields.ts";
 import type { Reason } from "./injection.ts";
 import { mostContainers, podOf, type PodView } from "./pod.ts";
 
