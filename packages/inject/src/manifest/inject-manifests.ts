@@ -2,7 +2,7 @@ import { convergenceOf, spell, type InputFile, type Inventory, type Workload } f
 import { applyEdits, ManifestError, type Edit, type Field } from "@lameduck/manifests";
 import { OperatorError, injectLabel, operatorNames, isMap } from "@lameduck/protocol";
 import type { ClusterFacts, Reason } from "../injection.ts";
-import { systemNamespaces } from "../skip.ts";
+import { podToInject, systemNamespaces } from "../skip.ts";
 import { planOf, type Planned } from "../plan.ts";
 import { settingsFor } from "../policy/merge.ts";
 import { formatProblem, type Problem } from "../policy/read.ts";
@@ -166,7 +166,7 @@ function planWorkload(
       origin: slowest.sender?.name ?? slowest.amount.name,
     },
   };
-  const planned = planOf(pod, settings, known);
+  const planned = planOf(podToInject(pod), settings, known);
   const isDeclined = planned.reasons.some(({ code }) => code === "opted-out");
   messages.push(...warnings, ...planned.warnings, ...misplacedWarnings(object.field, template));
   messages.push(...outdatedWarnings(pod, isDeclined, settings, known));
