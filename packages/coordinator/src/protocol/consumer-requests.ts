@@ -36,9 +36,7 @@ export interface ConsumerRequestsOptions {
 export type Replies = Pick<ReportStream, "isOver" | "answer" | "onClose">;
 
 /** A report, and by which name. */
-export interface NamedReport extends ConsumerReport {
-  readonly name: string;
-}
+type NamedReport = ConsumerReport & { readonly name: string };
 
 /** A report that is answered when there is news, or at a time. */
 interface WaitingReport {

@@ -227,13 +227,9 @@ export class Terminations {
   #number(termination: Termination, now: number): readonly Transition[] {
     if (!termination.isAskable) return [];
     const { releases } = this;
-    const { node, withdrawnAt = Infinity } = termination;
-    const chosenSince = this.#options.routing.chosenSince(
-      releases.servicesOf(termination),
-      node,
-      withdrawnAt,
-    );
-    termination.proxiesSettle(chosenSince + addedWithinMs);
+    const services = releases.servicesOf(termination);
+    const chosenAt = this.#options.routing.chosenSince(services, termination.node, termination.withdrawnAt);
+    termination.proxiesSettle(chosenAt + addedWithinMs);
     const isYoung = now < termination.proxiesSettledAt && releases.hasProxies(termination);
     return isYoung ? termination.unnumber() : termination.number(now);
   }
