@@ -7,6 +7,7 @@ import {
   initVolumeKeys,
   drainPolicyCrd,
   inject,
+  podToInject,
   applyPatch,
   settingsFor,
   validatePolicy,
@@ -88,7 +89,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
     for (const pod of generatedPods(200)) {
       const { annotations: podAnnotations } = pod["metadata"] as Made["metadata"];
       const { settings } = settingsFor({ clusterPolicy, podAnnotations });
-      const { patch, reasons } = inject(pod, settings, {
+      const { patch, reasons } = inject(podToInject(pod), settings, {
         ...facts,
         exposedBy: undefined,
         version: { major: 1, minor: 36 },

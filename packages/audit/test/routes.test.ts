@@ -14,16 +14,19 @@ spec:
 `;
 const rules = "[{ backendRefs: [{ name: web, port: 53 }] }]";
 
-for (const [kind, version] of [
-  ["HTTPRoute", "v1"],
-  ["GRPCRoute", "v1"],
-  ["TLSRoute", "v1alpha2"],
-  ["TCPRoute", "v1alpha2"],
-  ["UDPRoute", "v1alpha2"],
+const others = rules.replace("{ name", "{ group: other.example, kind: Service, name");
+
+for (const [kind, version, leads] of [
+  ["HTTPRoute", "v1", rules],
+  ["GRPCRoute", "v1", rules],
+  ["TLSRoute", "v1alpha2", rules],
+  ["TCPRoute", "v1alpha2", rules],
+  ["UDPRoute", "v1alpha2", rules],
+  ["HTTPRoute", "v1", others],
 ] as const)
-  test(`a gateway sends to the pods that a ${kind} leads to`, () => {
+  test(`a gateway sends to the pods that a ${kind} leads to: ${leads}`, () => {
     const text = `
-{ apiVersion: ${gateway}/${version}, kind: ${kind}, metadata: { name: r }, spec: { rules: ${rules} } }
+{ apiVersion: ${gateway}/${version}, kind: ${kind}, metadata: { name: r }, spec: { rules: ${leads} } }
 ---
 { apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: { app: web } } }
 ---${web}`;
@@ -36,7 +39,7 @@ for (const [kind, version] of [
     assert.deepEqual([[...inventory.skipped], failures], [[], []]);
     assert.deepEqual(
       inventory.workloads.flatMap(sendersOf).map(({ name }) => name),
-      ["kube-proxy", "gateway"],
+      leads === rules ? ["kube-proxy", "gateway"] : ["kube-proxy"],
     );
   });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { Change } from "@lameduck/kube";
 import { PathIndex, routeKinds, Routing, SlimPaths } from "../src/index.ts";
+import { slimGrant } from "../src/paths/slim-paths.ts";
 
 const there = <T>(object: T): Change<T> => ({ type: "there", object, at: 0, live: true, since: 0 });
 const gone = <T>(object: T): Change<T> => ({ ...there(object), type: "gone" });
@@ -75,4 +76,40 @@ test("the end of a Service takes nothing from another that has its name by now",
   assert.equal(index.serviceAt("shop/web")?.metadata.uid, "new");
   index.service(gone(after));
   assert.deepEqual(index.selecting("shop", { app: "web" }), []);
+});
+
+test("a kind of another API group is another kind: as the backend of a route, and in a ReferenceGrant; its Gateway is waited for", () => {
+  const group = "gateway.networking.k8s.io";
+  const kind = routeKinds.find((one) => one.kind === "HTTPRoute");
+  const service = byLabels.service(web);
+  assert.ok(kind && service);
+  const leads = (backend: object, from: object, to: object): boolean => {
+    const index = new PathIndex();
+    index.service(there(service));
+    const spec = { rules: [{ backendRefs: [{ name: "web", namespace: "shop", ...backend }] }] };
+    const metadata = { ...metadataOf("r"), namespace: "gateways" };
+    index.route(there(byLabels.route(kind)({ metadata, spec })));
+    const granted = {
+      from: [{ kind: "HTTPRoute", namespace: "gateways", ...from }],
+      to: [{ kind: "Service", ...to }],
+    };
+    index.grant(there(slimGrant({ metadata: metadataOf("g"), spec: granted })));
+    return index.routesTo("shop/web").length > 0;
+  };
+  const other = { group: "other.example" };
+  for (const [backend, from, to, expected] of [
+    [{}, { group }, { group: "" }, true],
+    [{ group: "", kind: "Service" }, { group }, { group: "" }, true],
+    [{ ...other, kind: "Service" }, { group }, { group: "" }, false],
+    [{}, other, { group: "" }, false],
+    [{}, { group }, other, false],
+  ] as const)
+    assert.equal(leads(backend, from, to), expected, JSON.stringify([backend, from, to]));
+  const parentRefs = [
+    { name: "a" },
+    { group, kind: "Gateway", name: "b" },
+    { ...other, kind: "Gateway", name: "c" },
+  ];
+  const { through } = byServices.route(kind)({ metadata: metadataOf("r"), spec: { parentRefs } });
+  assert.deepEqual(through, ["gateway/shop/a", "gateway/shop/b", "gateway/shop/c"]);
 });

@@ -1,5 +1,5 @@
 import { parsePodReport } from "@lameduck/protocol";
-import { parseReport } from "../src/protocol/report.ts";
+import { parseReport } from "../src/protocol/consumer-requests.ts";
 
 /** Numbers from 0 to below 1. */
 export type Random = () => number;

@@ -208,7 +208,7 @@ export class Coordinator {
   endLongPolls(): void {
     this.#podRequests.close();
     this.#consumerRequests.close();
-    this.#protocol.streams.end();
+    this.#protocol.reporters.end();
   }
 
   async stop(): Promise<void> {
@@ -220,7 +220,7 @@ export class Coordinator {
       server.close();
       server.closeAllConnections();
     }
-    this.#protocol.streams.end();
+    this.#protocol.reporters.end();
     this.#options.client.close();
   }
 

@@ -2,7 +2,7 @@ import { options } from "@lameduck/options";
 import { isMap } from "@lameduck/protocol";
 import type { Reason } from "./injection.ts";
 import { mayBeRepeated } from "./node-options.ts";
-import { mapsIn, pathIn, textOf, type PodView } from "./pod.ts";
+import { mapsIn, pathIn, preStopOf, textOf, type PodView } from "./pod.ts";
 import { isNode, isSidecar, ownLameduck } from "./software.ts";
 
 /**
@@ -73,12 +73,6 @@ export function actionsOf(
 
 function hasOthers(containers: readonly unknown[]): boolean {
   return containers.length > 1;
-}
-
-export function preStopOf({
-  lifecycle,
-}: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
-  return isMap(lifecycle) && isMap(lifecycle["preStop"]) ? lifecycle["preStop"] : undefined;
 }
 
 /** What `envFrom` holds is not to be seen here, and a variable of ours would hide it. */

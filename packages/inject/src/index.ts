@@ -11,7 +11,6 @@ export {
   type ManifestOptions,
 } from "./manifest/inject-manifests.ts";
 export { type RemovedManifests, removeFromManifests } from "./manifest/remove-manifests.ts";
-export { mapIn } from "./pod.ts";
 export {
   type AcknowledgementSettings,
   acknowledgementsFor,
@@ -23,4 +22,4 @@ export { cut, formatProblem, type Problem } from "./policy/read.ts";
 export { architectures } from "@lameduck/options";
 export { type Architecture, defaultSettings } from "./policy/settings.ts";
 export { misplacedSettings, policyName, validateAnnotations, validatePolicy } from "./policy/validate.ts";
-export { injectLabelValue, reasonToSkip, systemNamespaces } from "./skip.ts";
+export { injectLabelValue, podToInject, systemNamespaces } from "./skip.ts";

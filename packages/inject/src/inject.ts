@@ -1,13 +1,14 @@
 import type { InjectionSettings } from "./policy/settings.ts";
-import type { ClusterFacts, Injection, PatchOperation } from "./injection.ts";
+import type { ClusterFacts, Injection, PatchOperation, Reason } from "./injection.ts";
 import { planOf, type ContainerPlan, type Plan } from "./plan.ts";
+import type { PodView } from "./pod.ts";
 import { isMap } from "@lameduck/protocol";
 
 /**
  * What admission makes of a pod that is about to be created. Pure, and never fails: a pod that cannot be read is left alone.
- * @param pod as the API server sends it, or a pod template.
+ * @param pod of `podToInject`.
  */
-export function inject(pod: unknown, settings: InjectionSettings, facts: ClusterFacts): Injection {
+export function inject(pod: PodView | Reason, settings: InjectionSettings, facts: ClusterFacts): Injection {
   const { plan, reasons, warnings } = planOf(pod, settings, facts);
   return { patch: plan === undefined ? [] : patchOf(plan), reasons, warnings };
 }

@@ -4,10 +4,9 @@ import { holdMethodOf, type HoldMethod } from "./init-volume.ts";
 import { actionsOf, type Action } from "./action.ts";
 import { hookOf, mostAwaited, orderMount, sharedOrder } from "./hook.ts";
 import type { ClusterFacts, Reason } from "./injection.ts";
-import { reasonToSkipPod } from "./skip.ts";
 import { nodeOptionsFor } from "./node-options.ts";
 import { injectedAnnotation } from "@lameduck/protocol";
-import { mapsIn, podOf, textOf, undoAnnotation, type PodView } from "./pod.ts";
+import { mapsIn, textOf, undoAnnotation, type PodView } from "./pod.ts";
 import { type EnvVariable, variablesFor } from "./variables.ts";
 import { graceOf, timesOf, usualGrace, type Times } from "./times.ts";
 
@@ -39,16 +38,14 @@ export interface Planned {
   readonly warnings: readonly string[];
 }
 
-export function planOf(pod: unknown, settings: InjectionSettings, facts: ClusterFacts): Planned {
+/** @param view of `podToInject`. */
+export function planOf(view: PodView | Reason, settings: InjectionSettings, facts: ClusterFacts): Planned {
   const none = (reason: Reason, ...before: readonly Reason[]): Planned => ({
     plan: undefined,
     reasons: [...before, reason],
     warnings: [],
   });
-  const view = podOf(pod);
   if ("code" in view) return none(view);
-  const alone = reasonToSkipPod(view);
-  if (alone) return none(alone);
   if (!settings.inject) return none({ code: "opted-out", text: "inject is off" });
   const exposure = exposureOfPod(view, settings, facts);
   if (exposure === undefined) return none({ code: "not-exposed", text: notExposed(settings, facts) });

@@ -47,6 +47,13 @@ export function podOf(pod: unknown): PodView | Reason {
   };
 }
 
+/** A container's. */
+export function preStopOf({
+  lifecycle,
+}: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
+  return isMap(lifecycle) && isMap(lifecycle["preStop"]) ? lifecycle["preStop"] : undefined;
+}
+
 export function mapsIn(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isMap) : [];
 }

@@ -1,6 +1,6 @@
 import { whyWindows } from "@lameduck/audit";
 import { declining, injectLabel } from "@lameduck/protocol";
-import { annotationOf } from "./policy/validate.ts";
+import { annotationOf } from "./policy/fields.ts";
 import type { Reason } from "./injection.ts";
 import { mostContainers, podOf, type PodView } from "./pod.ts";
 
@@ -15,9 +15,15 @@ export interface PodNamespace {
   readonly ownNamespace?: string;
 }
 
-/** Why a pod is none of Lameduck's business, whatever the settings; undefined where it is. */
-export function reasonToSkip(pod: unknown, namespace: PodNamespace): Reason | undefined {
-  const { name, labels, ownNamespace } = namespace;
+/** The pod, read; or why it is none of Lameduck's business, whatever the settings. @param namespace where it is known. */
+export function podToInject(pod: unknown, namespace?: PodNamespace): PodView | Reason {
+  const left = namespace && reasonOfNamespace(namespace);
+  if (left) return left;
+  const view = podOf(pod);
+  return "code" in view ? view : (reasonOfPod(view) ?? view);
+}
+
+function reasonOfNamespace({ name, labels, ownNamespace }: PodNamespace): Reason | undefined {
   if (name === ownNamespace || systemNamespaces.includes(name))
     return { code: "system-namespace", text: `${name} is left alone` };
   if (labels?.[injectLabel] !== injectLabelValue)
@@ -25,18 +31,10 @@ export function reasonToSkip(pod: unknown, namespace: PodNamespace): Reason | un
       code: "namespace-not-labelled",
       text: `namespace ${name} is not labelled ${injectLabel}=${injectLabelValue}`,
     };
-  const view = podOf(pod);
-  return "code" in view ? view : reasonToSkipPod(view);
+  return undefined;
 }
 
-/** The same, of the pod alone. */
-export function reasonToSkipPod({
-  annotations,
-  labels,
-  owners,
-  spec,
-  containers,
-}: PodView): Reason | undefined {
+function reasonOfPod({ annotations, labels, owners, spec, containers }: PodView): Reason | undefined {
   if (containers.length > mostContainers)
     return {
       code: "too-many-containers",

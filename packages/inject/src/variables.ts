@@ -1,9 +1,9 @@
 import type { InjectionSettings } from "./policy/settings.ts";
 import { isMap, coordinatorVariable } from "@lameduck/protocol";
 import { initVariableOf, options } from "@lameduck/options";
-import { preStopOf, type Action } from "./action.ts";
+import type { Action } from "./action.ts";
 import type { ClusterFacts, PodsCoordinator } from "./injection.ts";
-import { mapIn, mapsIn } from "./pod.ts";
+import { mapIn, mapsIn, preStopOf } from "./pod.ts";
 import { handedOnBy, longestSeconds, type Times } from "./times.ts";
 
 export type EnvVariable =

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
-import { inject, injectManifests, settingsFor, type InjectedManifests, applyPatch } from "../src/index.ts";
+import {
+  inject,
+  podToInject,
+  injectManifests,
+  settingsFor,
+  type InjectedManifests,
+  applyPatch,
+} from "../src/index.ts";
 import { facts as known } from "./injected.ts";
 
 const facts = { ...known, exposedBy: undefined, convergenceSeconds: undefined };
@@ -42,7 +49,7 @@ describe("manifests", () => {
       const after = files[0]?.after.text ?? "";
       const templateOf = (from: string): unknown =>
         (parse(from) as { spec: { template: unknown } }).spec.template;
-      const { patch } = inject(templateOf(text), settingsFor({}).settings, facts);
+      const { patch } = inject(podToInject(templateOf(text)), settingsFor({}).settings, facts);
       assert.deepEqual(templateOf(after), applyPatch(templateOf(text), patch), after);
       assert.equal(inFile(after).files[0]?.after.text, after, "a second time changes nothing");
     });

@@ -6,6 +6,7 @@ import {
   admissionPolicy,
   defaultSettings,
   inject,
+  podToInject,
   injectManifests,
   settingsFor,
   type ClusterFacts,
@@ -35,7 +36,7 @@ const clusterPolicy = {
 function injected(pod: Fields): unknown {
   const { annotations } = pod["metadata"] as { annotations?: Fields };
   const { settings } = settingsFor({ clusterPolicy, podAnnotations: annotations });
-  return applyPatch(pod, inject(pod, settings, facts).patch);
+  return applyPatch(pod, inject(podToInject(pod), settings, facts).patch);
 }
 
 const deploymentOf = ({ metadata, spec }: Fields): Fields => {
@@ -188,7 +189,7 @@ describe("strangers", () => {
           clusterPolicy: policy,
           podAnnotations: strange.metadata.annotations,
         });
-        const { patch } = inject(strange, settings, facts);
+        const { patch } = inject(podToInject(strange), settings, facts);
         assert.doesNotMatch(JSON.stringify(patch), new RegExp(mark));
         assert.doesNotMatch(JSON.stringify(admissionPolicy(settings, facts)), new RegExp(mark));
       }),
@@ -245,7 +246,7 @@ describe("strangers", () => {
               spec: { ...spec, containers: containers.map((each) => ({ ...each, [field]: [one, two] })) },
             },
           ]) {
-            const { patch } = inject(odd, { ...defaultSettings, instrumentNode: true }, facts);
+            const { patch } = inject(podToInject(odd), { ...defaultSettings, instrumentNode: true }, facts);
             applyPatch(odd, patch);
           }
         },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { reasonToSkip, type ClusterFacts } from "../src/index.ts";
+import { podToInject, type ClusterFacts } from "../src/index.ts";
 import type { InjectionSettings } from "../src/policy/settings.ts";
 import type { ReasonCode } from "../src/injection.ts";
 import { web, pod, injected, result, commandOf, told, codes, type Fields, type Result } from "./injected.ts";
@@ -138,8 +138,10 @@ describe("who is left alone, and why", () => {
   });
 
   it("namespaces that are not labelled, the system's and our own are left alone", () => {
-    const reason = (name: string, labels?: Record<string, string>): string | undefined =>
-      reasonToSkip(pod(), { name, labels, ownNamespace: "lameduck-system" })?.code;
+    const reason = (name: string, labels?: Record<string, string>): unknown => {
+      const view = podToInject(pod(), { name, labels, ownNamespace: "lameduck-system" });
+      return "code" in view ? view.code : undefined;
+    };
     const enabled = { "lameduck.dev/inject": "enabled" };
     assert.equal(reason("shop", enabled), undefined);
     assert.equal(reason("shop"), "namespace-not-labelled");

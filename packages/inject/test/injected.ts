@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { defaultSettings, inject, type ClusterFacts, applyPatch } from "../src/index.ts";
+import { defaultSettings, inject, podToInject, type ClusterFacts, applyPatch } from "../src/index.ts";
 import type { Injection, ReasonCode } from "../src/injection.ts";
 import type { InjectionSettings } from "../src/policy/settings.ts";
 
@@ -24,7 +24,7 @@ export function injected(
   settings: Partial<InjectionSettings> = {},
   known: Partial<ClusterFacts> = {},
 ): Injection {
-  return inject(given, { ...defaultSettings, ...settings }, { ...facts, ...known });
+  return inject(podToInject(given), { ...defaultSettings, ...settings }, { ...facts, ...known });
 }
 
 export interface Result {

@@ -6,6 +6,7 @@ import {
   defaultSettings,
   drainPolicyCrd,
   inject,
+  podToInject,
   settingsFor,
   validateAnnotations,
   validatePolicy,
@@ -76,7 +77,11 @@ describe("a DrainPolicy", () => {
       const { warnings, settings } = settingsFor({ clusterPolicy: policy(spec) });
       // What bounds of two fields say of each other is settled, too.
       assert.ok(warnings.length > 0 || field === "capSeconds", "pods are told");
-      assert.notDeepEqual(inject(pod({}), settings, facts).patch, [], "and are injected with defaults");
+      assert.notDeepEqual(
+        inject(podToInject(pod({})), settings, facts).patch,
+        [],
+        "and are injected with defaults",
+      );
     });
 
   it("a DrainPolicy with an unknown field is told which field was probably meant", () => {
@@ -145,7 +150,7 @@ describe("annotations", () => {
         const { settings, warnings } = settingsFor({ podAnnotations: { [key]: value } });
         assert.deepEqual(settings, defaultSettings);
         assert.match(warnings.join(), new RegExp(key));
-        assert.notDeepEqual(inject(pod({ [key]: value }), settings, facts).patch, []);
+        assert.notDeepEqual(inject(podToInject(pod({ [key]: value })), settings, facts).patch, []);
       });
     }
 

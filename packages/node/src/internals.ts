@@ -26,7 +26,7 @@ export function isFindable(socket: Socket, server: NetServer): boolean {
 }
 
 /** Whether its `server` listens at a path. Without it: no. */
-export function isOfUnixSocket(socket: Socket): boolean {
+function isOfUnixSocket(socket: Socket): boolean {
   const { server } = socket as { server?: Partial<NetServer> | null };
   return typeof server?.address?.() === "string";
 }
@@ -84,6 +84,16 @@ export function remoteEnd(socket: Socket): EndOfConnection | undefined {
 /** The same of its own end. */
 export function localEnd(socket: Socket): EndOfConnection | undefined {
   return endOf(socket, "getsockname") ?? publicEnd(socket.localAddress, socket.localFamily, socket.localPort);
+}
+
+/**
+ * Whose a connection is: peers are told apart by address, and IPv4 peers of an IPv6 listener are the same senders. Unix sockets have none,
+ * and one that its client has reset has none any more. A socket that is not Node's may have an address and no more.
+ */
+export function senderOf(socket: Socket): string {
+  const address = remoteEnd(socket)?.address ?? socket.remoteAddress;
+  if (address === undefined) return isOfUnixSocket(socket) ? "unix" : "unknown";
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
 }
 
 type Asked = "getpeername" | "getsockname";

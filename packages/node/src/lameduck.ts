@@ -72,7 +72,7 @@ export class Lameduck {
       );
     if (this.#coordinator) this.#coordinator.onEnd = () => this.#hold.force();
     this.#servers = this.#serversOf(settings);
-    this.#hold = new Hold(this.#evidence, this.#servers, this.#clock, settings, this.#recording);
+    this.#hold = new Hold(this.#evidence, this.#servers, this.#clock, settings);
     this.#closing = new Closing(this.#servers, this.#clock);
     this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
     this.#others = new OtherHandlers(this.#clock, (message) => this.#announcer.notice("handlers", message));

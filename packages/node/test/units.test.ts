@@ -11,7 +11,7 @@ import { inOrder } from "../src/closing/hooks.ts";
 import { lameduck, LameduckError } from "../src/index.ts";
 import { makeLog } from "../src/reports/log.ts";
 import { parseProbes, parseStreams } from "../src/options/requests.ts";
-import { senderOf } from "../src/protocols/watch.ts";
+import { senderOf } from "../src/internals.ts";
 
 test("lines of other programs are no events of Lameduck", () => {
   assert.equal(parseEvent("listening"), undefined);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { initBinary } from "@lameduck/init";
-import { defaultSettings, inject, type ClusterFacts, applyPatch } from "@lameduck/inject";
+import { defaultSettings, inject, podToInject, type ClusterFacts, applyPatch } from "@lameduck/inject";
 import { injectedAnnotation } from "@lameduck/protocol";
 import { parseAllDocuments } from "yaml";
 import { webhookFlags } from "../../webhook/src/flags.ts";
@@ -22,10 +22,13 @@ const pod = (container: object = {}): object => ({
   spec: { containers: [{ name: "web", image: "web:1", ports: [{ containerPort: 80 }], ...container }] },
 });
 
-const patchOf = (of: object): string => JSON.stringify(inject(of, defaultSettings, facts).patch);
+const patchOf = (of: object): string => JSON.stringify(inject(podToInject(of), defaultSettings, facts).patch);
 
 function injectedBy(lameduckVersion: string): object {
-  return applyPatch(pod(), inject(pod(), defaultSettings, { ...facts, lameduckVersion }).patch) as object;
+  return applyPatch(
+    pod(),
+    inject(podToInject(pod()), defaultSettings, { ...facts, lameduckVersion }).patch,
+  ) as object;
 }
 
 describe("versions one apart", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { findLosingWorkloads } from "@lameduck/audit/losing-workloads";
-import { inject, defaultSettings, applyPatch } from "@lameduck/inject";
+import { inject, podToInject, defaultSettings, applyPatch } from "@lameduck/inject";
 import { ClusterView } from "../../webhook/src/cluster-view.ts";
 import { auditedByWebhook } from "../../webhook/src/workload-audit/workload-audit.ts";
 import { LeaderTasks } from "../../webhook/src/leader-tasks.ts";
@@ -132,7 +132,10 @@ test("a workload is judged by its youngest pod: what admission has put into it c
     ...sound,
     spec: { ...sound.spec, containers: [{ name: "web", image: "nginx:1", ports: [{ containerPort: 80 }] }] },
   };
-  const injected = applyPatch(plain, inject(plain, defaultSettings, { ...facts, ...none }).patch) as {
+  const injected = applyPatch(
+    plain,
+    inject(podToInject(plain), defaultSettings, { ...facts, ...none }).patch,
+  ) as {
     metadata: object;
     spec: object;
   };

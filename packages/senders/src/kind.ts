@@ -97,8 +97,6 @@ export interface SeenService {
 
 /** An Ingress, or what leads to Services as an Ingress does. */
 export interface SeenRoute {
-  /** API group, empty for the core. */
-  readonly group: string;
   readonly kind: string;
   readonly annotations: Annotations;
   /** `spec.ingressClassName`. */

@@ -59,7 +59,7 @@ for (const [what, spec, annotations, expected] of services)
     assert.equal(found.join(", "), expected);
   });
 
-const ingress = { group: "networking.k8s.io", kind: "Ingress" };
+const ingress = { kind: "Ingress" };
 const routes: readonly (readonly [
   what: string,
   className: string | undefined,
@@ -93,7 +93,7 @@ test("an Ingress before a Service with a NEG is Google's, and a route of the Gat
   const annotations = annotationsOf();
   const route = { ...ingress, annotations, ingressClassName: undefined };
   assert.equal(senderOfRoute(route, senders)?.label, "NEG");
-  const other = { ...route, group: "gateway.networking.k8s.io", kind: "HTTPRoute" };
+  const other = { ...route, kind: "HTTPRoute" };
   assert.equal(senderOfRoute(other, senders)?.label, "gateway");
 });
 

@@ -10,7 +10,7 @@ import {
   writeConsumerReport,
 } from "@lameduck/protocol";
 import { unreadable } from "./consumer.ts";
-import { ReportStream } from "./report-stream.ts";
+import { CoordinatorStream } from "./coordinator-stream.ts";
 
 /** What an answer may take beyond the time for which it may be held back, and a connection in all. */
 const answerAllowanceMs = 3_000;
@@ -25,7 +25,7 @@ export class CoordinatorClient {
   readonly #path: string;
   readonly #tokenFile: string;
   #token = { text: "", readAt: -Infinity };
-  #stream: Promise<ReportStream | StreamAnswer> | undefined;
+  #stream: Promise<CoordinatorStream | StreamAnswer> | undefined;
 
   constructor(
     at: { readonly host: string; readonly port: number },
@@ -51,7 +51,7 @@ export class CoordinatorClient {
   close(): void {
     void this.#stream?.then(
       (stream) => {
-        if (stream instanceof ReportStream) stream.close();
+        if (stream instanceof CoordinatorStream) stream.close();
       },
       () => undefined,
     );
@@ -73,7 +73,7 @@ export class CoordinatorClient {
     for (let streams = 0; streams < mostStreams; streams++)
       try {
         const stream = await this.#openStream(authorization, signal);
-        const answer = stream instanceof ReportStream ? await stream.ask(report, signal) : stream;
+        const answer = stream instanceof CoordinatorStream ? await stream.ask(report, signal) : stream;
         if (answer) return answer;
       } catch (error) {
         cause = error;
@@ -83,15 +83,15 @@ export class CoordinatorClient {
   }
 
   /** The one that is open, or a new one. */
-  async #openStream(authorization: string, signal: AbortSignal): Promise<ReportStream | StreamAnswer> {
+  async #openStream(authorization: string, signal: AbortSignal): Promise<CoordinatorStream | StreamAnswer> {
     const before = this.#stream;
     const known = await before;
-    if (known instanceof ReportStream && !known.isOver) return known;
+    if (known instanceof CoordinatorStream && !known.isOver) return known;
     // Another report may have asked for one meanwhile.
     if (this.#stream === before) {
       // The connection has less time than an answer that may be held back.
       const limit = AbortSignal.any([signal, AbortSignal.timeout(answerAllowanceMs)]);
-      this.#stream = ReportStream.open({ ...this.#at, path: this.#path, authorization }, limit);
+      this.#stream = CoordinatorStream.open({ ...this.#at, path: this.#path, authorization }, limit);
       this.#stream.catch(() => (this.#stream = undefined));
     }
     return this.#stream ?? this.#openStream(authorization, signal);

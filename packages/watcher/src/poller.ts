@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "@lameduck/drain/common";
+import type { ConsumerState } from "@lameduck/protocol";
 import type { Consumer } from "./consumer.ts";
 import { processorTime } from "./processor-time.ts";
 import type { Watermark } from "./watermark.ts";
@@ -23,7 +24,7 @@ const quickCheckLifetime = 30_000;
 
 /** Polls one consumer for all sessions at once, and only while a session waits. */
 export class Poller {
-  readonly consumer: Consumer;
+  readonly #consumer: Consumer;
   readonly #subscribers = new Set<Subscriber>();
   readonly #onProblem: (problem: string | undefined) => void;
   #problem: string | undefined;
@@ -39,19 +40,20 @@ export class Poller {
   readonly #stopping = new AbortController();
 
   constructor(consumer: Consumer, onProblem: (problem: string | undefined) => void) {
-    this.consumer = consumer;
+    this.#consumer = consumer;
     this.#onProblem = onProblem;
     this.#clock = consumer.runsPrograms === true ? processorTime : () => performance.now();
   }
 
-  /** Why the consumer cannot be read; undefined if it can. */
-  get problem(): string | undefined {
-    return this.#problem;
+  /** What is reported of the consumer, besides how far each session is. */
+  get known(): Pick<ConsumerState, "kind" | "basis" | "problem" | "reason"> {
+    const { kind, basis } = this.#consumer;
+    return { kind, basis, problem: this.#problem, reason: this.#consumer.reason?.() };
   }
 
   /** Polls once at the start, so that a problem is known before a pod waits. */
   async check(): Promise<void> {
-    await this.#poll(() => this.consumer.stillUsed([], this.#stopping.signal));
+    await this.#poll(() => this.#consumer.stillUsed([], this.#stopping.signal));
   }
 
   subscribe(subscriber: Subscriber): void {
@@ -78,10 +80,10 @@ export class Poller {
     while (!signal.aborted) {
       if (await this.#isDue()) await this.#pass();
       if (![...this.#subscribers].some(({ watermark }) => watermark.isBehind)) break;
-      await delay(this.consumer.every ?? leastPause, undefined, { signal }).catch(() => undefined);
+      await delay(this.#consumer.every ?? leastPause, undefined, { signal }).catch(() => undefined);
       if (this.#whole.cost < slowPoll) await this.#untilChanged(signal);
     }
-    this.consumer.rest?.();
+    this.#consumer.rest?.();
   }
 
   /** Another poll has the same answer until something changes, or until a pod is withdrawn that the last one did not find. */
@@ -90,7 +92,7 @@ export class Poller {
     this.#interrupt = () => news.abort();
     if (this.#hasNew()) return;
     const limits = [signal, news.signal, AbortSignal.timeout(longestPause - leastPause)];
-    await this.consumer.changed?.(this.#whole.began, AbortSignal.any(limits));
+    await this.#consumer.changed?.(this.#whole.began, AbortSignal.any(limits));
   }
 
   #hasNew(): boolean {
@@ -102,9 +104,9 @@ export class Poller {
     const { at, cost } = this.#whole;
     const since = performance.now() - at;
     if (since < cost * pausePerPoll) return false;
-    if (cost < slowPoll || since > quickCheckLifetime || this.consumer.surelyUsed === undefined) return true;
+    if (cost < slowPoll || since > quickCheckLifetime || this.#consumer.surelyUsed === undefined) return true;
     const addresses = this.#addresses();
-    const sure = await this.consumer.surelyUsed(addresses, this.#stopping.signal).catch(() => undefined);
+    const sure = await this.#consumer.surelyUsed(addresses, this.#stopping.signal).catch(() => undefined);
     return sure === undefined || addresses.some((address) => !sure.has(address));
   }
 
@@ -122,7 +124,7 @@ export class Poller {
     const addresses = this.#addresses();
     const began = performance.now();
     const before = this.#clock();
-    const used = await this.#poll(() => this.consumer.stillUsed(addresses, this.#stopping.signal));
+    const used = await this.#poll(() => this.#consumer.stillUsed(addresses, this.#stopping.signal));
     const at = performance.now();
     // A child that ends meanwhile adds what it took in all its life.
     const cost = Math.min(this.#clock() - before, at - began);

@@ -105,23 +105,14 @@ export class Session implements Subscriber {
 
   #report(waitMs: number): Promise<CoordinatorAnswer> {
     const { client, poller, node, serves = [] } = this.#options;
-    const { applied, also } = this.#watermark.progress();
-    const { kind, basis } = poller.consumer;
-    const reason = poller.consumer.reason?.();
-    const { problem } = poller;
-    const known = this.#watermark.head;
     const report = {
-      kind,
+      ...poller.known,
       node,
-      basis,
-      epoch: this.#epoch,
-      applied,
-      also,
-      known,
-      waitMs,
       serves,
-      problem,
-      reason,
+      epoch: this.#epoch,
+      ...this.#watermark.progress(),
+      known: this.#watermark.head,
+      waitMs,
     };
     return client.report(report, this.#stopping.signal);
   }

@@ -22,11 +22,6 @@ export class Watcher {
     );
   }
 
-  /** Why consumers cannot be read, one sentence each. */
-  get problems(): readonly string[] {
-    return this.#pollers.flatMap(({ problem }) => problem ?? []);
-  }
-
   async start(): Promise<void> {
     const { coordinators, tokenFile, name, node, serves } = this.#flags;
     await Promise.all(this.#pollers.map((poller) => poller.check()));
@@ -35,14 +30,14 @@ export class Watcher {
         new Replicas({
           coordinators,
           tokenFile,
-          name: `${poller.consumer.kind}/${name}`,
+          name: `${poller.known.kind}/${name}`,
           node,
           serves,
           poller,
           onFailure: (place, error) => this.#log.warn({ place, err: error }, "it is tried again"),
         }),
     );
-    const consumers = this.#pollers.map(({ consumer: { kind, basis } }) => ({ kind, basis }));
+    const consumers = this.#pollers.map(({ known: { kind, basis } }) => ({ kind, basis }));
     this.#log.info({ name, node, consumers }, "watching");
   }
 

@@ -75,9 +75,8 @@ function serviceIn(field: Field): SeenService {
   };
 }
 
-function routeIn({ type, kind, field }: KubeObject): SeenRoute {
+function routeIn({ kind, field }: KubeObject): SeenRoute {
   return {
-    group: type.slice(0, type.indexOf("/")),
     kind,
     annotations: annotationsIn(field),
     ingressClassName: field.at("spec").at("ingressClassName").text(),

@@ -177,7 +177,10 @@ function backendsOf({ kind, namespace, field }: KubeObject): string[] {
       .at("rules")
       .items()
       .flatMap((rule) => rule.at("backendRefs").items())
-      .filter((backend) => (backend.at("kind").text() ?? "Service") === "Service")
+      .filter(
+        (backend) =>
+          (backend.at("group").text() ?? "") === "" && (backend.at("kind").text() ?? "Service") === "Service",
+      )
       .map((backend) => `${backend.at("namespace").text() ?? namespace}/${backend.at("name").mustText()}`);
   const backends = [
     spec.at("defaultBackend"),

@@ -1,4 +1,4 @@
-import { inject, reasonToSkip, settingsFor, type ClusterFacts, type SettingSources } from "@lameduck/inject";
+import { inject, podToInject, settingsFor, type ClusterFacts, type SettingSources } from "@lameduck/inject";
 import { coordinatorVariable, injectedAnnotation } from "@lameduck/protocol";
 import { serviceSelects, workloadNameOf, type Pod, type Service } from "@lameduck/kube";
 
@@ -55,13 +55,12 @@ function asksNobody({ spec: { containers } }: Pod): boolean {
 
 function whyNot(pod: Pod, around: Surroundings): string | undefined {
   const { namespace, labels, ofLameduck, services, policies, facts } = around;
-  const alone = reasonToSkip(pod, { name: namespace, labels, ownNamespace: ofLameduck });
-  if (alone !== undefined) return alone.text;
+  const view = podToInject(pod, { name: namespace, labels, ownNamespace: ofLameduck });
   const { settings } = settingsFor({ ...policies, podAnnotations: pod.metadata.annotations });
   const exposedBy = services
     .filter(({ spec }) => serviceSelects(spec?.selector, pod.metadata.labels ?? {}))
     .map(({ metadata }) => `Service ${metadata.name}`);
-  const { patch, reasons } = inject(pod, settings, { ...facts, exposedBy });
+  const { patch, reasons } = inject(view, settings, { ...facts, exposedBy });
   return patch.length > 0 ? undefined : [...new Set(reasons.map(({ text }) => text))].join("; ");
 }
 

@@ -23,10 +23,9 @@ export function convergenceOfRoute(
   className: string | undefined,
   all?: Readonly<Record<string, string>>,
 ): Convergence | undefined {
-  const group = kind === "Ingress" ? "networking.k8s.io" : "gateway.networking.k8s.io";
   const ingressClassName = (className?.length ?? 0) <= longestClass ? className : undefined;
   const annotations = annotationsOf(all);
-  const sender = senderOfRoute({ group, kind, annotations, ingressClassName }, []);
+  const sender = senderOfRoute({ kind, annotations, ingressClassName }, []);
   return slowestOf(sender ? [sender] : []);
 }
 

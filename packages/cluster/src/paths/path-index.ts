@@ -120,8 +120,7 @@ export class PathIndex {
   #letsIn(kind: string, from: string | undefined, to: string, service: string): boolean {
     for (const { spec = {} } of this.#grants.get(to)?.values() ?? []) {
       const isFrom = spec.from?.some((one) => one.kind === kind && one.namespace === from);
-      if (isFrom && spec.to?.some((one) => one.kind === "Service" && (one.name ?? service) === service))
-        return true;
+      if (isFrom && spec.to?.some(({ name = service }) => name === service)) return true;
     }
     return false;
   }

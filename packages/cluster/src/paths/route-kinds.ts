@@ -4,6 +4,7 @@ import type { FollowedKind } from "../sources.ts";
 interface Backend {
   readonly name?: string;
   readonly namespace?: string;
+  readonly group?: string;
   readonly kind?: string;
   readonly service?: { readonly name?: string };
 }
@@ -14,6 +15,7 @@ export interface RouteObject extends KubernetesObject {
     readonly ingressClassName?: string;
     readonly defaultBackend?: Backend;
     readonly parentRefs?: readonly {
+      readonly group?: string;
       readonly kind?: string;
       readonly namespace?: string;
       readonly name: string;
@@ -47,6 +49,8 @@ export const byDefaultClass = "the default ingress class";
 /** "gateway/NAMESPACE/NAME": who sends is told by the Gateway's class. */
 export const byGateway = "gateway/";
 
+/** Other groups may have kinds of the same name. */
+export const gatewayGroup = "gateway.networking.k8s.io";
 /** Longer ones are no names of objects. */
 const longestName = 253;
 const classAnnotation = "kubernetes.io/ingress.class";
@@ -74,13 +78,18 @@ function readGatewayRoute({ metadata, spec = {} }: RouteObject): RouteFacts {
   return {
     services: rules
       .flatMap(({ backendRefs = [] }) => backendRefs)
-      .flatMap(({ kind = "Service", namespace, name }) =>
-        kind === "Service" && name !== undefined ? [at(namespace, name)] : [],
-      ),
+      .filter(isService)
+      .flatMap(({ namespace, name }) => (name === undefined ? [] : [at(namespace, name)])),
+    // A Gateway of another group, too: nobody reports for it, and a pod is not released meanwhile.
     through: parentRefs.flatMap(({ kind = "Gateway", namespace, name }) =>
       kind === "Gateway" ? [byGateway + at(namespace, name).slice(0, 2 * longestName)] : [],
     ),
   };
+}
+
+/** Whether a route or a ReferenceGrant means a Service; it need not say so. */
+export function isService({ group = "", kind = "Service" }: Pick<Backend, "group" | "kind">): boolean {
+  return group === "" && kind === "Service";
 }
 
 /** Installations of the Gateway API serve several versions: old ones lack the newer, and newer ones the old. */
@@ -89,7 +98,7 @@ function gatewayRoute(kind: string, version: string): RouteKind {
   return {
     kind,
     name: `${name} (${version})`,
-    path: `/apis/gateway.networking.k8s.io/${version}/${name}`,
+    path: `/apis/${gatewayGroup}/${version}/${name}`,
     isBuiltIn: false,
     version,
     read: readGatewayRoute,

@@ -100,7 +100,7 @@ export class Routing {
    * When proxies may have begun to choose a pod of this node that is behind these Services. One that was not ready any more is chosen only where no
    * other is; one that was, and is chosen already, is not chosen anew.
    */
-  chosenSince(services: readonly string[], node: string | undefined, withdrawnAt: number): number {
+  chosenSince(services: readonly string[], node: string | undefined, withdrawnAt = Infinity): number {
     const lostLastReady = this.#lostLastReady.of(services, node);
     const hintsDropped = this.#hintsDropped.of(services, node);
     return Math.max(

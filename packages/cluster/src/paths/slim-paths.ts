@@ -1,14 +1,18 @@
 import type { KubernetesObject, ObjectMeta, QuotaOptions } from "@lameduck/kube";
 import { identityOf } from "../objects.ts";
 import { type Convergence, convergenceOfRoute, convergenceOfService } from "./convergence.ts";
-import type { RouteKind, RouteObject } from "./route-kinds.ts";
+import { gatewayGroup, isService, type RouteKind, type RouteObject } from "./route-kinds.ts";
 import { balancersOf, type ServiceObject } from "./services.ts";
 
 /** Lets routes of other namespaces lead to Services of its own. */
 export interface GrantObject extends KubernetesObject {
   readonly spec?: {
-    readonly from?: readonly { readonly kind?: string; readonly namespace?: string }[];
-    readonly to?: readonly { readonly kind?: string; readonly name?: string }[];
+    readonly from?: readonly {
+      readonly group?: string;
+      readonly kind?: string;
+      readonly namespace?: string;
+    }[];
+    readonly to?: readonly { readonly group?: string; readonly kind?: string; readonly name?: string }[];
   };
 }
 
@@ -165,14 +169,19 @@ export class SlimPaths {
   }
 }
 
+/** Keeps what lets routes of the Gateway API lead to Services. */
 export function slimGrant({ metadata, spec: { from = [], to = [] } = {} }: GrantObject): GrantObject {
   return {
     metadata: identityOf(metadata),
     spec: {
-      from: from.slice(0, mostGranted).map(({ kind = "", namespace = "" }) => ({ kind, namespace })),
-      to: to
+      from: from
+        .filter(({ group }) => group === gatewayGroup)
         .slice(0, mostGranted)
-        .map(({ kind = "", name }) => ({ kind, ...(name === undefined ? {} : { name }) })),
+        .map(({ kind = "", namespace = "" }) => ({ kind, namespace })),
+      to: to
+        .filter(isService)
+        .slice(0, mostGranted)
+        .map(({ name }) => (name === undefined ? {} : { name })),
     },
   };
 }

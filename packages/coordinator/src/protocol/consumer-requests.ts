@@ -1,4 +1,9 @@
-import { writeRefusal } from "@lameduck/protocol";
+import {
+  type ConsumerReport,
+  type OtherVersionMessage,
+  parseConsumerReport,
+  writeRefusal,
+} from "@lameduck/protocol";
 import { Answers } from "../state/answers.ts";
 import type { Consumer } from "../state/consumer.ts";
 import { servesNode, isNodeKind, isNodeProxy } from "@lameduck/senders";
@@ -7,9 +12,8 @@ import type { Pods } from "../state/pods.ts";
 import type { Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
 import type { OtherVersion } from "./other-versions.ts";
-import { parseReport, type NamedReport } from "./report.ts";
 import type { ReportStream } from "./report-stream.ts";
-import { ReportedNames } from "./reported-names.ts";
+import { NameQuota } from "./name-quota.ts";
 
 export type ReportOutcome =
   "taken" | "unreadable" | "other-version" | "unauthorized" | "forbidden" | "too-many";
@@ -30,6 +34,9 @@ export interface ConsumerRequestsOptions {
 
 /** Where the answers to a report go. */
 export type Replies = Pick<ReportStream, "isOver" | "answer" | "onClose">;
+
+/** A report, and by which name. */
+type NamedReport = ConsumerReport & { readonly name: string };
 
 /** A report that is answered when there is news, or at a time. */
 interface WaitingReport {
@@ -60,7 +67,7 @@ export class ConsumerRequests {
   readonly #answeredAt = new Map<string, number>();
   /** By consumer: the pod that reports for it. */
   readonly #owners = new Map<string, string>();
-  readonly #names = new ReportedNames();
+  readonly #names = new NameQuota();
   readonly #answers: Answers;
   #isSweeping = false;
   #isClosing = false;
@@ -249,4 +256,15 @@ export class ConsumerRequests {
   #refuse(stream: Replies, status: number, error: string, isLast = false): void {
     stream.answer(status, writeRefusal(error), isLast);
   }
+}
+
+/** @param name from the path: "KIND/NAME", or only the name. @returns what is wrong with it otherwise. */
+export function parseReport(text: string, name: string): NamedReport | OtherVersionMessage | string {
+  const parsed = parseConsumerReport(text);
+  if (typeof parsed === "string" || "version" in parsed) return parsed;
+  const own = name.startsWith(`${parsed.kind}/`) ? name.slice(parsed.kind.length + 1) : name;
+  if (!/^[\w.:-]{1,253}$/.test(own)) return "the name in the path is none";
+  const report = { name: own, ...parsed };
+  if (isNodeProxy(report) && own !== report.node) return "node: a proxy of a node has that node's name";
+  return report;
 }

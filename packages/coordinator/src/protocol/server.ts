@@ -7,9 +7,9 @@ import { peerOf } from "./identify.ts";
 import type { OtherVersion } from "./other-versions.ts";
 import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
 import { asksForStream } from "./report-stream.ts";
-import { longestSilenceMs, ReportStreams, type ReportStreamsOptions } from "./report-streams.ts";
+import { longestSilenceMs, Reporters, type ReportersOptions } from "./reporters.ts";
 
-export interface ProtocolOptions extends ReportStreamsOptions {
+export interface ProtocolOptions extends ReportersOptions {
   readonly podRequests: PodRequests;
   readonly terminations: Terminations;
   readonly holdAccounts: readonly string[];
@@ -32,7 +32,7 @@ const { consumers, pods, holds } = operatorNames.coordinator.paths;
 
 export interface ProtocolServer {
   readonly server: Server;
-  readonly streams: ReportStreams;
+  readonly reporters: Reporters;
 }
 
 /** Plain HTTP for pods and consumers. docs/acknowledgements-protocol.md describes what is said. */
@@ -47,7 +47,7 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
     shouldUpgradeCallback: (request) =>
       asksForStream(request) && request.url?.startsWith(`${consumers}/`) === true,
   });
-  const streams = new ReportStreams(options);
+  const reporters = new Reporters(options);
   answerOneAtATime(
     server,
     (request, response) => {
@@ -57,13 +57,13 @@ export function protocolServer(options: ProtocolOptions): ProtocolServer {
         if (!response.headersSent) sendText(response, 500, `${headLine}\n`, true);
       });
     },
-    streams.open,
+    reporters.open,
   );
   server.maxConnections = mostConnections;
   capPerAddress(server);
   capSilent(server);
   server.on("clientError", (_error, socket) => socket.destroy());
-  return { server, streams };
+  return { server, reporters };
 }
 
 async function handle(

@@ -112,15 +112,9 @@ export class Releases {
     return this.#cached(termination).routes;
   }
 
-  /** When proxies may have begun to choose it, or to choose it again, milliseconds; -Infinity where that is long ago. */
-  chosenSince(termination: Termination): number {
-    const { node, withdrawnAt = Infinity } = termination;
-    return this.#options.routing.chosenSince(this.#cached(termination).services, node, withdrawnAt);
-  }
-
-  /** Whether a Service lists it, or has listed it. */
-  hasServices(termination: Termination): boolean {
-    return this.#cached(termination).services.length > 0;
+  /** The Services that list it, or have listed it. */
+  servicesOf(termination: Termination): readonly string[] {
+    return this.#cached(termination).services;
   }
 
   /** Whether proxies lead to it: clients that know its address by DNS have no rules. */

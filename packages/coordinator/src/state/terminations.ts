@@ -31,6 +31,7 @@ export interface TerminationsOptions {
   readonly onTransition: (termination: Termination, what: Transition) => void;
   /** Consumers that a pod reports for: the proxy's own pod, where the watcher runs beside it. */
   readonly reportedBy: (podUid: string) => readonly string[];
+  // Both are asked of `Cluster`, which feeds this with changes and is made after it.
   /** Whether every list is read that may name a consumer. */
   readonly seesAll: () => boolean;
   /** Whether what the EndpointSlices say here is what they say in the cluster now. */
@@ -143,7 +144,7 @@ export class Terminations {
     const isKnown = this.#syncedAt !== undefined && now - this.#syncedAt > addedWithinMs;
     const { external } = this.#options.settings.of(namespace);
     if (!isKnown || isHostNetwork || hasHostPort || external !== undefined) return false;
-    return !this.releases.hasServices(termination);
+    return this.releases.servicesOf(termination).length === 0;
   }
 
   /** Takes a report of the pod. @returns what came of it. */
@@ -226,7 +227,9 @@ export class Terminations {
   #number(termination: Termination, now: number): readonly Transition[] {
     if (!termination.isAskable) return [];
     const { releases } = this;
-    termination.proxiesSettle(releases.chosenSince(termination) + addedWithinMs);
+    const services = releases.servicesOf(termination);
+    const chosenAt = this.#options.routing.chosenSince(services, termination.node, termination.withdrawnAt);
+    termination.proxiesSettle(chosenAt + addedWithinMs);
     const isYoung = now < termination.proxiesSettledAt && releases.hasProxies(termination);
     return isYoung ? termination.unnumber() : termination.number(now);
   }

@@ -19,7 +19,7 @@ import { text, type Variable } from "./settings.ts";
 const list = (of: string): string => `${of}.orValue([])`;
 const containers = "object.spec.containers";
 
-/** What kind of pod it is, and what is done to each of its containers: as `reasonToSkipPod`, `holdMethodOf` and `actionsOf` decide it. */
+/** What kind of pod it is, and what is done to each of its containers: as `podToInject`, `holdMethodOf` and `actionsOf` decide it. */
 export function podVariables(settings: InjectionSettings): Variable[] {
   return [
     { name: "isInjected", expression: `${literal(injectedAnnotation)} in variables.annotations` },

@@ -1,11 +1,10 @@
 import { assumedArchitecture } from "../init-volume.ts";
 import type { ClusterFacts } from "../injection.ts";
 import { leastCap, longestSeconds, unknownConvergence, usualGrace, usualReserve } from "../times.ts";
-import { settingFields, type SettingName } from "../policy/fields.ts";
+import { annotationOf, settingFields, type SettingName } from "../policy/fields.ts";
 import { duration } from "../policy/read.ts";
 import { initVolumes, handedOn } from "@lameduck/options";
 import type { InjectionSettings } from "../policy/settings.ts";
-import { annotationOf } from "../policy/validate.ts";
 import { greater, lesser, literal } from "./expression.ts";
 
 export interface Variable {

@@ -2,11 +2,12 @@ import { convergenceOf, spell, type InputFile, type Inventory, type Workload } f
 import { applyEdits, ManifestError, type Edit, type Field } from "@lameduck/manifests";
 import { OperatorError, injectLabel, operatorNames, isMap } from "@lameduck/protocol";
 import type { ClusterFacts, Reason } from "../injection.ts";
-import { systemNamespaces } from "../skip.ts";
+import { podToInject, systemNamespaces } from "../skip.ts";
 import { planOf, type Planned } from "../plan.ts";
 import { settingsFor } from "../policy/merge.ts";
 import { formatProblem, type Problem } from "../policy/read.ts";
-import { annotationOf, validateAnnotations, validatePolicy, misplacedSettings } from "../policy/validate.ts";
+import { annotationOf } from "../policy/fields.ts";
+import { validateAnnotations, validatePolicy, misplacedSettings } from "../policy/validate.ts";
 import { editsOf } from "./edits.ts";
 import { withEmpties } from "./empties.ts";
 import { outdatedWarnings } from "./outdated.ts";
@@ -165,7 +166,7 @@ function planWorkload(
       origin: slowest.sender?.name ?? slowest.amount.name,
     },
   };
-  const planned = planOf(pod, settings, known);
+  const planned = planOf(podToInject(pod), settings, known);
   const isDeclined = planned.reasons.some(({ code }) => code === "opted-out");
   messages.push(...warnings, ...planned.warnings, ...misplacedWarnings(object.field, template));
   messages.push(...outdatedWarnings(pod, isDeclined, settings, known));

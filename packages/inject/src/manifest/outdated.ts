@@ -1,7 +1,6 @@
-import { preStopOf } from "../action.ts";
 import { initVolumePath, initFile, isMap } from "@lameduck/protocol";
 import type { ClusterFacts } from "../injection.ts";
-import { podOf, listIn } from "../pod.ts";
+import { listIn, podOf, preStopOf } from "../pod.ts";
 import { graceOf, timesOf } from "../times.ts";
 import type { InjectionSettings } from "../policy/settings.ts";
 

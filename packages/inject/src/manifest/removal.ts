@@ -1,9 +1,8 @@
 import { handedOn, options } from "@lameduck/options";
 import { isMap, initVolumePath, initFile, injectedAnnotation } from "@lameduck/protocol";
 import { initVolumeContainer, reservedNames, reservedPaths } from "../init-volume.ts";
-import { preStopOf } from "../action.ts";
 import { loader } from "../node-options.ts";
-import { listIn, mapsIn, podOf, textOf, undoAnnotation, type PodView } from "../pod.ts";
+import { listIn, mapsIn, podOf, preStopOf, textOf, undoAnnotation, type PodView } from "../pod.ts";
 import { longestSeconds } from "../times.ts";
 import { probePeriodVariable } from "../variables.ts";
 import { emptiesIn, type Empties } from "./empties.ts";

@@ -54,3 +54,7 @@ export const ascending = [
 ] as const satisfies readonly (readonly SettingName[])[];
 
 export const annotationPrefix = "lameduck.dev/";
+
+export function annotationOf(name: SettingName): string {
+  return annotationPrefix + (settingFields[name].annotation ?? "");
+}

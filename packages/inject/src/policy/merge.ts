@@ -1,7 +1,6 @@
-import { settingFields, settingNames, type SettingName } from "./fields.ts";
+import { annotationOf, settingFields, settingNames, type SettingName } from "./fields.ts";
 import { readAnnotation, readValue, type ReadSetting } from "./read.ts";
 import { defaultSettings, type InjectionSettings } from "./settings.ts";
-import { annotationOf } from "./validate.ts";
 import { apiVersion, isMap } from "@lameduck/protocol";
 
 /** Where settings come from: the first in this list that says something wins. */

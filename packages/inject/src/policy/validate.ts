@@ -1,7 +1,14 @@
 import { factNames } from "@lameduck/audit";
 import { nearest } from "@lameduck/drain";
 import { acknowledgementProblems } from "./acknowledgements.ts";
-import { annotationPrefix, ascending, settingFields, settingNames, type SettingName } from "./fields.ts";
+import {
+  annotationOf,
+  annotationPrefix,
+  ascending,
+  settingFields,
+  settingNames,
+  type SettingName,
+} from "./fields.ts";
 import { apiVersion, heldMark, holdLabel, isMap, probeAnnotation } from "@lameduck/protocol";
 import { readAnnotation, readValue, type Problem, briefly, unknownNames } from "./read.ts";
 import type { InjectionSettings } from "./settings.ts";
@@ -90,10 +97,6 @@ function strangersIn(annotations: Readonly<Record<string, unknown>>): Problem[] 
     ...problem,
     mayBeNewer: nearest(problem.field.slice(annotationPrefix.length), known) === undefined,
   }));
-}
-
-export function annotationOf(name: SettingName): string {
-  return annotationPrefix + (settingFields[name].annotation ?? "");
 }
 
 function annotationNames(): string[] {

@@ -114,7 +114,7 @@ export class Coordinator {
 
   /** The senders by the pod's own evidence: their addresses, pending ones first. */
   #senders(): string {
-    const pendingSenders = this.#evidence.drain.pendingSenders(this.#clock.now());
+    const pendingSenders = this.#evidence.pendingSenders(this.#clock.now());
     const names = pendingSenders.flatMap(({ sender }) =>
       sender !== undefined && isIP(sender) ? [sender] : [],
     );
@@ -175,7 +175,7 @@ export class Coordinator {
     if (this.#answer?.state === "released" && state !== "released" && withdrawnMs !== undefined) return;
     this.#answer = answer;
     const now = this.#clock.now();
-    if (this.#evidence.drain.release.overruled) this.#unreleased(true);
+    if (this.#evidence.release.overruled) this.#unreleased(true);
     else if (state === "released") {
       const by = { ...(consumers !== undefined && { consumers }), ...(last !== undefined && { last }) };
       this.#evidence.observed({ type: "released", at: now - releasedMs, ...by });
@@ -200,7 +200,7 @@ export class Coordinator {
   }
 
   #overruled(): void {
-    const { overruled } = this.#evidence.drain.release;
+    const { overruled } = this.#evidence.release;
     if (!overruled) return;
     const { consumers = "all" } = this.#answer ?? {};
     this.#once(
@@ -215,7 +215,7 @@ export class Coordinator {
   #once(matter: "silent" | "state" | "overruled", message: string): void {
     if (this.#logged.has(matter)) return;
     this.#logged.add(matter);
-    const { kind } = this.#evidence.drain.config.policy;
+    const { kind } = this.#evidence.config.policy;
     const waits = kind === "acknowledged" && this.#mode === "consistency";
     this.#say(`${message}; ${waits ? "the hold waits, to its cap" : "the pod's own evidence decides"}`);
   }

@@ -1,11 +1,10 @@
-import { Drain, type DrainConfig, type Observation } from "@lameduck/drain";
+import { Drain, type Decision, type DrainConfig, type Observation, type StopReason } from "@lameduck/drain";
 import type { Clock } from "../clock.ts";
 import type { Recording } from "./recording.ts";
 import type { Traffic } from "../protocols/watch.ts";
 
-/** Passes the observations of the watched servers to the decision, each with its time. */
-export class Evidence implements Traffic {
-  readonly drain: Drain;
+/** The decision, told what the watched servers see with its time; what it is told and what it answers is recorded. */
+export class Evidence extends Drain implements Traffic {
   readonly #clock: Clock;
   readonly #onIdle: () => void;
   readonly #recording: Recording | undefined;
@@ -15,17 +14,28 @@ export class Evidence implements Traffic {
   #busy = 0;
 
   constructor(config: DrainConfig, clock: Clock, onIdle: () => void, recording?: Recording) {
-    this.drain = new Drain(config);
+    super(config);
     this.#clock = clock;
     this.#onIdle = onIdle;
     this.#recording = recording;
     this.observe({ type: "watching", at: clock.now() });
   }
 
-  observe(observation: Observation): void {
-    this.drain.observe(observation);
-    if (this.onOverruled && this.drain.release.overruled) this.#overruled(this.onOverruled);
+  override observe(observation: Observation): void {
+    super.observe(observation);
+    if (this.onOverruled && this.release.overruled) this.#overruled(this.onOverruled);
     this.#recording?.observed(observation, this.#clock.now());
+  }
+
+  override decide(now: number): Decision {
+    const decision = super.decide(now);
+    this.#recording?.decided(now, decision);
+    return decision;
+  }
+
+  /** The hold is over. */
+  end(at: number, reason: StopReason): void {
+    this.#recording?.end(at, reason);
   }
 
   connection(sender: string, at = this.#clock.now()): void {

@@ -1,6 +1,5 @@
 import { Conditions, type Timeline, type Decision, type Explanation, type StopReason } from "@lameduck/drain";
 import { nextTurn, sleep, type Clock } from "../clock.ts";
-import type { Recording } from "./recording.ts";
 import type { Servers } from "../servers/servers.ts";
 import type { Evidence } from "./evidence.ts";
 
@@ -37,7 +36,6 @@ type HeldServers = Pick<Servers, "hold" | "hint" | "tick" | "accepted">;
 /** The time between SIGTERM and the decision that it is safe to stop: serving, watching, and after a while asking clients to leave. */
 export class Hold {
   readonly #evidence: Evidence;
-  readonly #recording: Recording | undefined;
   readonly #servers: HeldServers;
   readonly #clock: Clock;
   readonly #hintAt: number;
@@ -54,10 +52,8 @@ export class Hold {
     servers: HeldServers,
     clock: Clock,
     settings: { hintAt: number; ramp: number },
-    recording?: Recording,
   ) {
     this.#evidence = evidence;
-    this.#recording = recording;
     this.#servers = servers;
     this.#clock = clock;
     this.#hintAt = settings.hintAt;
@@ -82,18 +78,17 @@ export class Hold {
   }
 
   #decide(now: number): Decision {
-    const decision = this.#evidence.drain.decide(now);
+    const decision = this.#evidence.decide(now);
     this.#conditions?.decided(now, decision);
-    this.#recording?.decided(now, decision);
     return decision;
   }
 
   /** @param capAt when it must be over, which for a signal that came late is before the cap has passed. */
   async run(capAt: number, { isSecond, isAsked }: HoldKind): Promise<HoldEnd> {
     const from = this.#clock.now();
-    const { drain } = this.#evidence;
-    this.#conditions = new Conditions(drain, from);
-    this.#evidence.observe({ type: "termination", at: from });
+    const evidence = this.#evidence;
+    this.#conditions = new Conditions(evidence, from);
+    evidence.observe({ type: "termination", at: from });
     this.#servers.hold();
     let until = from;
     let askAt = from;
@@ -116,14 +111,14 @@ export class Hold {
     const end = this.#clock.now();
     const decision = this.#decide(end);
     const reason = decision.stop ? decision.reason : isSecond ? "delay" : "cap";
-    this.#recording?.end(end, reason);
+    evidence.end(end, reason);
     this.#end = {
       reason,
-      explanation: drain.explain(end),
+      explanation: evidence.explain(end),
       timeline: this.#conditions.timeline(end),
       hold: end - from,
       stalled: this.#stalled,
-      priorUpdate: drain.priorUpdate(end),
+      priorUpdate: evidence.priorUpdate(end),
     };
     return this.#end;
   }

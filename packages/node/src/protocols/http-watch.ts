@@ -2,11 +2,11 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Answers } from "./answers.ts";
 import { closeAfter, httpAnswers } from "./http-answers.ts";
-import { currentResponse, onRequests, setKeepAlive, trackResponses } from "../internals.ts";
+import { currentResponse, onRequests, senderOf, setKeepAlive, trackResponses } from "../internals.ts";
 import { OpenSockets } from "./open-sockets.ts";
 import { UnclassifiedConnections } from "./unclassified-connections.ts";
 import { Upgrades } from "./upgrades.ts";
-import { senderOf, type Cut, type Patience, type ProtocolWatch, type WatchContext } from "./watch.ts";
+import type { Cut, Patience, ProtocolWatch, WatchContext } from "./watch.ts";
 
 /** What a connection is about, known from the hold on. */
 interface Activity {

@@ -9,7 +9,8 @@ import { Answers } from "./answers.ts";
 import { answerPings, canNotify, isBetterAskedLater, mayDropCalls, notify } from "./goaway.ts";
 import { http2Answers } from "./http2-answers.ts";
 import type { ProbeRequest } from "../options/requests.ts";
-import { senderOf, type Cut, type Patience, type ProtocolWatch, type WatchContext } from "./watch.ts";
+import { senderOf } from "../internals.ts";
+import type { Cut, Patience, ProtocolWatch, WatchContext } from "./watch.ts";
 
 type AnyHttp2Server = Http2Server | Http2SecureServer;
 

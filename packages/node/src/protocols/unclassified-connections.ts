@@ -1,7 +1,8 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { LoopbackProbes } from "./loopback-probes.ts";
-import { senderOf, type WatchContext } from "./watch.ts";
+import { senderOf } from "../internals.ts";
+import type { WatchContext } from "./watch.ts";
 
 /** A connection that has sent no request for this long counts as an arrival all the same: half a request is traffic, too. */
 const patienceMs = 500;

@@ -1,5 +1,3 @@
-import type { Socket } from "node:net";
-import { isOfUnixSocket, remoteEnd } from "../internals.ts";
 import type { IsProbe, IsStream } from "../options/requests.ts";
 
 /** Where the watches report what they see. */
@@ -73,14 +71,4 @@ export interface ProtocolWatch extends ConnectionWatch {
   tick(): void;
   /** Ends streams that never fall silent (server-sent events, WebSockets). */
   endStreams(patience: Patience): void;
-}
-
-/**
- * Whose a connection is: peers are told apart by address, and IPv4 peers of an IPv6 listener are the same senders. Unix sockets have none,
- * and one that its client has reset has none any more. A socket that is not Node's may have an address and no more.
- */
-export function senderOf(socket: Socket): string {
-  const address = remoteEnd(socket)?.address ?? socket.remoteAddress;
-  if (address === undefined) return isOfUnixSocket(socket) ? "unix" : "unknown";
-  return address.startsWith("::ffff:") ? address.slice(7) : address;
 }

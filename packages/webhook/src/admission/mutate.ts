@@ -5,13 +5,12 @@ import {
   type PatchOperation,
   type Reason,
   injectLabelValue,
-  reasonToSkip,
-  mapIn,
+  podToInject,
   acknowledgementsFor,
   type AcknowledgementSources,
   settingsFor,
 } from "@lameduck/inject";
-import { injectLabel, probeAnnotation, isMap } from "@lameduck/protocol";
+import { injectLabel, probeAnnotation } from "@lameduck/protocol";
 import type { TrafficPaths } from "@lameduck/cluster";
 import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
 
@@ -44,27 +43,26 @@ export function injectingHandler(options: MutationOptions): (request: AdmissionR
     const { cluster } = options;
     // The API server calls only for labelled namespaces; one may be so new that we have not seen it.
     const labels = cluster.labelsOf(namespace) ?? { [injectLabel]: injectLabelValue };
-    const skipped = reasonToSkip(object, { name: namespace, labels, ownNamespace: options.namespace });
-    if (skipped)
+    const pod = podToInject(object, { name: namespace, labels, ownNamespace: options.namespace });
+    if ("code" in pod)
       return {
         allowed: true,
         patch: [],
-        warnings: skipped.code === "too-many-containers" ? [withPrefix(skipped.text)] : [],
-        audit: auditAnnotations([skipped]),
+        warnings: pod.code === "too-many-containers" ? [withPrefix(pod.text)] : [],
+        audit: auditAnnotations([pod]),
       };
-    const metadata = isMap(object) ? mapIn(object["metadata"]) : {};
-    const paths = cluster.pathsTo(namespace, mapIn(metadata["labels"]));
+    const paths = cluster.pathsTo(namespace, pod.labels);
     if (!paths) options.onUnknownPaths?.();
     const policies = {
       namespacePolicy: cluster.policyOf(namespace),
       clusterPolicy: cluster.policyOf(options.namespace),
     };
     const { settings, warnings: settingsWarnings } = settingsFor({
-      podAnnotations: metadata["annotations"],
+      podAnnotations: pod.annotations,
       ...policies,
     });
     const { coordinator: address } = options;
-    const { patch, reasons, warnings } = inject(object, settings, {
+    const { patch, reasons, warnings } = inject(pod, settings, {
       lameduckVersion: options.lameduckVersion,
       exposedBy: paths?.exposedBy,
       version: options.version(),
@@ -74,7 +72,7 @@ export function injectingHandler(options: MutationOptions): (request: AdmissionR
     });
     return {
       allowed: true,
-      patch: [...patch, ...probeAnswer(metadata, options.lameduckVersion)],
+      patch: [...patch, ...probeAnswer(pod.annotations, options.lameduckVersion)],
       warnings: [...settingsWarnings, ...warnings].map(withPrefix),
       audit: auditAnnotations(reasons),
     };
@@ -82,8 +80,8 @@ export function injectingHandler(options: MutationOptions): (request: AdmissionR
 }
 
 /** A probe learns that the API server has asked a webhook, whether or not such a pod is injected. */
-function probeAnswer({ annotations }: Readonly<Record<string, unknown>>, version: string): PatchOperation[] {
-  if (mapIn(annotations)[probeAnnotation] !== "webhook") return [];
+function probeAnswer(annotations: Readonly<Record<string, unknown>>, version: string): PatchOperation[] {
+  if (annotations[probeAnnotation] !== "webhook") return [];
   const path = `/metadata/annotations/${probeAnnotation.replace("/", "~1")}`;
   return [{ op: "replace", path, value: version }];
 }

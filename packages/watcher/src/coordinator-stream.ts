@@ -17,7 +17,7 @@ const longestAnswer = 8 * 2 ** 20;
 const longestRefusal = 16_384;
 
 /** A connection to the coordinator on which reports and answers are lines. */
-export class ReportStream {
+export class CoordinatorStream {
   readonly #socket: Duplex;
   readonly #reader = new LineReader(longestAnswer);
   readonly #waiting = new Set<(answer: StreamAnswer | undefined) => void>();
@@ -33,13 +33,13 @@ export class ReportStream {
   }
 
   /** @returns the answer where there is no stream for it. @throws where the other side is not reached. */
-  static open(options: StreamOptions, signal: AbortSignal): Promise<ReportStream | StreamAnswer> {
+  static open(options: StreamOptions, signal: AbortSignal): Promise<CoordinatorStream | StreamAnswer> {
     const { authorization, ...at } = options;
     const headers = { authorization, connection: "Upgrade", upgrade: streamProtocol };
     return new Promise((resolve, reject) => {
       const asked = request({ ...at, headers, agent: false, signal });
       asked
-        .on("upgrade", (_response, socket, head) => resolve(new ReportStream(socket, head)))
+        .on("upgrade", (_response, socket, head) => resolve(new CoordinatorStream(socket, head)))
         .on("response", (response) => {
           bodyOf(response, longestRefusal)
             .then((text) => resolve({ status: response.statusCode ?? 0, text }), reject)

@@ -6,7 +6,7 @@ import type { ConsumerRequests } from "./consumer-requests.ts";
 import type { Identifier } from "./identify.ts";
 import { ReportStream } from "./report-stream.ts";
 
-export interface ReportStreamsOptions {
+export interface ReportersOptions {
   readonly consumerRequests: ConsumerRequests;
   readonly identifier: Identifier;
   readonly consumerAccounts: readonly string[];
@@ -26,12 +26,12 @@ const unauthorized: Reporter = {
   error: "a token of a ServiceAccount that may report is needed, for audience lameduck",
 };
 
-/** The open streams of consumers. */
-export class ReportStreams {
-  readonly #options: ReportStreamsOptions;
+/** Who may report, and the streams on which they do. */
+export class Reporters {
+  readonly #options: ReportersOptions;
   readonly #streams = new Set<ReportStream>();
 
-  constructor(options: ReportStreamsOptions) {
+  constructor(options: ReportersOptions) {
     this.#options = options;
   }
 

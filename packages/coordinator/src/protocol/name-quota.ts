@@ -2,7 +2,7 @@
 const mostNames = 200;
 
 /** The consumers for which each pod reports, or each account whose tokens are bound to none: one of them must not use up the room of all. */
-export class ReportedNames {
+export class NameQuota {
   readonly #byOwner = new Map<string, Set<string>>();
 
   /** @returns whether it may report by this name. */
