@@ -112,7 +112,7 @@ void traffic_dump_sockets(struct traffic *traffic, double now)
 	with_events = sockets->evidence & EVIDENCE_EVENTS;
 	unattributed_tell(&traffic->unattributed, traffic->teller, with_events, since, now);
 	tell_in_flight(traffic, now);
-	sockets_end_dump(sockets, now);
+	sockets->dumped = now;
 	/* Not the time that has passed: a busy machine would make dumps rare. */
 	traffic->dump_cost_ms = clock_used() - begun;
 	double pause = dump_share * traffic->dump_cost_ms;
