@@ -74,7 +74,7 @@ void drain_observe(struct drain *drain, const struct observation *seen)
 	}
 	switch (seen->type) {
 	case SEEN_WATCHING:
-		senders_watching_from(&drain->senders, at);
+		drain->senders.watching_from = at;
 		return;
 	case SEEN_TERMINATION:
 		if (!drain->terminated) {
