@@ -10,7 +10,6 @@
 #include "before.h"
 
 struct traffic {
-	const struct traffic_settings *settings;
 	struct teller *teller;
 	struct sockets sockets;
 	struct unattributed unattributed;
