@@ -1,6 +1,6 @@
 /*
  * Between traffic and the decision. The decision is told here what was seen, and the recording of the hold gets the same: nothing reaches one without the
- * other. What traffic knows of the decision is in the teller, and nothing else.
+ * other. All that traffic may know of the decision is handed in with the teller: `config` and `release`.
  */
 #ifndef LAMEDUCK_TELL_H
 #define LAMEDUCK_TELL_H
