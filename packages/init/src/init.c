@@ -238,7 +238,7 @@ static const double between_trials_ms = 1000;
 static void end_trial(struct init *init)
 {
 	hold_end(init->hold, "would now send the signal (dry run)", clock_now());
-	init->next_trial = fmax(init->hold->began + between_trials_ms, clock_now());
+	init->next_trial = fmax(init->hold->report.began + between_trials_ms, clock_now());
 }
 
 static int timeout(struct init *init, double now)

@@ -6,13 +6,6 @@
 #include "wait.h"
 
 #include <stdio.h>
-#include <string.h>
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 static enum log_level log_level_of(const struct settings *settings)
 {
@@ -49,7 +42,7 @@ int main(int argc, char *argv[])
 	struct error error = { 0 };
 	bool understood = settings_read(&settings, argc, argv, &error);
 	const struct logger logger = {
-		.name = argc > 0 ? base_name(argv[0]) : "lameduck-init",
+		.name = settings.name,
 		.most = log_level_of(&settings),
 		.json = settings.json,
 		.also = -1,

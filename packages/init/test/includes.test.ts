@@ -93,6 +93,17 @@ describe("the C files", () => {
     assert.deepEqual(misplaced, []);
   });
 
+  test("traffic reaches the decision by tell.h alone", () => {
+    const others = [...sources].filter(([path]) => /^src\/traffic\/(?!tell\.)/.test(path));
+    assert.ok(others.length > 0);
+    assert.deepEqual(
+      others
+        .filter(([, text]) => /"[^"]*\/decision\/|\bdrain\b|\bdrain_\w+\(/.test(text))
+        .map(([path]) => path),
+      [],
+    );
+  });
+
   test("the search for circles finds two headers, a file and a header, and a misplaced declaration", () => {
     const headers = new Map([
       ["src/a/one.h", '#include "two.h"\n'],

@@ -101,13 +101,6 @@ static void write_unless_stuck(int fd, const char *line, size_t length)
 		kill(getpid(), SIGALRM);
 }
 
-static void emit(const struct logger *logger, const char *line, size_t length)
-{
-	write_unless_stuck(STDERR_FILENO, line, length);
-	if (logger->also >= 0)
-		write_unless_stuck(logger->also, line, length);
-}
-
 void log_with(const struct logger *logger, enum log_level level, const char *fields, const char *text)
 {
 	if (level > logger->most)
@@ -131,7 +124,9 @@ void log_with(const struct logger *logger, enum log_level level, const char *fie
 	if (length > (int)sizeof line - 2)
 		length = (int)sizeof line - 2;
 	line[length++] = '\n';
-	emit(logger, line, (size_t)length);
+	write_unless_stuck(STDERR_FILENO, line, (size_t)length);
+	if (logger->also >= 0)
+		write_unless_stuck(logger->also, line, (size_t)length);
 }
 
 void log_line(const struct logger *logger, enum log_level level, const char *format, ...)

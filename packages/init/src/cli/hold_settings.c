@@ -1,6 +1,5 @@
 #include "hold_settings.h"
 
-#include "../base/text.h"
 #include "../decision/duration.h"
 #include "variables.h"
 

@@ -1,7 +1,6 @@
 #include "settings.h"
 
 #include "../base/text.h"
-#include "../decision/duration.h"
 #include "arguments.h"
 #include "hold_settings.h"
 #include "variables.h"
@@ -11,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum personality called(const char *path)
+static enum personality personality_of(const char *name)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
 	if (strcmp(name, "tini") == 0 || strcmp(name, "tini-static") == 0 || strcmp(name, "docker-init") == 0)
 		return PERSONALITY_TINI;
 	return strcmp(name, "dumb-init") == 0 ? PERSONALITY_DUMB_INIT : PERSONALITY_OWN;
@@ -144,19 +141,19 @@ static bool read_values(struct settings *settings, struct error *error)
 bool settings_read(struct settings *settings, int argc, char *const *argv, struct error *error)
 {
 	memset(settings, 0, sizeof *settings);
-	settings->personality = called(argc > 0 ? argv[0] : "");
+	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+	settings->name = slash ? slash + 1 : argc > 0 ? argv[0] : "lameduck-init";
+	settings->personality = personality_of(settings->name);
 	settings->json = wants_json(argc, argv);
 	translation_init(&settings->translation);
 	read_foreign_environment(settings);
 	bool understood = flags_from_environment(settings, error);
-	int next = 1;
-	if (settings->personality == PERSONALITY_OWN && argc > 1 && strcmp(argv[1], "wait") == 0) {
+	const char *first = settings->personality == PERSONALITY_OWN && argc > 1 ? argv[1] : NULL;
+	if (is(first, "wait"))
 		settings->action = ACTION_WAIT;
-		next = 2;
-	} else if (settings->personality == PERSONALITY_OWN && argc > 1 && strcmp(argv[1], "end") == 0) {
+	else if (is(first, "end"))
 		settings->action = ACTION_END;
-		next = 2;
-	}
+	int next = settings->action == ACTION_RUN ? 1 : 2;
 	struct error of_arguments;
 	if (!flags_from_arguments(settings, argc, argv, &next, understood ? error : &of_arguments))
 		return false;

@@ -11,6 +11,7 @@ enum personality { PERSONALITY_OWN, PERSONALITY_TINI, PERSONALITY_DUMB_INIT };
 enum action { ACTION_RUN, ACTION_WAIT, ACTION_END, ACTION_HELP, ACTION_VERSION, ACTION_LICENSE };
 
 struct settings {
+	const char *name; /* by which the program was called */
 	enum personality personality;
 	enum action action;
 	char *const *command;

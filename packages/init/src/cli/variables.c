@@ -1,6 +1,5 @@
 #include "variables.h"
 
-#include "flag_readers.h"
 #include "spelling.h"
 
 #include <ctype.h>

@@ -41,9 +41,7 @@ void coordinator_begin(struct coordinator *coordinator, const struct coordinator
 	coordinator->ask_at = coordinator->find_at = now;
 	coordinator->report_until = INFINITY;
 	coordinator->message[0] = '\0';
-	coordinator->lookup.fd = -1;
-	exchange_init(&coordinator->asking);
-	exchange_init(&coordinator->reporting);
+	coordinator->lookup.fd = coordinator->asking.fd = coordinator->reporting.fd = -1;
 }
 
 static void note_failure(struct coordinator *coordinator, const char *what)
@@ -82,12 +80,6 @@ static void not_understood(struct coordinator *coordinator, double now)
 			 coordinator->place->url, version);
 	}
 	unanswered(coordinator, "an answer that is not understood", now);
-}
-
-static void answered(struct coordinator *coordinator)
-{
-	coordinator->failures = 0;
-	coordinator->silent = false;
 }
 
 /* Looks up the coordinator's addresses, as often as needed. */
@@ -197,7 +189,8 @@ static void take_answer(struct coordinator *coordinator, double now)
 			break;
 		}
 		take(coordinator, &status, now);
-		answered(coordinator);
+		coordinator->failures = 0;
+		coordinator->silent = false;
 		break;
 	case EXCHANGE_FAILED:
 		unanswered(coordinator, "no answer", now);

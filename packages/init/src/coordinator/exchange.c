@@ -9,11 +9,6 @@
 static const double connect_timeout_ms = 1000;
 static const double batch_ms = 10;
 
-void exchange_init(struct exchange *exchange)
-{
-	exchange->fd = -1;
-}
-
 bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double timeout_ms,
 		    double now)
 {

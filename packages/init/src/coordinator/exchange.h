@@ -22,8 +22,6 @@ struct exchange {
 	char data[MOST_ANSWER];
 };
 
-void exchange_init(struct exchange *exchange);
-
 /* `request` of `length` bytes is in place. The answer has `timeout_ms` from when it is connected. False where there is not even a socket. */
 bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double timeout_ms,
 		    double now);

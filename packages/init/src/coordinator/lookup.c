@@ -13,7 +13,7 @@
 static const double timeout_ms = 500;
 enum { MOST_TRIES = 6, DNS_PORT = 53 };
 
-static void close_socket(struct lookup *lookup)
+void lookup_end(struct lookup *lookup)
 {
 	if (lookup->fd >= 0)
 		close(lookup->fd);
@@ -22,33 +22,24 @@ static void close_socket(struct lookup *lookup)
 
 void lookup_begin(struct lookup *lookup, const char *host)
 {
-	lookup->host = host;
-	lookup->fd = -1;
-	lookup->again_at = -INFINITY;
-	lookup->name = lookup->tries = lookup->server = 0;
-	lookup->type = DNS_A;
+	*lookup = (struct lookup){ .host = host, .fd = -1, .again_at = -INFINITY, .type = DNS_A };
 	struct address *address = lookup->found.all;
 	lookup->known = address_parse(host, address) || hosts_find("/etc/hosts", host, address);
 	lookup->found.count = lookup->known;
 	resolver_read(&lookup->resolver, "/etc/resolv.conf");
 }
 
-void lookup_end(struct lookup *lookup)
-{
-	close_socket(lookup);
-}
-
 /* The socket is connected, so that the kernel accepts answers of this server only. Each question has a port of its own. */
 static void ask(struct lookup *lookup, double now)
 {
-	close_socket(lookup);
+	lookup_end(lookup);
 	if (lookup->tries++ > 0)
 		lookup->server++;
 	const struct address *server = &lookup->resolver.servers[lookup->server % lookup->resolver.server_count];
 	lookup->again_at = now + timeout_ms;
 	lookup->fd = connect_to(server, DNS_PORT, SOCK_DGRAM);
 	if (lookup->fd >= 0 && send(lookup->fd, lookup->question, lookup->asked, MSG_NOSIGNAL) < 0)
-		close_socket(lookup);
+		lookup_end(lookup);
 }
 
 /* False after the last name. */
@@ -85,7 +76,7 @@ static enum dns_result receive(struct lookup *lookup)
 		return dns_answer(lookup->question, lookup->asked, data, (size_t)got, &lookup->found);
 	/* The server's port is closed (ECONNREFUSED). The next try comes when it is due. */
 	if (lookup->fd >= 0 && errno != EAGAIN && errno != EINTR)
-		close_socket(lookup);
+		lookup_end(lookup);
 	return DNS_FOREIGN;
 }
 
@@ -95,7 +86,7 @@ enum lookup_state lookup_step(struct lookup *lookup, double now)
 		return LOOKUP_FOUND;
 	switch (receive(lookup)) {
 	case DNS_FOUND:
-		close_socket(lookup);
+		lookup_end(lookup);
 		return LOOKUP_FOUND;
 	case DNS_NO_ADDRESS:
 		go_on(lookup, true);
@@ -104,7 +95,7 @@ enum lookup_state lookup_step(struct lookup *lookup, double now)
 		go_on(lookup, false);
 		break;
 	case DNS_REFUSED:
-		close_socket(lookup);
+		lookup_end(lookup);
 		break;
 	case DNS_FOREIGN:
 		break;
@@ -112,7 +103,7 @@ enum lookup_state lookup_step(struct lookup *lookup, double now)
 	if (now < lookup->again_at)
 		return LOOKUP_GOING;
 	if (lookup->tries == MOST_TRIES || (lookup->tries == 0 && !write_question(lookup))) {
-		close_socket(lookup);
+		lookup_end(lookup);
 		return LOOKUP_FAILED;
 	}
 	ask(lookup, now);

@@ -24,6 +24,7 @@ struct lookup {
 /* `host` must outlive the lookup. */
 void lookup_begin(struct lookup *lookup, const char *host);
 enum lookup_state lookup_step(struct lookup *lookup, double now);
+/* Closes the socket. */
 void lookup_end(struct lookup *lookup);
 
 #endif

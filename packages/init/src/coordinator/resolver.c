@@ -48,8 +48,7 @@ void resolver_line(struct resolver *resolver, const char *line)
 void resolver_read(struct resolver *resolver, const char *path)
 {
 	struct lines lines;
-	memset(resolver, 0, sizeof *resolver);
-	resolver->dots = 1;
+	*resolver = (struct resolver){ .dots = 1 };
 	if (lines_open(&lines, path)) {
 		for (const char *line; (line = lines_next(&lines));)
 			resolver_line(resolver, line);

@@ -3,7 +3,6 @@
 #include "../base/text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *const status_state_names[] = { "nothing", "unknown", "waiting", "incomplete", "released" };

@@ -57,11 +57,6 @@ static void arrival(struct drain *drain, const struct observation *seen)
 	}
 }
 
-double drain_coverage(const struct drain *drain)
-{
-	return drain->senders.coverage;
-}
-
 static bool begins_watch(enum observation_type type)
 {
 	return type != SEEN_RELEASED && type != SEEN_UNRELEASED && type < SEEN_SETTLED;
@@ -79,7 +74,7 @@ void drain_observe(struct drain *drain, const struct observation *seen)
 	}
 	switch (seen->type) {
 	case SEEN_WATCHING:
-		senders_watching_from(&drain->senders, at);
+		drain->senders.watching_from = at;
 		return;
 	case SEEN_TERMINATION:
 		if (!drain->terminated) {

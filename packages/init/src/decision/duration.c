@@ -2,21 +2,12 @@
 
 #include "../base/text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 static const double longest_duration_ms = 30.0 * 24 * 3600000;
-
-static bool is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 static double unit_of(const char *text, size_t length)
 {
@@ -34,11 +25,11 @@ static double unit_of(const char *text, size_t length)
 static const char *end_of_number(const char *text)
 {
 	const char *at = text;
-	while (is_digit(*at))
+	while (isdigit((unsigned char)*at))
 		at++;
-	if (*at == '.' && is_digit(at[1])) {
+	if (*at == '.' && isdigit((unsigned char)at[1])) {
 		at++;
-		while (is_digit(*at))
+		while (isdigit((unsigned char)*at))
 			at++;
 	}
 	return at;
@@ -47,16 +38,16 @@ static const char *end_of_number(const char *text)
 bool parse_duration(const char *text, const char *option, double *milliseconds, struct error *error)
 {
 	const char *at = text;
-	while (is_space(*at))
+	while (isspace((unsigned char)*at))
 		at++;
 	size_t length = strlen(at);
-	while (length > 0 && is_space(at[length - 1]))
+	while (length > 0 && isspace((unsigned char)at[length - 1]))
 		length--;
 	bool negative = *at == '-';
 	const char *number = at + negative;
 	const char *end = end_of_number(number);
 	const char *unit = end;
-	while (unit < at + length && is_space(*unit))
+	while (unit < at + length && isspace((unsigned char)*unit))
 		unit++;
 	size_t unit_length = (size_t)(at + length - unit);
 	double factor = unit_length == 0 ? 1 : unit_of(unit, unit_length);

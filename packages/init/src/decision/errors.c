@@ -6,8 +6,7 @@
 static const struct {
 	const char *name;
 	const char *remedy;
-} errors[ERROR_COUNT] = {
-	[ERROR_NONE] = { "LAMEDUCK_NONE", "" },
+} errors[] = {
 	[ERROR_BAD_DURATION] = { "LAMEDUCK_BAD_DURATION",
 				 "write a duration with its unit, such as \"300ms\", \"5s\", \"2m\" or \"1h\"" },
 	[ERROR_BAD_NUMBER] = { "LAMEDUCK_BAD_NUMBER", "give a finite number in the range that is named" },

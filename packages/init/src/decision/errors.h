@@ -17,7 +17,6 @@ enum error_code {
 	ERROR_BAD_COORDINATOR,
 	ERROR_BAD_CHOICE,
 	ERROR_MISSING_COMMAND,
-	ERROR_COUNT,
 };
 
 struct error {

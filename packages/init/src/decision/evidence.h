@@ -2,7 +2,6 @@
 #ifndef LAMEDUCK_EVIDENCE_H
 #define LAMEDUCK_EVIDENCE_H
 
-#include <stdbool.h>
 
 /* Silence before the deletion that has a chance of 1e-9. */
 extern const double left_hazard;

@@ -80,12 +80,6 @@ static struct sender *add(struct sender_table *table, const char *name, double a
 	return sender;
 }
 
-static void remove_sender(struct sender_table *table, struct sender *sender)
-{
-	free(sender->name);
-	*sender = table->senders[--table->count];
-}
-
 static bool is_full(const struct sender_table *table)
 {
 	return table->count >= table->capacity;
@@ -174,11 +168,6 @@ static void note_load(struct sender_table *table, double at)
 	table->load_last = fmax(table->load_last, at);
 }
 
-void senders_watching_from(struct sender_table *table, double at)
-{
-	table->watching_from = at;
-}
-
 void senders_held_from(struct sender_table *table, double at)
 {
 	table->held_from = at;
@@ -231,7 +220,8 @@ void senders_forget(struct sender_table *table, const char *name)
 	if (!sender)
 		return;
 	make_separate(table, sender);
-	remove_sender(table, sender);
+	free(sender->name);
+	*sender = table->senders[--table->count];
 }
 
 void senders_settle(struct sender_table *table)

@@ -55,7 +55,6 @@ struct sender_table {
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
 		  const struct prior *prior);
 void senders_free(struct sender_table *table);
-void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, double at);
 /* Habits are learnt from here on. That each sender has sent is still known. */

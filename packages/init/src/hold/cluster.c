@@ -51,7 +51,7 @@ static void tell_decision(const struct cluster *cluster, struct teller *teller, 
 bool cluster_step(struct cluster *cluster, struct teller *teller, double now)
 {
 	coordinator_step(&cluster->coordinator, now);
-	enum cluster_says says = state_for_decision(cluster, &teller->drain->release);
+	enum cluster_says says = state_for_decision(cluster, teller->release);
 	if (says == cluster->says)
 		return false;
 	cluster->says = says;

@@ -45,42 +45,24 @@ void hold_warn(const struct hold_settings *settings, const struct logger *logger
 
 static void decide_now(struct hold *hold, double now)
 {
-	hold->decision = drain_decide(&hold->drain, now);
+	hold->report.decision = drain_decide(&hold->drain, now);
 	hold->decided_on = hold->drain.revision;
-	trace_decided(&hold->recording, &hold->decision, now);
-}
-
-static bool at_cap(const struct hold *hold, double now)
-{
-	return now >= hold->drain.terminated_at + hold->drain.config.cap;
+	trace_decided(&hold->recording, &hold->report.decision, now);
 }
 
 /* A decision is valid until something is observed, or until the time that it named. */
 static void decide(struct hold *hold, double now)
 {
-	if (hold->drain.revision != hold->decided_on || (!hold->decision.stop && now >= hold->decision.until))
+	if (hold->drain.revision != hold->decided_on || (!hold->report.decision.stop && now >= hold->report.decision.until))
 		decide_now(hold, now);
-}
-
-static struct report report_of(const struct hold *hold)
-{
-	return (struct report){ .logger = hold->logger,
-				.program = hold->settings->program,
-				.drain = &hold->drain,
-				.traffic = &hold->traffic,
-				.coordinator = &hold->cluster.coordinator,
-				.began = hold->began,
-				.decision = hold->decision,
-				.ended_by = hold->ended_by };
 }
 
 static void tell_coordinator(struct hold *hold, bool ended, double now)
 {
 	char message[MOST_MESSAGE];
-	const struct report report = report_of(hold);
 	if (!hold->cluster.coordinator.on)
 		return;
-	report_message(&report, ended, message, now);
+	report_message(&hold->report, ended, message, now);
 	coordinator_report(&hold->cluster.coordinator, message);
 }
 
@@ -88,18 +70,21 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 		const struct baseline *baseline, const char *why, double terminated_at, double now)
 {
 	hold->settings = settings;
-	hold->logger = logger;
-	hold->began = now;
+	hold->report = (struct report){ .logger = logger,
+					.program = settings->program,
+					.drain = &hold->drain,
+					.traffic = &hold->traffic,
+					.coordinator = &hold->cluster.coordinator,
+					.began = now };
 	hold->next_poll = hold->events_from = now;
 	hold->next_progress = now + progress_interval_ms;
 	hold->ready_since = NAN;
 	hold->good_at = now;
-	hold->ended_by = NULL;
-	hold->forced = false;
-	hold->order_missed = hold->overrule_reported = false;
+	hold->forced = hold->order_missed = hold->overrule_reported = false;
 	drain_init(&hold->drain, &settings->decision);
 	trace_begin(&hold->recording, why ? settings->recording : NULL, why, logger, &hold->drain.config, terminated_at);
-	hold->teller = (struct teller){ .drain = &hold->drain, .trace = &hold->recording, .last_arrival = NAN };
+	hold->teller = (struct teller){ .drain = &hold->drain, .trace = &hold->recording, .last_arrival = NAN,
+					.config = &hold->drain.config, .release = &hold->drain.release };
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->teller, baseline, now);
 	if (traffic_port_is_silent(&hold->traffic))
 		log_line(logger, LOG_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
@@ -124,10 +109,10 @@ void hold_descriptors(const struct hold *hold, double now, struct pollfd descrip
 
 int hold_timeout(const struct hold *hold, double now)
 {
-	double wanted = hold->decision.stop ? hold->good_at : hold->decision.until;
+	double wanted = hold->report.decision.stop ? hold->good_at : hold->report.decision.until;
 	double until = hold->next_poll;
 	/* Where a stop waits for a file only, there is nothing to do before the counters are polled again. */
-	if (wanted < until && !(hold->decision.stop && wanted <= now))
+	if (wanted < until && !(hold->report.decision.stop && wanted <= now))
 		until = wanted;
 	if (hold->events_from > now && hold->events_from < until)
 		until = hold->events_from;
@@ -139,9 +124,9 @@ static bool order_allows(struct hold *hold, double now)
 	const char *missing = order_missing(&hold->settings->order);
 	if (!missing)
 		return true;
-	bool late = now - hold->began >= fmin(hold->settings->order_timeout, hold->settings->decision.cap);
+	bool late = now - hold->report.began >= fmin(hold->settings->order_timeout, hold->settings->decision.cap);
 	if (late && !hold->order_missed)
-		log_line(hold->logger, LOG_WARNING, "waited for %s in vain", missing);
+		log_line(hold->report.logger, LOG_WARNING, "waited for %s in vain", missing);
 	hold->order_missed = hold->order_missed || late;
 	return late;
 }
@@ -153,12 +138,12 @@ static bool order_allows(struct hold *hold, double now)
 static bool is_good_moment(struct hold *hold, double now)
 {
 	struct traffic *traffic = &hold->traffic;
-	if (at_cap(hold, now))
+	if (now >= hold->drain.terminated_at + hold->drain.config.cap)
 		return true;
 	if (now - traffic->sockets.dumped > traffic->dump_cost_ms * fresh_for_costs) {
 		traffic_dump_sockets(traffic, now);
 		decide(hold, now);
-		if (!hold->decision.stop)
+		if (!hold->report.decision.stop)
 			return false;
 	}
 	if (isnan(hold->ready_since))
@@ -171,7 +156,7 @@ static bool is_good_moment(struct hold *hold, double now)
 
 static void give_up(struct hold *hold, const char *why, double now)
 {
-	hold->ended_by = why;
+	hold->report.ended_by = why;
 	tell(&hold->teller, &(struct observation){ .type = SEEN_FORCE, .at = now });
 }
 
@@ -206,11 +191,10 @@ static void observe(struct hold *hold, double now)
 	if (now >= traffic->next_dump)
 		traffic_dump_sockets(traffic, now);
 	decide(hold, now);
-	if (!hold->decision.stop && hold->decision.waiting_for == WAIT_IN_FLIGHT)
+	if (!hold->report.decision.stop && hold->report.decision.waiting_for == WAIT_IN_FLIGHT)
 		traffic_dump_soon(traffic);
 	if (hold->settings->trace && now >= hold->next_progress) {
-		const struct report report = report_of(hold);
-		report_now(&report, now);
+		report_now(&hold->report, now);
 		hold->next_progress += progress_interval_ms;
 	}
 }
@@ -220,32 +204,30 @@ bool hold_step(struct hold *hold, double now)
 	if (hold->order_events >= 0)
 		order_drain(hold->order_events);
 	observe(hold, now);
-	if (!hold->decision.stop && !traffic_possible(&hold->traffic))
+	if (!hold->report.decision.stop && !traffic_possible(&hold->traffic))
 		give_up(hold, "nothing listens", now);
-	else if (!hold->decision.stop && sockets_are_stuck(&hold->traffic.sockets))
+	else if (!hold->report.decision.stop && sockets_are_stuck(&hold->traffic.sockets))
 		give_up(hold, "the program has accepted no connection for 20s", now);
-	if (hold->ended_by) {
+	if (hold->report.ended_by) {
 		decide(hold, now);
 		/* A sidecar without traffic of its own still waits for the containers that have some. */
 		return hold->forced || order_allows(hold, now);
 	}
-	return hold->decision.stop && order_allows(hold, now) && is_good_moment(hold, now);
+	return hold->report.decision.stop && order_allows(hold, now) && is_good_moment(hold, now);
 }
 
 void hold_report_begin(const struct hold *hold, const char *why, double now)
 {
-	const struct report report = report_of(hold);
-	report_begin(&report, why, now);
+	report_begin(&hold->report, why, now);
 }
 
 void hold_end(struct hold *hold, const char *and_then, double now)
 {
-	const struct report report = report_of(hold);
-	report_end(&report, and_then, now);
+	report_end(&hold->report, and_then, now);
 	coordinator_stop_asking(&hold->cluster.coordinator, now + end_reported_for_ms);
 	tell_coordinator(hold, true, now);
 	coordinator_step(&hold->cluster.coordinator, now);
-	trace_end(&hold->recording, report_reason(&report), now);
+	trace_end(&hold->recording, report_reason(&hold->report), now);
 	traffic_end(&hold->traffic);
 	drain_free(&hold->drain);
 	if (hold->order_events >= 0)

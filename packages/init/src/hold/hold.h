@@ -19,23 +19,20 @@ struct hold_settings {
 
 struct hold {
 	const struct hold_settings *settings;
-	const struct logger *logger;
 	struct drain drain;
 	struct trace recording;
 	struct teller teller;
 	struct traffic traffic;
 	struct cluster cluster;
+	struct report report; /* what the hold has come to so far */
 	bool overrule_reported;
 	int order_events;
-	double began;
 	double next_poll;
 	double events_from; /* not polled before this time, so that events are read in batches */
 	double next_progress;
-	struct decision decision;
 	uint64_t decided_on;  /* the revision of the drain that the decision is valid for */
 	double ready_since;   /* when the decision first allowed to stop; NAN before */
 	double good_at;	      /* the earliest time of the stop that the decision allows */
-	const char *ended_by; /* what ended the hold, where that was not the decision; else NULL */
 	bool forced;		   /* somebody asked for the end of the hold: no file is waited for, either */
 	bool order_missed;
 };

@@ -4,7 +4,6 @@
 
 #include "../base/log.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { MOST_ORDER_FILES = 8 };

@@ -5,7 +5,6 @@
 #include "timeline.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST_SENDERS_REPORTED = 64 };

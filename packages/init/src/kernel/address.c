@@ -3,7 +3,6 @@
 #include "../base/text.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 
 static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 

@@ -3,7 +3,6 @@
 #define LAMEDUCK_ADDRESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 

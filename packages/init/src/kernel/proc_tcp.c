@@ -26,7 +26,8 @@ bool parse_proc_tcp_line(const char *line, int family, struct tcp_row *row)
 	uint64_t number, inode;
 	*row = (struct tcp_row){ 0 };
 	const char *at = read_decimal(skip_spaces(line), &number);
-	if (!(at = expect(at, ':')) || !(at = endpoint(skip_spaces(at), family, &row->local, &row->local_port)) ||
+	/* Our own address is not kept: the peer's takes its place. */
+	if (!(at = expect(at, ':')) || !(at = endpoint(skip_spaces(at), family, &row->peer, &row->local_port)) ||
 	    !(at = endpoint(skip_spaces(at), family, &row->peer, &row->peer_port)) ||
 	    !(at = read_hex(skip_spaces(at), 2, &state)) || !(at = read_hex(skip_spaces(at), 8, &unsent)) ||
 	    !(at = expect(at, ':')) || !(at = read_hex(at, 8, &unread)) || !(at = read_hex(skip_spaces(at), 2, &timer)) ||

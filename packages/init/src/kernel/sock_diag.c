@@ -48,7 +48,6 @@ static bool take_message(struct tcp_row *row, struct netlink_part body)
 	if (message.family != AF_INET && message.family != AF_INET6)
 		return false;
 	*row = (struct tcp_row){
-		.local = address_from(message.family, message.id.source),
 		.peer = address_from(message.family, message.id.destination),
 		.local_port = ntohs(message.id.source_port),
 		.peer_port = ntohs(message.id.destination_port),

@@ -22,7 +22,6 @@ enum tcp_state {
 enum { TIME_WAIT_MS = 60000 };
 
 struct tcp_row {
-	struct address local;
 	struct address peer;
 	uint16_t local_port;
 	uint16_t peer_port;

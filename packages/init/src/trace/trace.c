@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,7 +98,6 @@ static int make_file(const char *place, char *problem, size_t size)
 static void give_up(struct trace *trace, const char *problem)
 {
 	log_line(trace->logger, LOG_WARNING, "no recording: %s", problem);
-	trace->on = false;
 	if (trace->fd >= 0)
 		close(trace->fd);
 	trace->fd = -1;
@@ -108,7 +106,7 @@ static void give_up(struct trace *trace, const char *problem)
 static void flush(struct trace *trace)
 {
 	size_t done = 0;
-	while (trace->on && done < trace->used) {
+	while (trace->fd >= 0 && done < trace->used) {
 		ssize_t wrote = write(trace->fd, trace->buffer + done, trace->used - done);
 		if (wrote > 0)
 			done += (size_t)wrote;
@@ -182,8 +180,8 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 		 const struct drain_config *config, double terminated_at)
 {
 	char problem[MOST_PATH + 128], fields[512], learnt[LONGEST_LEARNT + 80];
-	*trace = (struct trace){ .on = place != NULL, .fd = -1, .logger = logger, .from = terminated_at };
-	if (!trace->on)
+	*trace = (struct trace){ .fd = -1, .logger = logger, .from = terminated_at };
+	if (!place)
 		return;
 	trace->fd = make_file(place, problem, sizeof problem);
 	if (trace->fd < 0) {
@@ -228,19 +226,10 @@ static void add_connection(struct trace *trace, const char *sender, double at, d
 	    json_escape(sender, escaped, sizeof escaped), old ? ",\"old\":true" : more);
 }
 
-/* From outside of the program it cannot be seen which connections it has asked to close: all requests count as such. */
-static void add_request(struct trace *trace, const char *sender, double at)
-{
-	char text[64], escaped[LONGEST_NAME];
-	add(trace,
-	    "{\"type\":\"arrival\",%s,\"sender\":\"%s\",\"kind\":\"request\",\"asked\":true,\"seen\":\"outside\"}\n",
-	    times(trace, at, text), json_escape(sender, escaped, sizeof escaped));
-}
-
 void trace_observed(struct trace *trace, const struct observation *seen)
 {
 	char text[64], escaped[LONGEST_NAME], last[LONGEST_NAME];
-	if (!trace->on)
+	if (trace->fd < 0)
 		return;
 	switch (seen->type) {
 	case SEEN_WATCHING:
@@ -254,7 +243,10 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 		add_connection(trace, seen->name, seen->at, seen->earlier, seen->old);
 		return;
 	case SEEN_REQUEST:
-		add_request(trace, seen->name, seen->at);
+		/* From outside of the program it cannot be seen which connections it has asked to close: all requests count as such. */
+		add(trace,
+		    "{\"type\":\"arrival\",%s,\"sender\":\"%s\",\"kind\":\"request\",\"asked\":true,\"seen\":\"outside\"}\n",
+		    times(trace, seen->at, text), json_escape(seen->name, escaped, sizeof escaped));
 		return;
 	case SEEN_IN_FLIGHT:
 		add(trace, "{\"type\":\"in-flight\",%s,\"change\":%.17g}\n", times(trace, seen->at, text), seen->value);
@@ -285,7 +277,7 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 
 void trace_decided(struct trace *trace, const struct decision *decision, double now)
 {
-	if (!trace->on)
+	if (trace->fd < 0)
 		return;
 	if (decision->stop)
 		add(trace, "{\"type\":\"decision\",\"at\":%.3f,\"reason\":\"%s\"}\n", now - trace->from,
@@ -298,7 +290,7 @@ void trace_decided(struct trace *trace, const struct decision *decision, double 
 void trace_end(struct trace *trace, const char *reason, double now)
 {
 	char line[160];
-	if (!trace->on)
+	if (trace->fd < 0)
 		return;
 	int length = snprintf(line, sizeof line, "{\"type\":\"end\",\"at\":%.3f,\"reason\":\"%s\",\"leftOut\":%zu}\n",
 			      now - trace->from, reason, trace->left_out);
@@ -306,6 +298,5 @@ void trace_end(struct trace *trace, const char *reason, double now)
 	flush(trace);
 	if (trace->fd >= 0)
 		close(trace->fd);
-	trace->on = false;
 	trace->fd = -1;
 }

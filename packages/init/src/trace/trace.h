@@ -12,8 +12,7 @@
 #include <stddef.h>
 
 struct trace {
-	bool on;
-	int fd;
+	int fd; /* -1 where nothing is recorded */
 	const struct logger *logger;
 	double from; /* when the termination began */
 	double next_flush;

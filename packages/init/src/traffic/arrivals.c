@@ -1,5 +1,7 @@
 #include "arrivals.h"
 
+#include "unattributed.h"
+
 #include <math.h>
 
 /* A kubelet's usual time-out. */
@@ -15,10 +17,9 @@ void arrivals_begin(struct arrivals *arrivals, struct teller *teller, struct poo
 	probes_begin(&arrivals->probes, configured);
 }
 
-static void keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at, double since)
+static void keep(struct arrivals *arrivals, struct sighting sighting)
 {
-	arrivals->kept[arrivals->kept_count++ % MOST_KEPT_ARRIVALS] =
-		(struct kept_arrival){ .peer = *peer, .size = size, .at = at, .since = since };
+	arrivals->kept[arrivals->kept_count++ % MOST_KEPT_ARRIVALS] = sighting;
 }
 
 /* Called when the knowledge about `peer` as a prober has changed. */
@@ -31,7 +32,7 @@ static void reclassify_probes(struct arrivals *arrivals, const struct address *p
 	size_t kept = arrivals->kept_count < MOST_KEPT_ARRIVALS ? arrivals->kept_count : MOST_KEPT_ARRIVALS;
 	bool only_probes_before = probes_are_all(&arrivals->probes, peer);
 	for (size_t age = kept; age-- > 0;) {
-		const struct kept_arrival *arrival = &arrivals->kept[(arrivals->kept_count - 1 - age) % MOST_KEPT_ARRIVALS];
+		const struct sighting *arrival = &arrivals->kept[(arrivals->kept_count - 1 - age) % MOST_KEPT_ARRIVALS];
 		if (!address_equal(&arrival->peer, peer) || (only_probes_before && arrival->size == SIZE_UNKNOWN) ||
 		    probes_explain(&arrivals->probes, peer, arrival->size, arrival->at))
 			continue;
@@ -50,14 +51,14 @@ static bool is_empty(const struct sighting *sighting)
  * In a young pod the kubelet's probes are not known yet. A connection that may be a probe is reported as if it might have come before the release, so
  * that it disproves no release.
  */
-static void arrive(struct arrivals *arrivals, const struct sighting *sighting, bool may_be_probe)
+static void arrive(struct arrivals *arrivals, struct sighting sighting, bool may_be_probe)
 {
-	double since = may_be_probe ? 0 : sighting->since;
 	char name[ADDRESS_TEXT];
-	address_format(&sighting->peer, name);
-	keep(arrivals, &sighting->peer, sighting->size, sighting->at, since);
-	pools_note_opening(arrivals->pools, &sighting->peer, sighting->at);
-	tell_connection(arrivals->teller, name, sighting->at, since);
+	if (may_be_probe)
+		sighting.since = 0;
+	keep(arrivals, sighting);
+	pools_note_opening(arrivals->pools, &sighting.peer, sighting.at);
+	tell_connection(arrivals->teller, address_format(&sighting.peer, name), sighting.at, sighting.since);
 }
 
 /* `noted_at`: when the connection came, or ended. `empty_are_none`: a connection that asked for nothing is no arrival. */
@@ -68,17 +69,22 @@ static void classify(struct arrivals *arrivals, const struct sighting *sighting,
 	bool is_probe = answer.verdict == A_PROBE || answer.verdict == FIRST_KNOWN_PROBE;
 	/* A later connection may show that this one is no probe. */
 	if (is_probe && !is_empty(sighting))
-		keep(arrivals, peer, sighting->size, noted_at, noted_at);
+		keep(arrivals, (struct sighting){ *peer, sighting->size, noted_at, noted_at });
 	if (answer.verdict == FIRST_KNOWN_PROBE || answer.verdict == NO_PROBER)
 		reclassify_probes(arrivals, peer);
 	if (is_probe || (empty_are_none && is_empty(sighting)))
 		arrivals->probes_seen++;
 	else
-		arrive(arrivals, sighting, answer.may_be_probe);
+		arrive(arrivals, *sighting, answer.may_be_probe);
 }
 
-bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, double now)
+bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, bool with_events, double now)
 {
+	/* Dumps alone find a few addresses by chance. These would look like senders that hardly ever come. */
+	if (!with_events) {
+		tell_connection(arrivals->teller, unattributed_sender, sighting->at, sighting->since);
+		return true;
+	}
 	bool prober = probes_know(&arrivals->probes, &sighting->peer);
 	bool may_be_probe = sighting->size == SIZE_UNKNOWN || sighting->size == 0 || (prober && sighting->size < LARGEST_PROBE);
 	if (may_be_probe && now < sighting->at + longest_probe_ms) {
@@ -93,11 +99,6 @@ bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighti
 void arrivals_take_ended(struct arrivals *arrivals, const struct sighting *sighting, double ended_at)
 {
 	classify(arrivals, sighting, ended_at, true);
-}
-
-static bool was_probe(const struct probes *probes, const struct past_connection *past)
-{
-	return probes_explain(probes, &past->peer, SIZE_UNKNOWN, past->at) || probes_are_all(probes, &past->peer);
 }
 
 void arrivals_take_past(struct arrivals *arrivals, const struct past_connection *past, size_t count, double settled_at, bool young)
@@ -117,13 +118,13 @@ void arrivals_take_past(struct arrivals *arrivals, const struct past_connection 
 		double at = past[i].at;
 		if (past[i].ignored)
 			continue;
-		bool probe = was_probe(&arrivals->probes, &past[i]);
+		bool probe = probes_explain(&arrivals->probes, peer, SIZE_UNKNOWN, at) || probes_are_all(&arrivals->probes, peer);
 		if (at >= settled_at && !probe && !has_settled) {
 			has_settled = true;
 			tell(arrivals->teller, &(struct observation){ .type = SEEN_SETTLED });
 		}
 		if (at >= settled_at)
-			keep(arrivals, peer, SIZE_UNKNOWN, at, at);
+			keep(arrivals, (struct sighting){ *peer, SIZE_UNKNOWN, at, at });
 		if (probe)
 			continue;
 		if (has_settled)

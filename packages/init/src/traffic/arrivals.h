@@ -24,17 +24,11 @@ struct past_connection {
 
 enum { MOST_KEPT_ARRIVALS = 1024 };
 
-struct kept_arrival {
-	struct address peer;
-	uint64_t size;
-	double at, since;
-};
-
 struct arrivals {
 	struct teller *teller;
 	struct pools *pools;
 	struct probes probes;
-	struct kept_arrival kept[MOST_KEPT_ARRIVALS]; /* a ring */
+	struct sighting kept[MOST_KEPT_ARRIVALS]; /* a ring */
 	size_t kept_count; /* the number of all connections that were ever kept */
 	double probes_seen;
 	double undecided_until; /* what a connection is that was open for less than a moment is not known before */
@@ -44,9 +38,9 @@ void arrivals_begin(struct arrivals *arrivals, struct teller *teller, struct poo
 
 /*
  * A connection that is still open. A probe is soon over, and most come without a byte. So it is distinguished from traffic when it has ended, has
- * brought data, or has stayed. False where it is too early to tell.
+ * brought data, or has stayed. False where it is too early to tell. Without events of connections that end, those that are found open count as unattributed.
  */
-bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, double now);
+bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, bool with_events, double now);
 void arrivals_take_ended(struct arrivals *arrivals, const struct sighting *sighting, double ended_at);
 
 /* Connections of before the hold, the earliest first. Habits of senders are learnt from those after `settled_at`. `young`: the pod began among them. */

@@ -132,7 +132,7 @@ void before_tell(struct before *before, const struct sockets *sockets, double no
 	struct teller *teller = sockets->arrivals->teller;
 	double watched = now - before->began;
 	bool any_ignored = sockets->settings->ignored_peers.count > 0;
-	if (!before->pending || watched < (any_ignored ? fmin(longest_watch_ms, teller->drain->config.floor) : 0))
+	if (!before->pending || watched < (any_ignored ? fmin(longest_watch_ms, teller->config->floor) : 0))
 		return;
 	before->pending = false;
 	double ignored = watched > 0 ? sockets->ignored / watched * before->span : 0;
@@ -142,6 +142,7 @@ void before_tell(struct before *before, const struct sockets *sockets, double no
 		return;
 	/* Of a connection that the peer closed first nothing is left: the gaps between the others are longer than the usual ones. */
 	double coverage = fmax(least_coverage, before->with_peer / (before->with_peer + rest));
+	sockets->pools->coverage = coverage;
 	tell(teller, &(struct observation){ .type = SEEN_COVERAGE, .value = coverage });
 	/* These connections count as one sender, at even gaps. They say nothing about a release, as the time of each is unknown. */
 	double gap = before->span / rest;

@@ -46,6 +46,7 @@ void pools_begin(struct pools *pools, struct teller *teller, bool wait_for_strea
 	pools->teller = teller;
 	pools->wait_for_streams = wait_for_streams;
 	pools->began = began;
+	pools->coverage = 1;
 	pools->others = fresh(&no_address);
 }
 
@@ -104,7 +105,7 @@ void pools_note_segments(struct pools *pools, const struct address *peer, uint32
 /* The cluster reports that all senders have converged: further requests on old connections are a pool's, which no hold ends. */
 static bool have_let_go(const struct pools *pools)
 {
-	return !pools->wait_for_streams && release_stands(&pools->teller->drain->release);
+	return !pools->wait_for_streams && release_stands(pools->teller->release);
 }
 
 bool pools_last(struct pools *pools, const struct address *peer)
@@ -129,26 +130,22 @@ static bool opens_evenly(const struct pool *pool)
 
 static bool opens_often(const struct pools *pools, const struct pool *pool, double now)
 {
-	double mean = mean_gap(pool) * drain_coverage(pools->teller->drain);
+	double mean = mean_gap(pool) * pools->coverage;
 	double segments_sent = pool->segments_sent * mean / fmax(1, now - pools->began);
 	return opens_evenly(pool) && (mean <= steady_mean_gap_ms || segments_sent <= most_segments_to_one_opened);
 }
 
 static bool has_stopped_opening(const struct pools *pools, const struct pool *pool, double now)
 {
-	double usual = mean_gap(pool) * drain_coverage(pools->teller->drain);
+	double usual = mean_gap(pool) * pools->coverage;
 	double silence = now - fmax(pool->last_opened, pools->began);
 	return silence >= fmax(outlived_ms, fmin(sure_gaps * usual, sure_longest_gaps * pool->longest_gap));
 }
 
-static double long_wait_ms(const struct pools *pools)
-{
-	const struct drain_config *config = &pools->teller->drain->config;
-	return pinned_after_convergences * (config->policy == POLICY_ADAPTIVE ? config->convergence : usual_convergence_ms);
-}
-
 static bool will_last(const struct pools *pools, const struct pool *pool, double now)
 {
+	const struct drain_config *config = pools->teller->config;
+	double convergence = config->policy == POLICY_ADAPTIVE ? config->convergence : usual_convergence_ms;
 	double active = now - pool->active_since;
 	if (pools->wait_for_streams)
 		return false;
@@ -156,7 +153,7 @@ static bool will_last(const struct pools *pools, const struct pool *pool, double
 		return true;
 	if (opens_evenly(pool) && has_stopped_opening(pools, pool, now))
 		return true;
-	return active >= (opens_often(pools, pool, now) ? lasting_requests_ms : long_wait_ms(pools));
+	return active >= (opens_often(pools, pool, now) ? lasting_requests_ms : pinned_after_convergences * convergence);
 }
 
 static void tell_of(struct pools *pools, struct pool *pool, double since, double now)

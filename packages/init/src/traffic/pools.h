@@ -27,6 +27,7 @@ struct pools {
 	struct teller *teller;
 	bool wait_for_streams;
 	double began;
+	double coverage; /* the share of the connections before the hold that was seen */
 	struct pool slots[MOST_POOLS]; /* open addressing; senders beyond it share `others` */
 	struct pool others;
 	unsigned count;

@@ -94,17 +94,15 @@ static bool note_due(struct prober *prober, double at, bool alone)
 	return !isnan(due);
 }
 
-bool probes_are_all(const struct probes *probes, const struct address *peer)
+bool probes_are_all(struct probes *probes, const struct address *peer)
 {
-	const struct prober *without_size = NULL;
-	for (size_t i = 0; i < probes->count && !without_size; i++)
-		if (!has_size(&probes->probers[i]) && address_equal(&probes->probers[i].peer, peer))
-			without_size = &probes->probers[i];
+	const struct prober *without_size = find(probes, peer, SIZE_UNKNOWN);
 	double most = 0;
 	for (size_t i = 0; without_size && i < probes->count; i++) {
 		const struct prober *prober = &probes->probers[i];
+		double span = times_at(&without_size->times, 0) - without_size->times.first;
 		if (prober->period > 0 && address_equal(&prober->peer, peer))
-			most = fmax(most, (double)prober->per_period * (times_span(&without_size->times) / prober->period + 1));
+			most = fmax(most, (double)prober->per_period * (span / prober->period + 1));
 	}
 	return without_size && (double)without_size->times.count <= most;
 }

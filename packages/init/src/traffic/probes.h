@@ -40,7 +40,7 @@ struct probe_answer probes_note(struct probes *probes, const struct address *pee
 bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at);
 
 /* Whether the connections of `peer` without a size are no more than its probes would be. */
-bool probes_are_all(const struct probes *probes, const struct address *peer);
+bool probes_are_all(struct probes *probes, const struct address *peer);
 
 /* Whether `peer` is known as a prober. */
 bool probes_know(const struct probes *probes, const struct address *peer);

@@ -89,17 +89,6 @@ static double seen_until(const struct sockets *sockets)
 	return fmax(sockets->dumped, sockets->unattributed->attributed_until);
 }
 
-static void classify_open(struct sockets *sockets, const struct tcp_row *row, struct connection *connection)
-{
-	const struct sighting sighting = sighting_of(row, connection->undecided_since, connection->came_after);
-	/* Without events dumps find a few addresses by chance. These would look like senders that hardly ever come. */
-	if (!(sockets->evidence & EVIDENCE_EVENTS))
-		tell_connection(sockets->arrivals->teller, unattributed_sender, sighting.at, sighting.since);
-	else if (!arrivals_take_open(sockets->arrivals, &sighting, sockets->now))
-		return;
-	connection->undecided_since = NAN;
-}
-
 static struct connection *take_new(struct sockets *sockets, const struct tcp_row *row, bool beginning)
 {
 	struct connection *connection = connections_add(&sockets->connections, row);
@@ -194,8 +183,9 @@ static void take_own(struct sockets *sockets, const struct tcp_row *row, bool be
 		return;
 	connection->generation = sockets->generation;
 	note_accept(sockets, row, connection, beginning);
-	if (!isnan(connection->undecided_since))
-		classify_open(sockets, row, connection);
+	const struct sighting sighting = sighting_of(row, connection->undecided_since, connection->came_after);
+	if (!isnan(sighting.at) && arrivals_take_open(sockets->arrivals, &sighting, sockets->evidence & EVIDENCE_EVENTS, sockets->now))
+		connection->undecided_since = NAN;
 	if (!has_work(sockets, row, connection))
 		return;
 	if (pools_last(sockets->pools, &row->peer))
@@ -250,7 +240,7 @@ void sockets_read_events(struct sockets *sockets)
 {
 	sockets->now = clock_now();
 	if (sockets->events >= 0 && !diag_read_ended(sockets->events, take_ended, sockets))
-		unattributed_miss_events(sockets->unattributed);
+		sockets->unattributed->missed_events = true;
 }
 
 /* Without events, the end of a connection that our side closed is still visible for a minute. */
@@ -293,11 +283,6 @@ void sockets_dump(struct sockets *sockets, double now)
 	}
 	connections_sweep(&sockets->connections, sockets->generation);
 	watch_backlog(sockets, now);
-}
-
-void sockets_end_dump(struct sockets *sockets, double now)
-{
-	sockets->dumped = now;
 }
 
 bool sockets_are_stuck(const struct sockets *sockets)

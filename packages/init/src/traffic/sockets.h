@@ -52,9 +52,8 @@ void sockets_end(struct sockets *sockets);
 
 /* Takes the connections that have ended: the only trace of those that were opened and closed between two dumps. */
 void sockets_read_events(struct sockets *sockets);
-/* Takes everything that is open. The dump has ended when the events have been read that came meanwhile. */
+/* Takes everything that is open. `dumped` is for the caller to set, when the events have been read that came meanwhile. */
 void sockets_dump(struct sockets *sockets, double now);
-void sockets_end_dump(struct sockets *sockets, double now);
 
 /* Visits the connections that our side has closed in the last minute. */
 void sockets_visit_past(const struct sockets *sockets, tcp_row_visitor *visit, void *context);

@@ -1,4 +1,7 @@
-/* Tells the decision what was seen. The recording of the hold gets the same: nothing reaches one without the other. */
+/*
+ * Between traffic and the decision. The decision is told here what was seen, and the recording of the hold gets the same: nothing reaches one without the
+ * other. All that traffic may know of the decision is handed in with the teller: `config` and `release`.
+ */
 #ifndef LAMEDUCK_TELL_H
 #define LAMEDUCK_TELL_H
 
@@ -10,6 +13,8 @@ struct teller {
 	struct trace *trace;
 	double connections; /* new ones, as told */
 	double last_arrival; /* NAN for none */
+	const struct drain_config *config; /* what the decision is made by */
+	const struct release *release; /* what the cluster says of the senders, and whether an arrival has disproved it */
 };
 
 void tell(struct teller *teller, const struct observation *seen);

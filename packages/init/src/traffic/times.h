@@ -23,12 +23,6 @@ static inline double times_at(const struct times *times, size_t age)
 	return times->ring[(times->count - 1 - age) % MOST_TIMES];
 }
 
-/* From the first to the latest. */
-static inline double times_span(const struct times *times)
-{
-	return times_at(times, 0) - times->first;
-}
-
 static inline void times_note(struct times *times, double at)
 {
 	if (times->count == 0)

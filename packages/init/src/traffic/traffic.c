@@ -25,7 +25,6 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 {
 	struct address gateway;
 	memset(traffic, 0, sizeof *traffic);
-	traffic->settings = settings;
 	traffic->teller = teller;
 	traffic->before.counted_rate = NAN;
 	pools_begin(&traffic->pools, teller, settings->wait_for_streams, now);
@@ -59,7 +58,7 @@ static void unix_arrived(void *context, const char *path)
 static void sample_unix_sockets(struct traffic *traffic)
 {
 	traffic->unix_before = traffic->unix_now;
-	unix_sockets_read(&traffic->unix_now, &traffic->unix_before, &traffic->settings->ignored_sockets, unix_arrived,
+	unix_sockets_read(&traffic->unix_now, &traffic->unix_before, &traffic->sockets.settings->ignored_sockets, unix_arrived,
 			  traffic);
 }
 
@@ -104,7 +103,7 @@ void traffic_dump_sockets(struct traffic *traffic, double now)
 	double begun = clock_used(), since = sockets->dumped;
 	sockets_dump(sockets, now);
 	if (first)
-		unix_sockets_read(&traffic->unix_now, NULL, &traffic->settings->ignored_sockets, NULL, NULL);
+		unix_sockets_read(&traffic->unix_now, NULL, &traffic->sockets.settings->ignored_sockets, NULL, NULL);
 	else
 		sample_unix_sockets(traffic);
 	pools_tell(&traffic->pools, since, now);
@@ -112,7 +111,7 @@ void traffic_dump_sockets(struct traffic *traffic, double now)
 	with_events = sockets->evidence & EVIDENCE_EVENTS;
 	unattributed_tell(&traffic->unattributed, traffic->teller, with_events, since, now);
 	tell_in_flight(traffic, now);
-	sockets_end_dump(sockets, now);
+	sockets->dumped = now;
 	/* Not the time that has passed: a busy machine would make dumps rare. */
 	traffic->dump_cost_ms = clock_used() - begun;
 	double pause = dump_share * traffic->dump_cost_ms;
@@ -141,7 +140,7 @@ unsigned traffic_evidence(const struct traffic *traffic)
 bool traffic_port_is_silent(const struct traffic *traffic)
 {
 	const struct sockets *sockets = &traffic->sockets;
-	return traffic->settings->ports.count > 0 && (sockets->evidence & EVIDENCE_SOCKETS) != 0 &&
+	return traffic->sockets.settings->ports.count > 0 && (sockets->evidence & EVIDENCE_SOCKETS) != 0 &&
 	       (sockets_are_elsewhere(sockets) || sockets->listeners.own_count == 0);
 }
 

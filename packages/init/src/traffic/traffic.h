@@ -1,6 +1,8 @@
 /*
  * Turns what the kernel shows into what the decision asks for: arrivals by sender, requests on old connections, work in flight. Sockets are observed
- * (sockets.h), connections are classified once (arrivals.h, pools.h, unattributed.h), and the decision is told (tell.h).
+ * (sockets.h). New connections are classified (arrivals.h), and again when their address turns out to be a prober, or not to be one. Requests on older
+ * connections are added up by sender (pools.h). Connections that were only counted are those of one sender (unattributed.h), and so are those of each
+ * Unix socket. All of them tell the decision by tell.h.
  */
 #ifndef LAMEDUCK_TRAFFIC_H
 #define LAMEDUCK_TRAFFIC_H
@@ -8,7 +10,6 @@
 #include "before.h"
 
 struct traffic {
-	const struct traffic_settings *settings;
 	struct teller *teller;
 	struct sockets sockets;
 	struct unattributed unattributed;

@@ -44,11 +44,6 @@ double unattributed_explain(struct unattributed *unattributed, double now)
 	return unattributed->counted ? unattributed->last_opened : now;
 }
 
-void unattributed_miss_events(struct unattributed *unattributed)
-{
-	unattributed->missed_events = true;
-}
-
 double unattributed_settles_at(const struct unattributed *unattributed)
 {
 	return unattributed->open > 0 ? unattributed->last_opened + settling_ms : -INFINITY;

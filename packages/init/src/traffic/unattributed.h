@@ -23,7 +23,7 @@ struct unattributed {
 	double read_at; /* when it was last read */
 	double open; /* connections counted and not attributed so far; below 0 where the address came before the count */
 	double attributed_until; /* all that were counted by then have been told, with or without an address */
-	bool missed_events;
+	bool missed_events; /* connections have ended of which no event came */
 	struct told_connection told[MOST_UNATTRIBUTED]; /* without an address, a ring */
 	size_t told_count;
 };
@@ -37,9 +37,6 @@ void unattributed_count(struct unattributed *unattributed, double now);
 
 /* A connection has been attributed. Returns when it came, at the latest: only the counter knows, else `now`. */
 double unattributed_explain(struct unattributed *unattributed, double now);
-
-/* Connections have ended of which no event came. */
-void unattributed_miss_events(struct unattributed *unattributed);
 
 /* After a dump: tells of those whose address will never be known. `since`: when the dump before was. */
 void unattributed_tell(struct unattributed *unattributed, struct teller *teller, bool with_events, double since, double now);
