@@ -107,9 +107,9 @@ static bool may_hold(const struct init *init)
 }
 
 /* `why`: NULL for a dry run. */
-static void hold_from(struct init *init, const char *why, double terminated_at)
+static void hold_from(struct init *init, const char *why, double terminated_at, double now)
 {
-	hold_begin(init->hold, &init->settings->hold, init->logger, &init->baseline, why, terminated_at, clock_now());
+	hold_begin(init->hold, &init->settings->hold, init->logger, &init->baseline, why, terminated_at, now);
 }
 
 /*
@@ -147,7 +147,7 @@ static void begin_hold(struct init *init, int signal)
 		init->holder = (struct holder){ .program = "init", .pid = getpid(), .with = process_of(getpid()),
 						.longest_ms = floor(config->cap), .began = now };
 		holder_write(&init->holder);
-		hold_from(init, name, was_held ? before.began : now);
+		hold_from(init, name, was_held ? before.began : now, now);
 		hold_report_begin(init->hold, name, now);
 	}
 }
@@ -246,7 +246,7 @@ static int timeout(struct init *init, double now)
 	if (init->next_trial > now)
 		return (int)ceil(init->next_trial - now);
 	if (init->next_trial > 0)
-		hold_from(init, NULL, clock_now());
+		hold_from(init, NULL, now, now);
 	init->next_trial = 0;
 	return hold_timeout(init->hold, now);
 }
@@ -367,8 +367,9 @@ int run_init(const struct settings *settings, const struct logger *logger)
 		hold_warn(&settings->hold, logger);
 	}
 	init.trying = settings->dry_run && !failure;
+	double now = clock_now();
 	if (init.trying)
-		hold_from(&init, NULL, clock_now());
+		hold_from(&init, NULL, now, now);
 	while (!init.ended)
 		turn(&init);
 	return finish(&init);
