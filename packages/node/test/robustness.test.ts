@@ -86,14 +86,14 @@ describe("robustness", { concurrency: 3 }, () => {
     await using child = await startServer({}, short);
     using hanging = new RawClient(child.port).get("/hang");
     await hanging.until(() => hanging.answers === 1);
-    const blocked = new RawClient(child.port).get("/block?wait=2500");
+    const blocked = new RawClient(child.port).get("/block?wait=4000");
     await child.until(() => child.stdout.includes("blocking"));
     child.kill();
     const { code } = await child.exited;
     assert.equal(code, 0);
     const [first] = child.events;
     assert.ok(first?.lameduck === "phase" && first.phase === "lame-duck");
-    // The floor is kept, so that no more than the rest of the hold is taken back: 1.7 of these 2.5 s.
+    // The floor is kept, so that no more than the rest of the hold is taken back: 1.7 of these 4 s.
     assert.ok(first.late >= 1_600, `${first.late} ms late`);
     assert.equal(child.event("closing")?.reason, "cap");
     assert.deepEqual(child.event("closed")?.cut, { requests: 1, connections: 1 });
@@ -149,7 +149,7 @@ describe("robustness", { concurrency: 3 }, () => {
     }
     await until(
       () => clients.every(({ socket }) => socket.bytesWritten > 0),
-      5_000,
+      20_000,
       () => "not connected",
     );
     // Its answer says that the server has met the others before it.
@@ -201,7 +201,7 @@ describe("robustness", { concurrency: 3 }, () => {
     const nagging = setInterval(() => rude.get(), 20);
     await until(
       () => rude.socket.bytesRead > 30,
-      5_000,
+      20_000,
       () => "no answer",
     );
     child.kill();
@@ -249,7 +249,9 @@ describe("robustness", { concurrency: 3 }, () => {
   });
 
   test("a tunnel of CONNECT is kept during the hold and ended by end of stream", async () => {
-    await using child = await startServer({ options: { ramp: 0 } }, brief);
+    // Long enough for a second tunnel on a busy machine.
+    const env = { ...brief, LAMEDUCK_FLOOR: "2s" };
+    await using child = await startServer({ options: { ramp: 0 } }, env);
     const open = (): RawClient => new RawClient(child.port).send("CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n");
     using early = await open().until((self) => self.answers === 1);
     child.kill();
@@ -300,18 +302,22 @@ describe("robustness", { concurrency: 3 }, () => {
     child.kill();
     const killer = setTimeout(() => child.kill("SIGKILL"), 10_000);
     // A sender that never learns: nothing but the grace period ends the hold.
-    const failures: unknown[] = [];
+    const failures: number[] = [];
     await child.until("lame-duck");
     while (!child.event("closing")) {
-      await ask(child.port).catch((error: unknown) => failures.push(error));
+      const asked = Date.now();
+      await ask(child.port).catch(() => failures.push(asked));
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     const { code, signal } = await child.exited;
     clearTimeout(killer);
     assert.deepEqual([code, signal], [0, null]);
-    assert.equal(child.event("closing")?.reason, "cap");
+    const closing = child.event("closing");
+    assert.equal(closing?.reason, "cap");
     assert.match(child.stdout, /hook flush/);
     assert.deepEqual(child.event("closed")?.cut, { requests: 1, connections: 1 });
-    assert.ok(failures.length <= 1, "only a request that crossed the end may have been refused");
+    // The event is read some time after.
+    const early = failures.filter((asked) => asked < closing.at);
+    assert.ok(early.length <= 1, "only a request that crossed the end may have been refused");
   });
 });

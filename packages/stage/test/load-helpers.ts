@@ -48,3 +48,8 @@ export function outcomes(records: readonly RequestRecord[]): Partial<Record<Outc
   for (const { outcome } of records) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
 }
+
+/** Without those that the generator was too late for. */
+export function sentOf(records: readonly RequestRecord[]): readonly RequestRecord[] {
+  return records.filter(({ outcome }) => outcome !== "not-sent");
+}

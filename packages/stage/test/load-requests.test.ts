@@ -17,7 +17,8 @@ import {
 } from "@lameduck/load";
 import { runClock } from "@lameduck/accounting";
 import { until } from "../../load/test/servers.ts";
-import { kindsOf, listening, sentOf } from "./protocols-server.ts";
+import { sentOf } from "./load-helpers.ts";
+import { kindsOf, listening } from "./protocols-server.ts";
 import { certificate } from "../../node/test/certificate.ts";
 
 /** What the load of a command sends to one URL, until the condition holds. */

@@ -12,9 +12,9 @@ import { createServer as createTcp } from "node:net";
 import { test } from "node:test";
 import { createServer as createTls } from "node:tls";
 
-import { outcomes } from "./load-helpers.ts";
+import { outcomes, sentOf } from "./load-helpers.ts";
 import { until } from "../../load/test/servers.ts";
-import { kindsOf, listening, loading, recordsOf, sentOf } from "./protocols-server.ts";
+import { kindsOf, listening, loading, recordsOf } from "./protocols-server.ts";
 import { certificate } from "../../node/test/certificate.ts";
 
 test("requests over https are answered on pooled and new connections without verification", async (t) => {

@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 
 import type { RequestRecord } from "@lameduck/accounting";
 import type { LoadOptions, SenderSpec } from "@lameduck/load";
-import { rig, type Rig } from "./load-helpers.ts";
+import { rig, sentOf, type Rig } from "./load-helpers.ts";
 import { until } from "../../load/test/servers.ts";
 
 /** Listens on a port of its own; every socket ends with the test. */
@@ -50,11 +50,6 @@ export async function recordsOf(
   const { fleet } = await loading(t, ports, load);
   await until(() => fleet.progress().finished >= requests, `${requests} requests`);
   return sentOf((await fleet.stop()).records);
-}
-
-/** Without those that the generator was too late for. */
-export function sentOf(records: readonly RequestRecord[]): readonly RequestRecord[] {
-  return records.filter(({ outcome }) => outcome !== "not-sent");
 }
 
 /** Requests, without the ends of lasting connections; and those. */

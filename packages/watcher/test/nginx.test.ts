@@ -190,12 +190,22 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     // Its worker opens the connection to the pod when the request has come as a whole.
     const client = connect(join(proxy.folder, "nginx.sock"));
     await once(client, "connect");
-    client.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nab");
+    client.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\nab");
+    // One that no worker has read yet would go to the next one.
+    assert.match(String(await once(client, "data")), /^HTTP\/1\.1 100 /);
     proxy.replace(["127.0.0.6:80"]);
     await eventually(uses(seen), are("127.0.0.5", "127.0.0.6"));
+    const began = performance.now();
     proxy.reload();
-    await stays(seen, 3_000, "127.0.0.5", "127.0.0.6");
-    await eventually(uses(seen), are("127.0.0.6"));
+    let used = "";
+    await eventually(
+      async () => (used = await uses(seen)()),
+      (now) => now !== "127.0.0.5 127.0.0.6",
+    );
+    assert.equal(used, "127.0.0.6");
+    // The watcher waits for 5 s from the start of the new workers.
+    const waited = performance.now() - began;
+    assert.ok(waited > 4_500, `${waited} ms`);
     proxy.replace(["127.0.0.7:80"]);
     await eventually(uses(seen), are("127.0.0.6", "127.0.0.7"));
     proxy.reload();
