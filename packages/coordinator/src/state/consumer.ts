@@ -13,7 +13,6 @@ export class Consumer {
   readonly key: string;
   readonly kind: string;
   readonly name: string;
-  readonly since: number;
   node: string | undefined;
   basis: Basis;
   serves: readonly string[];
@@ -32,16 +31,11 @@ export class Consumer {
     this.node = node;
     this.basis = basis;
     this.serves = serves;
-    this.since = now;
     this.heardAt = now;
   }
 
   get applied(): number {
     return this.#applied;
-  }
-
-  get also(): readonly NumberRange[] {
-    return this.#also;
   }
 
   /**

@@ -1,6 +1,6 @@
 import {
-  hasStatus,
   type KubernetesClient,
+  orUndefined,
   type Pod,
   type PodDisruptionBudget,
   selects,
@@ -46,13 +46,8 @@ export class HeldPods {
   }
 
   /** undefined where it is gone. */
-  async get(namespace: string, name: string): Promise<Pod | undefined> {
-    try {
-      return await this.#client.get<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`);
-    } catch (error) {
-      if (hasStatus(error, 404)) return undefined;
-      throw error;
-    }
+  get(namespace: string, name: string): Promise<Pod | undefined> {
+    return orUndefined(this.#client.get<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`), 404);
   }
 
   /** undefined where the Services have not been read yet. */
@@ -111,14 +106,8 @@ export class HeldPods {
   async restore(pod: Pod): Promise<boolean> {
     const { labels = {}, annotations = {}, deletionTimestamp } = pod.metadata;
     if (deletionTimestamp !== undefined || !(heldMark in labels || heldMark in annotations)) return false;
-    try {
-      await this.#patch(pod, restoringPatch(pod));
-      return true;
-    } catch (error) {
-      // It is gone, or another has its name.
-      if (hasStatus(error, 404, 409)) return false;
-      throw error;
-    }
+    // 404, 409: it is gone, or another has its name.
+    return (await orUndefined(this.#patch(pod, restoringPatch(pod)), 404, 409)) !== undefined;
   }
 
   #patch({ metadata: { namespace = "", name } }: Pod, patch: object): Promise<Pod> {
