@@ -1,4 +1,4 @@
-import { OperatorError, type Basis } from "@lameduck/protocol";
+import { OperatorError, type Basis, usedOf } from "@lameduck/protocol";
 import type { ConsumerFacts } from "@lameduck/senders";
 
 /** A sender to pods whose state can be read. */
@@ -29,6 +29,20 @@ export interface ConsumerKind {
   readonly facts: { readonly name: string; readonly consumer: ConsumerFacts };
   /** @param where the text after "=", empty without it. @returns undefined where it is not valid. */
   make(where: string): Consumer | undefined;
+}
+
+/** A proxy whose own state says what it sends to. @param every as of a consumer. */
+export function stateConsumer(
+  { name }: { readonly name: string },
+  usedNow: (signal: AbortSignal, addresses: readonly string[]) => Promise<ReadonlySet<string>>,
+  every?: number,
+): Consumer {
+  return {
+    kind: name,
+    basis: "state",
+    ...(every === undefined ? {} : { every }),
+    stillUsed: async (addresses, signal) => usedOf(addresses, await usedNow(signal, addresses)),
+  };
 }
 
 /** The error of a consumer that cannot be read. Nothing is reported as applied then. */

@@ -11,15 +11,12 @@ import {
   settingsFor,
 } from "@lameduck/inject";
 import { injectLabel, probeAnnotation } from "@lameduck/protocol";
-import type { TrafficPaths } from "@lameduck/cluster";
+import type { ClusterView } from "../cluster-view.ts";
 import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
 
 /** What a review needs to know of the cluster. */
-export interface ClusterLookup {
-  pathsTo(namespace: string, labels: Readonly<Record<string, unknown>>): TrafficPaths | undefined;
-  labelsOf(namespace: string): Readonly<Record<string, string>> | undefined;
+export interface ClusterLookup extends Pick<ClusterView, "pathsTo" | "labelsOf" | "architectures"> {
   policyOf(namespace: string): unknown;
-  readonly architectures: ClusterFacts["architectures"];
 }
 
 export interface MutationOptions {

@@ -5,7 +5,8 @@ import {
   type PodDisruptionBudget,
   selects,
 } from "@lameduck/kube";
-import type { TrafficPaths, SelectingService } from "@lameduck/cluster";
+import type { ClusterView } from "../cluster-view.ts";
+import type { SelectingService } from "@lameduck/cluster";
 import { settingsFor } from "@lameduck/inject";
 import { budgetsOf, ownerOf, policyKeysFor } from "./facts.ts";
 import { markingPatch, restoringPatch, type Mark } from "./mark.ts";
@@ -14,11 +15,7 @@ import { ownerLabel, planRemoval, withoutLabels, type Labels, type Owner, type P
 import { usualConvergence } from "./settings.ts";
 
 /** What is known of the cluster without asking. */
-export interface KnownCluster {
-  selecting(namespace: string, labels: Labels): readonly SelectingService[] | undefined;
-  pathsTo(namespace: string, labels: Labels): TrafficPaths | undefined;
-  policyOf(namespace: string): unknown;
-}
+export type KnownCluster = Pick<ClusterView, "selecting" | "pathsTo" | "policyOf">;
 
 /** What is known of a pod that is to be held. */
 export interface HoldFacts {
