@@ -14,8 +14,6 @@ export interface Consumer {
    * @throws where that is not known. No answer, or one that cannot be read, never means "unused".
    */
   stillUsed(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** A quick check where `stillUsed` takes long: returns addresses that are certainly still used. */
-  surelyUsed?(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Waits until the answer of a `stillUsed` that began at `since` may be out of date. It ends at once where nobody tells, and with the signal. */
   changed?(since: number, signal: AbortSignal): Promise<void>;
   /** Why it keeps addresses that it could have let go of, for people: printable ASCII, and no names in it, since any pod is told. */

@@ -12,7 +12,6 @@ const remembered = 240;
 export class Consumer {
   readonly key: string;
   readonly kind: string;
-  readonly name: string;
   node: string | undefined;
   basis: Basis;
   serves: readonly string[];
@@ -27,7 +26,6 @@ export class Consumer {
   constructor({ kind, name, node, basis, serves }: NamedState, now: number) {
     this.key = `${kind}/${name}`;
     this.kind = kind;
-    this.name = name;
     this.node = node;
     this.basis = basis;
     this.serves = serves;

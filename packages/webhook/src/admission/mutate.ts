@@ -85,7 +85,7 @@ function probeAnswer(annotations: Readonly<Record<string, unknown>>, version: st
 
 /** Its mode is that of the namespace's DrainPolicy. */
 function coordinatorOf(address: string, policies: AcknowledgementSources): PodsCoordinator {
-  return { address, mode: acknowledgementsFor(policies).settings.mode };
+  return { address, mode: acknowledgementsFor(policies).mode };
 }
 
 /** kubectl prints it among those of others. */

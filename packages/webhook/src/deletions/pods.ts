@@ -21,7 +21,6 @@ export type KnownCluster = Pick<ClusterView, "selecting" | "pathsTo" | "policyOf
 export interface HoldFacts {
   /** "NAMESPACE/SERVICE" of those that select it, or did before its labels were taken. */
   readonly services: readonly string[];
-  readonly owner: Owner;
   readonly plan: Plan;
   readonly budgets: readonly PodDisruptionBudget[];
   /** How long the slowest consumer may take, milliseconds. */
@@ -59,7 +58,6 @@ export class HeldPods {
       return {
         services,
         convergence,
-        owner: { kind: "none" },
         plan: { because: "nothing-leads-to-it" },
         budgets: [],
         replaceableBy: undefined,
@@ -73,7 +71,6 @@ export class HeldPods {
     const plan = planRemoval({ labels, services: selecting, owner, budgets: selectors, policyKeys });
     return {
       services,
-      owner,
       plan,
       budgets,
       convergence,
