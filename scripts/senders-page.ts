@@ -8,7 +8,7 @@ import { pageWith, table } from "../packages/options/generate/pages.ts";
 import { kinds } from "../packages/senders/src/index.ts";
 
 const read = kinds.flatMap(({ consumer }) =>
-  (consumer?.reads ?? []).map(({ form = consumer?.usage, what, letGoWhen, basis }) => [
+  (consumer?.reads ?? []).map(({ form = consumer?.usage, what, letGoWhen, basis = "proof" }) => [
     `\`${form}\``,
     what,
     letGoWhen,

@@ -4,6 +4,7 @@ import {
   type KubernetesObject,
   type ObjectMeta,
   type Pod,
+  workloadNameOf,
 } from "@lameduck/kube";
 import {
   apiVersion,
@@ -180,10 +181,7 @@ const ownerName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 export function workloadOf(pod: KubernetesObject): WorkloadName | undefined {
   const owner = controllerOf(pod);
   if (!owner || !ownerKind.test(owner.kind) || !ownerName.test(owner.name)) return undefined;
-  const hash = pod.metadata.labels?.["pod-template-hash"];
-  if (owner.kind === "ReplicaSet" && hash !== undefined && owner.name.endsWith(`-${hash}`))
-    return { kind: "Deployment", name: owner.name.slice(0, -hash.length - 1) };
-  return { kind: owner.kind, name: owner.name };
+  return workloadNameOf(pod);
 }
 
 interface SliceObject extends KubernetesObject {

@@ -10,9 +10,7 @@ export const coordinator = subcommand(helpText, parseCoordinatorFlags, serve);
 
 async function serve(flags: CoordinatorFlags): Promise<void> {
   const log = processLog(flags);
-  const connection = clusterConnection(
-    flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig },
-  );
+  const connection = clusterConnection({ kubeconfig: flags.kubeconfig });
   const client = new KubernetesClient(connection);
   const listeners: TerminationListener[] = [];
   const replica = new Coordinator({ flags, client, connection, log, listeners });

@@ -13,7 +13,7 @@ import { ConsumerRequests } from "./protocol/consumer-requests.ts";
 import { Identifier } from "./protocol/identify.ts";
 import { OtherVersions } from "./protocol/other-versions.ts";
 import { PodRequests } from "./protocol/pod-requests.ts";
-import { type ProtocolServer, protocolServer } from "./protocol/server.ts";
+import { protocolServer } from "./protocol/server.ts";
 import { DecisionLoop } from "./decision-loop.ts";
 import { PolicySettings } from "./settings.ts";
 import { Consumers } from "./state/consumers.ts";
@@ -60,7 +60,7 @@ export class Coordinator {
   readonly #otherVersions: OtherVersions;
   readonly #peers: Peers | undefined;
   readonly #metricsServer: Server;
-  readonly #protocol: ProtocolServer;
+  readonly #protocol: ReturnType<typeof protocolServer>;
   #starting: Promise<void> = Promise.resolve();
   #awaitsFirstReports = true;
 

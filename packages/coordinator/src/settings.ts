@@ -27,7 +27,7 @@ export class PolicySettings {
       merged = acknowledgementsFor({
         namespacePolicy: this.#policies.get(namespace),
         clusterPolicy: this.#policies.get(this.#ownNamespace),
-      }).settings;
+      });
       this.#merged.set(namespace, merged);
     }
     return merged;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Registry } from "@prometheus-io/client";
 import type { Answer, Item } from "../../kube/test/fake-api.ts";
 import { processMetrics } from "@lameduck/program";
-import { RecordMetrics } from "../src/records/metrics.ts";
+import { recordMetrics } from "../src/records/metrics.ts";
 import { Records } from "../src/records/records.ts";
 import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
 import { consumer, deletedAt, released, termination } from "./terminations.ts";
@@ -219,7 +219,7 @@ describe("metrics", () => {
 
 it("a killed termination increases its metric also where it is the first one", async () => {
   const registry = new Registry();
-  void new RecordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
+  recordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
   processMetrics(registry, "coordinator");
   const text = await registry.metrics();
   for (const killed of ["yes", "no", "unknown"])

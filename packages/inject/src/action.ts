@@ -63,16 +63,12 @@ export function actionsOf(
       "hold",
       mapsIn(container["ports"]).length > 0
         ? "it declares ports"
-        : hasOthers(containers)
+        : containers.length > 1
           ? "it is no known sidecar"
           : "it is the only container",
     );
   });
   return { actions, reasons };
-}
-
-function hasOthers(containers: readonly unknown[]): boolean {
-  return containers.length > 1;
 }
 
 /** What `envFrom` holds is not to be seen here, and a variable of ours would hide it. */

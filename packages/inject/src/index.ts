@@ -18,6 +18,7 @@ export {
 } from "./policy/acknowledgements.ts";
 export { apiGroup, apiVersion, column, drainPolicyCrd } from "./policy/crd.ts";
 export { settingsFor, type SettingSources } from "./policy/merge.ts";
+export { mapIn } from "./pod.ts";
 export { cut, formatProblem, type Problem } from "./policy/read.ts";
 export { architectures } from "@lameduck/options";
 export { type Architecture, defaultSettings } from "./policy/settings.ts";

@@ -25,8 +25,8 @@ export function patchOf({
   const { spec } = pod;
   return [
     ...containers.flatMap((one) => ofContainer(one, pod.containers[one.index]!)),
-    ...appended("/spec/volumes", spec["volumes"], volumes),
-    ...prepended("/spec/initContainers", spec["initContainers"], initContainers),
+    ...added("/spec/volumes", spec["volumes"], volumes),
+    ...added("/spec/initContainers", spec["initContainers"], initContainers, "0"),
     ...(grace === undefined
       ? []
       : [
@@ -54,8 +54,8 @@ function ofContainer(
       value: changed.value,
     });
   }
-  operations.push(...appended(`${base}/env`, container["env"], env));
-  operations.push(...appended(`${base}/volumeMounts`, container["volumeMounts"], mounts));
+  operations.push(...added(`${base}/env`, container["env"], env));
+  operations.push(...added(`${base}/volumeMounts`, container["volumeMounts"], mounts));
   if (preStop !== undefined)
     operations.push(
       isMap(container["lifecycle"])
@@ -65,16 +65,15 @@ function ofContainer(
   return operations;
 }
 
-function appended(path: string, before: unknown, values: readonly unknown[]): PatchOperation[] {
+function added(
+  path: string,
+  before: unknown,
+  values: readonly unknown[],
+  at: "-" | "0" = "-",
+): PatchOperation[] {
   if (values.length === 0) return [];
   if (!Array.isArray(before)) return [{ op: "add", path, value: values }];
-  return values.map((value) => ({ op: "add", path: `${path}/-`, value }));
-}
-
-function prepended(path: string, before: unknown, values: readonly unknown[]): PatchOperation[] {
-  if (values.length === 0) return [];
-  if (!Array.isArray(before)) return [{ op: "add", path, value: values }];
-  return values.map((value) => ({ op: "add", path: `${path}/0`, value }));
+  return values.map((value) => ({ op: "add", path: `${path}/${at}`, value }));
 }
 
 function ofAnnotations(

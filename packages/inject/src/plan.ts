@@ -40,21 +40,16 @@ export interface Planned {
 
 /** @param view of `podToInject`. */
 export function planOf(view: PodView | Reason, settings: InjectionSettings, facts: ClusterFacts): Planned {
-  const none = (reason: Reason, ...before: readonly Reason[]): Planned => ({
-    plan: undefined,
-    reasons: [...before, reason],
-    warnings: [],
-  });
-  if ("code" in view) return none(view);
-  if (!settings.inject) return none({ code: "opted-out", text: "inject is off" });
+  if ("code" in view) return leftAlone(view);
+  if (!settings.inject) return leftAlone({ code: "opted-out", text: "inject is off" });
   const exposure = exposureOfPod(view, settings, facts);
-  if (exposure === undefined) return none({ code: "not-exposed", text: notExposed(settings, facts) });
+  if (exposure === undefined) return leftAlone({ code: "not-exposed", text: notExposed(settings, facts) });
 
   const carried = holdMethodOf(view, settings, facts);
   const { actions, reasons } = actionsOf(view, settings.instrumentNode && carried.kind === "wait");
   const stopping = actions.filter(({ does }) => does === "hold" || does === "instrument");
   if (!actions.some(({ does }) => does !== "nothing" && (does !== "follow" || view.isInjected)))
-    return none({ code: "nothing-to-do", text: "no container is left that could be held" }, ...reasons);
+    return leftAlone({ code: "nothing-to-do", text: "no container is left that could be held" }, ...reasons);
   const times = timesOf(
     graceOf(view.spec),
     carried.kind === "sleep" ? "sleep" : "wait",
@@ -63,13 +58,17 @@ export function planOf(view: PodView | Reason, settings: InjectionSettings, fact
     stopping.length > 0 && !view.isInjected,
   );
   if (stopping.length > 0 && carried.kind === "nothing")
-    return none({ code: "no-init-volume", text: carried.because }, ...reasons);
+    return leftAlone({ code: "no-init-volume", text: carried.because }, ...reasons);
   if (stopping.length > 0 && times.hold < 1)
-    return none(
+    return leftAlone(
       { code: "no-time", text: `a grace period of ${times.grace} s leaves no time to hold` },
       ...reasons,
     );
   return assemble(view, actions, carried, times, settings, facts, reasons);
+}
+
+export function leftAlone(reason: Reason, ...before: readonly Reason[]): Planned {
+  return { plan: undefined, reasons: [...before, reason], warnings: [] };
 }
 
 function notExposed({ serves }: InjectionSettings, { exposedBy }: ClusterFacts): string {
@@ -118,12 +117,7 @@ function assemble(
   const isEmpty =
     grace === undefined &&
     containers.every(({ preStop, env, changed }) => preStop === undefined && env.length === 0 && !changed);
-  if (isEmpty)
-    return {
-      plan: undefined,
-      reasons: [...reasons, { code: "nothing-to-do", text: "all is said already" }],
-      warnings: [],
-    };
+  if (isEmpty) return leftAlone({ code: "nothing-to-do", text: "all is said already" }, ...reasons);
   return {
     plan: {
       pod,

@@ -113,22 +113,15 @@ async function* messagesOf(socket: Socket, signal: AbortSignal): AsyncGenerator<
   }
 }
 
-interface Frame {
-  readonly opcode: number;
-  readonly isLast: boolean;
-  readonly payload: Buffer;
-  /** The size of the message with its head. */
-  readonly size: number;
-}
-
 /** @returns undefined where the message has not come whole. */
-function frameIn(bytes: Buffer): Frame | undefined {
+function frameIn(bytes: Buffer) {
   if (bytes.length < 2) return undefined;
   const [first = 0, second = 0] = bytes;
   const short = second & 0x7f;
   const head = short === 126 ? 4 : short === 127 ? 10 : 2;
   if (bytes.length < head) return undefined;
   const length = head === 2 ? short : head === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
+  /** Of the message with its head. */
   const size = head + length;
   if (bytes.length < size) return undefined;
   return { opcode: first & 0x0f, isLast: first >= 0x80, payload: bytes.subarray(head, size), size };

@@ -59,15 +59,7 @@ function write(): void {
   execFileSync(program, args, { input, stdio: ["pipe", "ignore", "inherit"] });
 }
 
-interface Reading {
-  readonly resident: number;
-  readonly anonymous: number;
-  /** Ticks, with the programs that it has run. */
-  readonly own: number;
-  readonly programs: number;
-}
-
-function read({ pid }: ChildProcess): Reading {
+function read({ pid }: ChildProcess) {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   const of = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1_000;
   const fields = (readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1] ?? "").split(" ").map(Number);
@@ -75,6 +67,7 @@ function read({ pid }: ChildProcess): Reading {
   return {
     resident: of("VmRSS"),
     anonymous: of("RssAnon"),
+    // Ticks, with the programs that it has run.
     own: user + system,
     programs: childUser + childSystem,
   };

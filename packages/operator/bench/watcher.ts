@@ -39,7 +39,8 @@ interface Figures {
 }
 
 /** Of a process and, for its time, of the programs that it has run. */
-async function watch({ pid }: ChildProcess, during: number): Promise<Figures> {
+async function measured({ pid }: ChildProcess): Promise<Figures> {
+  const during = Number(seconds);
   const ticks = (): number => {
     const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.split(" ") ?? [];
     return fields.slice(11, 15).reduce((sum, one) => sum + Number(one), 0);
@@ -55,10 +56,6 @@ async function watch({ pid }: ChildProcess, during: number): Promise<Figures> {
   }
   // A tick is a hundredth of a second.
   return { memory, processor: (ticks() - before) / during };
-}
-
-async function measured(child: ChildProcess): Promise<Figures> {
-  return watch(child, Number(seconds));
 }
 
 async function ended(child: ChildProcess): Promise<void> {

@@ -58,32 +58,30 @@ function rights(): string {
 
 /** A ClusterRole that the webhook's account has where a feature is on. */
 function ofWebhook(name: string, rules: typeof heldDeletionRights): string[] {
-  const common = { apiVersion: `${rbac}/v1`, metadata: { name } };
-  const subjects = [{ kind: "ServiceAccount", name: operatorNames.workload, namespace }];
-  const roleRef = { apiGroup: rbac, kind: "ClusterRole", name };
-  return [
-    objectText({ ...common, kind: "ClusterRole", rules }),
-    objectText({ ...common, kind: "ClusterRoleBinding", roleRef, subjects }),
-  ];
+  return grantOf(operatorNames.workload, name, "ClusterRole", rules);
 }
 
 /** Both roles of one process, and who has them. */
 function accessOf(name: string, { role, clusterRole }: typeof coordinatorRights): string[] {
-  const group = "rbac.authorization.k8s.io";
-  const subjects = [{ kind: "ServiceAccount", name, namespace }];
-  return Object.entries({ Role: role, ClusterRole: clusterRole }).flatMap(([kind, rules]) => {
-    const metadata = kind === "Role" ? { name, namespace } : { name };
-    const common = { apiVersion: `${group}/v1`, metadata };
-    return [
-      objectText({ ...common, kind, rules }),
-      objectText({
-        ...common,
-        kind: `${kind}Binding`,
-        roleRef: { apiGroup: group, kind, name },
-        subjects,
-      }),
-    ];
-  });
+  return [...grantOf(name, name, "Role", role), ...grantOf(name, name, "ClusterRole", clusterRole)];
+}
+
+function grantOf(
+  account: string,
+  name: string,
+  kind: "Role" | "ClusterRole",
+  rules: typeof heldDeletionRights,
+): string[] {
+  const common = {
+    apiVersion: `${rbac}/v1`,
+    metadata: kind === "Role" ? { name, namespace } : { name },
+  };
+  const subjects = [{ kind: "ServiceAccount", name: account, namespace }];
+  const roleRef = { apiGroup: rbac, kind, name };
+  return [
+    objectText({ ...common, kind, rules }),
+    objectText({ ...common, kind: `${kind}Binding`, roleRef, subjects }),
+  ];
 }
 
 const when = (condition: string, objects: readonly string[]): string =>

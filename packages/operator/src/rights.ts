@@ -24,6 +24,20 @@ function mayFollow(kinds: readonly { readonly path: string }[]): readonly RoleRu
   }));
 }
 
+/** To make an object, and then what is said of the one with this name only. */
+function mayMake(
+  group: string,
+  resource: string,
+  name: string,
+  verbs: readonly string[],
+): readonly RoleRule[] {
+  const kind = { apiGroups: [group], resources: [resource] };
+  return [
+    { ...kind, verbs: ["create"] },
+    { ...kind, verbs, resourceNames: [name] },
+  ];
+}
+
 const builtInRoutes = routeKinds.filter(({ isBuiltIn }) => isBuiltIn);
 const installedRoutes = routeKinds.filter(({ isBuiltIn }) => !isBuiltIn);
 
@@ -40,59 +54,36 @@ const recordRights: readonly RoleRule[] = [
 ];
 
 /** The least that the operator's process needs: in its own namespace, and everywhere. */
-export const operatorRights: {
-  /** To make its own certificate: not needed with cert-manager. */
-  readonly certificates: readonly RoleRule[];
-  readonly role: readonly RoleRule[];
-  readonly clusterRole: readonly RoleRule[];
-} = {
-  certificates: [
-    { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
-    {
-      apiGroups: [""],
-      resources: ["secrets"],
-      verbs: ["get", "list", "watch", "update"],
-      resourceNames: [operatorNames.certificateSecret],
-    },
-  ],
-  role: [
-    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
-    {
-      apiGroups: ["coordination.k8s.io"],
-      resources: ["leases"],
-      verbs: ["get", "update"],
-      resourceNames: [operatorNames.lease],
-    },
-  ],
-  clusterRole: [
-    ...mayFollow([
-      followed.services,
-      followed.namespaces,
-      followed.nodes,
-      ...routeKinds,
-      followed.referenceGrants,
-      followed.drainPolicies,
-    ]),
-    { apiGroups: ["lameduck.dev"], resources: ["drainpolicies/status"], verbs: ["patch"] },
-    {
-      apiGroups: ["admissionregistration.k8s.io"],
-      resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-      verbs: ["list", "watch", "patch"],
-      resourceNames: [operatorNames.configuration],
-    },
-    // Whether a pod that is still there mounts the init volume, before it is taken away.
-    { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
-    { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
-    {
-      apiGroups: [""],
-      resources: ["configmaps"],
-      verbs: ["list", "patch", "delete"],
-      resourceNames: [operatorNames.initConfigMap],
-    },
-    // Of init volumes that were changed or are refused, and of workloads that lose requests.
-    { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
-  ],
-};
+export const operatorRights: Readonly<Record<"certificates" | "role" | "clusterRole", readonly RoleRule[]>> =
+  {
+    /** To make its own certificate: not needed with cert-manager. */
+    certificates: [
+      ...mayMake("", "secrets", operatorNames.certificateSecret, ["get", "list", "watch", "update"]),
+    ],
+    role: [...mayMake("coordination.k8s.io", "leases", operatorNames.lease, ["get", "update"])],
+    clusterRole: [
+      ...mayFollow([
+        followed.services,
+        followed.namespaces,
+        followed.nodes,
+        ...routeKinds,
+        followed.referenceGrants,
+        followed.drainPolicies,
+      ]),
+      { apiGroups: ["lameduck.dev"], resources: ["drainpolicies/status"], verbs: ["patch"] },
+      {
+        apiGroups: ["admissionregistration.k8s.io"],
+        resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+        verbs: ["list", "watch", "patch"],
+        resourceNames: [operatorNames.configuration],
+      },
+      // Whether a pod that is still there mounts the init volume, before it is taken away.
+      { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+      ...mayMake("", "configmaps", operatorNames.initConfigMap, ["list", "patch", "delete"]),
+      // Of init volumes that were changed or are refused, and of workloads that lose requests.
+      { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+    ],
+  };
 
 /** What telling of workloads that lose requests needs besides: only where it is switched on. packages/webhook/src/workload-audit. */
 export const workloadAuditRights: readonly RoleRule[] = [
@@ -121,19 +112,8 @@ export const heldDeletionRights: readonly RoleRule[] = [
   { apiGroups: ["policy"], resources: ["poddisruptionbudgets/status"], verbs: ["patch"] },
 ];
 /** The least that the coordinator needs: in its own namespace, and everywhere. It reads, and asks whose a token is. */
-export const coordinatorRights: {
-  readonly role: readonly RoleRule[];
-  readonly clusterRole: readonly RoleRule[];
-} = {
-  role: [
-    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
-    {
-      apiGroups: ["coordination.k8s.io"],
-      resources: ["leases"],
-      verbs: ["get", "update"],
-      resourceNames: [operatorNames.coordinator.lease],
-    },
-  ],
+export const coordinatorRights: Readonly<Record<"role" | "clusterRole", readonly RoleRule[]>> = {
+  role: [...mayMake("coordination.k8s.io", "leases", operatorNames.coordinator.lease, ["get", "update"])],
   clusterRole: [
     ...mayFollow([
       followed.pods,

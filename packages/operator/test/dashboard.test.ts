@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Registry } from "@prometheus-io/client";
 import { dashboard, dashboardTemplate } from "../chart/dashboard.ts";
-import { RecordMetrics } from "../../coordinator/src/records/metrics.ts";
+import { recordMetrics } from "../../coordinator/src/records/metrics.ts";
 import { describeTermination } from "../../coordinator/src/records/report/describe.ts";
 import { deletedAt, released } from "../../coordinator/test/terminations.ts";
 
 /** Everything that a coordinator shows once a pod has ended, by name and label. */
 async function shown(): Promise<{ names: Set<string>; labels: Map<string, Set<string>> }> {
   const registry = new Registry();
-  const metrics = new RecordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
+  const metrics = recordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
   const followed = { isWhole: true, origin: deletedAt, began: deletedAt, closingAt: deletedAt + 5_600 };
   metrics.recorded(describeTermination(released({ overruledBy: "10.0.0.1" }), followed), true);
-  metrics.outcome("written");
-  metrics.event("DrainReleased");
-  metrics.removed();
+  metrics.records.inc({ outcome: "written" });
+  metrics.events.inc({ reason: "DrainReleased" });
+  metrics.removed.inc();
   const names = new Set<string>();
   const labels = new Map<string, Set<string>>();
   for (const [, name = "", inside = ""] of (await registry.metrics()).matchAll(/^(\w+)(?:\{(.*)\})? /gm)) {

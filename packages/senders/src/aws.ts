@@ -35,7 +35,6 @@ export const aws = {
       {
         what: "`DescribeTargetHealth`",
         letGoWhen: "it is not registered any more, or `draining`",
-        basis: "proof",
       },
     ],
   },

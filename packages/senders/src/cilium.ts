@@ -10,7 +10,6 @@ export const cilium = {
       {
         what: "`/v1/service` of the agent's socket",
         letGoWhen: "it is in no Service, or it terminates while others are active",
-        basis: "proof",
       },
     ],
   },

@@ -10,7 +10,6 @@ export const envoy = {
       {
         what: "`/clusters?format=json` of the administration interface",
         letGoWhen: "no cluster lists it, or EDS says that it drains",
-        basis: "proof",
       },
     ],
   },

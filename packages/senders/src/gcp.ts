@@ -20,7 +20,6 @@ export const gcp = {
       {
         what: "`listNetworkEndpoints`",
         letGoWhen: "it is not in the network endpoint group",
-        basis: "proof",
       },
     ],
   },

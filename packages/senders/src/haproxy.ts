@@ -10,7 +10,6 @@ export const haproxy = {
       {
         what: "`show servers state` of the runtime API, at a Unix socket or `HOST:PORT`",
         letGoWhen: "each server with it is in maintenance",
-        basis: "proof",
       },
     ],
   },

@@ -10,7 +10,6 @@ export const http = {
       {
         what: "an endpoint of yours, below",
         letGoWhen: "your answer does not name it",
-        basis: "proof",
       },
     ],
   },

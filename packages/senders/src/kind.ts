@@ -50,7 +50,8 @@ export interface ConsumerFacts {
     readonly form?: string;
     readonly what: string;
     readonly letGoWhen: string;
-    readonly basis: "proof" | "evidence";
+    /** "proof" unless given. */
+    readonly basis?: "evidence";
   }[];
 }
 

@@ -30,25 +30,21 @@ export const kubeProxy = {
         form: "kube-proxy",
         what: "all of the three modes below, whichever has rules",
         letGoWhen: "none of them uses it",
-        basis: "proof",
       },
       {
         form: "kube-proxy=iptables",
         what: "`iptables-save -t nat`, tables of nftables and legacy ones",
         letGoWhen: "no chain of kube-proxy that is reached leads to a DNAT to it",
-        basis: "proof",
       },
       {
         form: "kube-proxy=nftables",
         what: "`nft list table ip kube-proxy`, and `ip6`",
         letGoWhen: "no chain that a hook reaches leads to a dnat to it",
-        basis: "proof",
       },
       {
         form: "kube-proxy=ipvs",
         what: "`/proc/net/ip_vs`",
         letGoWhen: "it is in no virtual server, or only with weight 0",
-        basis: "proof",
       },
       {
         form: "kube-proxy=metrics[,URL]",

@@ -10,7 +10,6 @@ export const nginx = {
       {
         what: "the configuration with what it includes, the master and its workers",
         letGoWhen: "no file names it, and none that the accepting workers have read did",
-        basis: "proof",
       },
     ],
   },

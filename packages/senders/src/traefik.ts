@@ -7,7 +7,7 @@ export const traefik = {
   consumer: {
     usage: "traefik=URL",
     help: "API, such as http://127.0.0.1:8080",
-    reads: [{ what: "`/api/rawdata`", letGoWhen: "no service lists it", basis: "proof" }],
+    reads: [{ what: "`/api/rawdata`", letGoWhen: "no service lists it" }],
   },
   presets: {
     traefik: {

@@ -1,4 +1,4 @@
-import { OperatorError, type Basis } from "@lameduck/protocol";
+import { OperatorError, type Basis, usedOf } from "@lameduck/protocol";
 import type { ConsumerFacts } from "@lameduck/senders";
 
 /** A sender to pods whose state can be read. */
@@ -14,8 +14,6 @@ export interface Consumer {
    * @throws where that is not known. No answer, or one that cannot be read, never means "unused".
    */
   stillUsed(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** A quick check where `stillUsed` takes long: returns addresses that are certainly still used. */
-  surelyUsed?(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Waits until the answer of a `stillUsed` that began at `since` may be out of date. It ends at once where nobody tells, and with the signal. */
   changed?(since: number, signal: AbortSignal): Promise<void>;
   /** Why it keeps addresses that it could have let go of, for people: printable ASCII, and no names in it, since any pod is told. */
@@ -29,6 +27,20 @@ export interface ConsumerKind {
   readonly facts: { readonly name: string; readonly consumer: ConsumerFacts };
   /** @param where the text after "=", empty without it. @returns undefined where it is not valid. */
   make(where: string): Consumer | undefined;
+}
+
+/** A proxy whose own state says what it sends to. @param every as of a consumer. */
+export function stateConsumer(
+  { name }: { readonly name: string },
+  usedNow: (signal: AbortSignal, addresses: readonly string[]) => Promise<ReadonlySet<string>>,
+  every?: number,
+): Consumer {
+  return {
+    kind: name,
+    basis: "state",
+    ...(every === undefined ? {} : { every }),
+    stillUsed: async (addresses, signal) => usedOf(addresses, await usedNow(signal, addresses)),
+  };
 }
 
 /** The error of a consumer that cannot be read. Nothing is reported as applied then. */

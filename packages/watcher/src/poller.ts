@@ -18,9 +18,8 @@ const leastPause = 250;
 const longestPause = 1_000;
 /** Pause after a poll, as a multiple of its cost: polls take a third of a core at most, however many rules there are. */
 const pausePerPoll = 2;
-/** Cost from which a poll counts as slow. A slow one is preceded by a quick check, whose answer holds for `quickCheckLifetime` milliseconds. */
+/** Cost from which a poll counts as slow. After a slow one nobody waits for a change: its own pause is long enough. */
 const slowPoll = 200;
-const quickCheckLifetime = 30_000;
 
 /** Polls one consumer for all sessions at once, and only while a session waits. */
 export class Poller {
@@ -78,7 +77,7 @@ export class Poller {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      if (await this.#isDue()) await this.#pass();
+      if (this.#isDue()) await this.#pass();
       if (![...this.#subscribers].some(({ watermark }) => watermark.isBehind)) break;
       await delay(this.#consumer.every ?? leastPause, undefined, { signal }).catch(() => undefined);
       if (this.#whole.cost < slowPoll) await this.#untilChanged(signal);
@@ -99,15 +98,10 @@ export class Poller {
     return this.#addresses().some((address) => !this.#whole.used.has(address));
   }
 
-  /** Whether a complete poll is due: not while it would take too much processor time, nor while nothing has changed. */
-  async #isDue(): Promise<boolean> {
+  /** Whether a poll is due: not while it would take too much processor time. */
+  #isDue(): boolean {
     const { at, cost } = this.#whole;
-    const since = performance.now() - at;
-    if (since < cost * pausePerPoll) return false;
-    if (cost < slowPoll || since > quickCheckLifetime || this.#consumer.surelyUsed === undefined) return true;
-    const addresses = this.#addresses();
-    const sure = await this.#consumer.surelyUsed(addresses, this.#stopping.signal).catch(() => undefined);
-    return sure === undefined || addresses.some((address) => !sure.has(address));
+    return performance.now() - at >= cost * pausePerPoll;
   }
 
   #addresses(): string[] {

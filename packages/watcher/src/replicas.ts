@@ -36,10 +36,6 @@ export class Replicas {
     this.#running = this.#run();
   }
 
-  get size(): number {
-    return this.#sessions.size;
-  }
-
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

@@ -10,8 +10,8 @@ import fc from "fast-check";
 import { mayBePending, readSyncs, syncMetrics } from "../src/kube-proxy/sync-metrics.ts";
 import { usedInIpvs } from "../src/rules/ip-vs.ts";
 import { withoutRootOr } from "../../../scripts/programs.ts";
-import { usedInNat, usesInNat } from "../src/rules/iptables-save.ts";
-import { usedInTable, usesInTable } from "../src/rules/nft-list.ts";
+import { usedInNat } from "../src/rules/iptables-save.ts";
+import { usedInTable } from "../src/rules/nft-list.ts";
 import { asIptablesSave, asIpvs, asNftList, services, type Service } from "./rule-sets.ts";
 
 const fixtures = join(import.meta.dirname, "fixtures");
@@ -132,24 +132,6 @@ iptables-${backend}-save -t nat`);
 ${asNftList(all)}EOF
 nft list table ip kube-proxy`);
     assert.deepEqual(usedInTable(text, everybody), truth(all));
-  });
-
-  it("a single chain tells that an address is used, as long as it is used", () => {
-    for (const [restore, table, save, read] of [
-      ["iptables-nft-restore", "nat", "iptables-nft-save -t nat", usesInNat],
-      ["nft -f -", "kube-proxy", "nft list table ip kube-proxy", usesInTable],
-    ] as const) {
-      const rules = restore.startsWith("nft") ? asNftList(all) : asIptablesSave(all);
-      const prepared = `cat <<'EOF' | ${restore}\n${rules}EOF\n`;
-      const uses = read(inside(`${prepared}${save}`), everybody);
-      assert.deepEqual(new Set(uses.keys()), truth(all));
-      for (const { chain, rule } of uses.values()) {
-        // That of the Service: others say the same when an endpoint has gone.
-        assert.match(chain, /^(service-|KUBE-SVC-)/);
-        const shown = inside(`${prepared}nft list chain ip ${table} ${chain}`);
-        assert.ok(shown.includes(rule), `${rule} in ${shown}`);
-      }
-    }
   });
 
   it("the programs that read rules need NET_ADMIN for tables of nftables, and NET_RAW too for the legacy tables", () => {

@@ -9,9 +9,7 @@ export const webhook = subcommand(helpText, webhookFlags, serve);
 
 async function serve(flags: WebhookFlags): Promise<void> {
   const log = processLog(flags);
-  const connection = clusterConnection(
-    flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig },
-  );
+  const connection = clusterConnection({ kubeconfig: flags.kubeconfig });
   const files = flags.initDirectory === undefined ? undefined : await readInitVolume(flags.initDirectory);
   const client = new KubernetesClient(connection);
   const running = new Webhook({ flags, client, connection, files, log });

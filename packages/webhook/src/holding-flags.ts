@@ -1,13 +1,8 @@
-import { holdDefaults } from "./deletions/settings.ts";
-import { badFlag, text, texts, time } from "@lameduck/program";
+import { holdDefaults, type HoldSettings } from "./deletions/settings.ts";
+import { badFlag, type parseFlags, text, texts, time } from "@lameduck/program";
 
 /** Held deletions, where they are switched on. Times in milliseconds. */
-export interface HoldingFlags {
-  readonly limit: number;
-  readonly mostAtOnce: number;
-  readonly replacement: number;
-  readonly evictionLimit: number;
-  readonly exempt: readonly string[];
+export interface HoldingFlags extends Omit<HoldSettings, "ownNamespace"> {
   readonly coordinator: string | undefined;
   readonly coordinatorToken: string | undefined;
 }
@@ -33,17 +28,8 @@ export const holdingOptions = {
   "coordinator-token": text,
 } as const;
 
-interface HoldingValues {
-  readonly "held-deletions"?: boolean | undefined;
-  readonly "certificate-directory"?: string | undefined;
-  readonly "hold-limit"?: string | undefined;
-  readonly "hold-at-once"?: string | undefined;
-  readonly "hold-replacement"?: string | undefined;
-  readonly "hold-eviction-limit"?: string | undefined;
-  readonly "hold-exempt"?: string[] | undefined;
-  readonly coordinator?: string | undefined;
-  readonly "coordinator-token"?: string | undefined;
-}
+type OtherOptions = Readonly<Record<"certificate-directory" | "coordinator", typeof text>>;
+type HoldingValues = ReturnType<typeof parseFlags<typeof holdingOptions & OtherOptions>>;
 
 /** @returns none where deletions are not held. @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG */
 export function holdingFlags(values: HoldingValues): HoldingFlags | undefined {

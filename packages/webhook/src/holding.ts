@@ -32,13 +32,10 @@ const loggedOutcomes = new Set([
   "later",
 ]);
 
-export interface Holding {
-  readonly holder: DeletionHolder;
-  readonly caller: SecretPath;
-}
+export type Holding = Readonly<ReturnType<typeof setUpHolding>>;
 
 /** Held deletions as flags ask for them, counted and logged. */
-export function setUpHolding(options: HoldingOptions): Holding {
+export function setUpHolding(options: HoldingOptions) {
   const { flags, client, cluster, namespace, metrics, log, isLeader, onProblem } = options;
   const { coordinator, coordinatorToken, exempt, ...limits } = flags;
   const holder = new DeletionHolder({

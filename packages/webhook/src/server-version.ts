@@ -1,10 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { ClusterFacts } from "@lameduck/inject";
 import type { KubernetesClient } from "@lameduck/kube";
 
-export interface ServerVersion {
-  readonly major: number;
-  readonly minor: number;
-}
+export type ServerVersion = NonNullable<ClusterFacts["version"]>;
 
 const intervalWhenKnownMs = 600_000;
 const intervalWhenUnknownMs = 2_000;

@@ -1,4 +1,4 @@
-import { hasStatus, type KubernetesClient } from "@lameduck/kube";
+import { hasStatus, type KubernetesClient, orUndefined } from "@lameduck/kube";
 import type { WorkloadName } from "../objects.ts";
 import { operatorNames } from "@lameduck/protocol";
 import { TokenBucket } from "./token-bucket.ts";
@@ -113,13 +113,8 @@ export class WorkloadEvents {
   async #updateEvent(series: Series, signal: AbortSignal): Promise<boolean> {
     const { namespace, event, count, message } = series;
     const body = { count, message, lastTimestamp: timestamp(series.last) };
-    try {
-      await this.#client.patch(`${eventsOf(namespace)}/${event}`, body, "merge-patch", signal);
-      return true;
-    } catch (error) {
-      if (hasStatus(error, 404)) return false;
-      throw error;
-    }
+    const path = `${eventsOf(namespace)}/${event}`;
+    return (await orUndefined(this.#client.patch(path, body, "merge-patch", signal), 404)) !== undefined;
   }
 
   async #createEvent(series: Series, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { type KubernetesClient, type KubernetesObject, orUndefined } from "@lameduck/kube";
 import type { WorkloadName } from "../objects.ts";
 
 const apps = new Set(["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"]);
@@ -23,13 +23,8 @@ export class WorkloadUids {
     const key = `${namespace}/${kind}/${name}`;
     if (this.#known.has(key)) return this.#known.get(key);
     const path = `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
-    const uid = await this.#client.get<KubernetesObject>(path, signal).then(
-      ({ metadata }) => metadata.uid,
-      (error: unknown) => {
-        if (hasStatus(error, 403, 404)) return undefined;
-        throw error;
-      },
-    );
+    const found = await orUndefined(this.#client.get<KubernetesObject>(path, signal), 403, 404);
+    const uid = found?.metadata.uid;
     if (this.#known.size >= most) this.#known.clear();
     this.#known.set(key, uid);
     return uid;

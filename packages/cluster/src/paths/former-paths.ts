@@ -1,3 +1,5 @@
+/** Required where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
+export const somethingLeftOut = "objects-left-out";
 /** For so long what has led to a Service counts. A proxy sends on until it has applied that it does not lead there any more. */
 const lastingMs = 60_000;
 /** Of Services that one route leads to: twice as many as are kept. Beyond that the pods of the namespace are not released. */
@@ -15,18 +17,12 @@ export class FormerPaths {
   readonly #all = new Map<string, FormerPath>();
   readonly #ofService = new Map<string, Map<string, FormerPath>>();
   readonly #counts = new Map<string, number>();
-  readonly #tooMany: string;
-
-  /** @param tooMany the path that stands for those of a namespace that are too many. */
-  constructor(tooMany: string) {
-    this.#tooMany = tooMany;
-  }
 
   /** @param service as "NAMESPACE/NAME". */
   add(service: string, path: string, now: number): void {
     const namespace = namespaceOf(service);
     const isFull = (this.#counts.get(namespace) ?? 0) >= mostPerNamespace;
-    if (isFull && !this.#all.has(`${service} ${path}`)) this.#put(wholeOf(namespace), this.#tooMany, now);
+    if (isFull && !this.#all.has(`${service} ${path}`)) this.#put(wholeOf(namespace), somethingLeftOut, now);
     else this.#put(service, path, now);
   }
 

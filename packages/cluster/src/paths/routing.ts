@@ -1,5 +1,5 @@
 import type { Change } from "@lameduck/kube";
-import { FormerPaths } from "./former-paths.ts";
+import { FormerPaths, somethingLeftOut } from "./former-paths.ts";
 import { LastTimes } from "./last-times.ts";
 import { PathIndex } from "./path-index.ts";
 import { byDefaultClass, byGateway } from "./route-kinds.ts";
@@ -14,8 +14,6 @@ export interface PodRoutes {
   readonly requiredReporters: readonly string[];
 }
 
-/** Required where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
-const somethingLeftOut = "objects-left-out";
 /** Required where the class is not known: no default one, or a Gateway that is not there. Nothing has led through it. */
 const noClass = "ingress-class/none";
 const classOf = "gateway-class/of ";
@@ -34,7 +32,7 @@ export class Routing {
   readonly #full = new Map<string, ReadonlySet<string>>();
   /** Routes of which not all is kept, by namespace. */
   readonly #cut = new Map<string, Set<string>>();
-  readonly #former = new FormerPaths(somethingLeftOut);
+  readonly #former = new FormerPaths();
   /** Something leads to the Service that did not, or may not have. */
   readonly #newPaths = new LastTimes();
   /** The Service has lost its last ready endpoint. */

@@ -1,10 +1,9 @@
 /** Waiting requests by client. One timer serves all of them. */
 export class LongPolls<T> {
   readonly #all = new Map<string, Set<T>>();
-  #size = 0;
 
   get size(): number {
-    return this.#size;
+    return [...this.all()].length;
   }
 
   of(key: string): ReadonlySet<T> {
@@ -20,14 +19,12 @@ export class LongPolls<T> {
     const others = this.#all.get(key);
     if (others) others.add(one);
     else this.#all.set(key, new Set([one]));
-    this.#size++;
   }
 
   /** Removes a request. @returns false where it had been answered already. */
   take(key: string, one: T): boolean {
     const parked = this.#all.get(key);
     if (!parked?.delete(one)) return false;
-    this.#size--;
     if (parked.size === 0) this.#all.delete(key);
     return true;
   }

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { answerOneAtATime, capPerAddress, capSilent, readBody } from "@lameduck/program";
 import { headLine, operatorNames, streamProtocol } from "@lameduck/protocol";
 import type { SlimPod } from "@lameduck/cluster";
@@ -30,13 +30,8 @@ const mostConnections = 50_000;
 
 const { consumers, pods, holds } = operatorNames.coordinator.paths;
 
-export interface ProtocolServer {
-  readonly server: Server;
-  readonly reporters: Reporters;
-}
-
 /** Plain HTTP for pods and consumers. docs/acknowledgements-protocol.md describes what is said. */
-export function protocolServer(options: ProtocolOptions): ProtocolServer {
+export function protocolServer(options: ProtocolOptions) {
   const server = createServer({
     maxHeaderSize: longestHead,
     headersTimeout: longestRequestMs,

@@ -1,151 +1,126 @@
 import { Counter, Histogram, type Registry } from "@prometheus-io/client";
 import { gauge } from "@lameduck/program";
 import type { NewReport } from "./report/describe.ts";
-import type { RecordOutcome } from "./writing/recorder.ts";
 
 const seconds = [0.5, 1, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 60, 120];
 
 /** Metrics of terminations. Only the replica that records a termination counts it. docs/drain-reports.md lists them. */
-export class RecordMetrics {
-  readonly #hold: Histogram<"program">;
-  readonly #afterRelease: Histogram;
-  readonly #release: Histogram;
-  readonly #convergence: Histogram<"kind" | "basis">;
-  readonly #drains: Counter<"reason" | "program">;
-  readonly #killed: Counter<"killed">;
-  readonly #overruled: Counter;
-  readonly #atRisk: Counter<"what">;
-  readonly #consumers: Counter<"kind" | "state">;
-  readonly #records: Counter<"outcome">;
-  readonly #removed: Counter;
-  readonly #events: Counter<"reason">;
-
-  constructor(registry: Registry, counts: () => { readonly kept: number; readonly waiting: number }) {
-    const registers = [registry];
-    this.#hold = new Histogram({
-      name: "lameduck_drain_hold_seconds",
-      help: "How long pods held, as they reported it.",
-      labelNames: ["program"] as const,
-      buckets: seconds,
-      registers,
-    });
-    this.#release = new Histogram({
-      name: "lameduck_drain_release_seconds",
-      help: "From the deletion until every consumer had let go.",
-      buckets: seconds,
-      registers,
-    });
-    this.#afterRelease = new Histogram({
-      name: "lameduck_drain_hold_after_release_seconds",
-      help: "From the release until the pod stopped accepting; pods that stopped before it are not counted here.",
-      buckets: [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30],
-      registers,
-    });
-    this.#convergence = new Histogram({
-      name: "lameduck_consumer_convergence_seconds",
-      help: "From the withdrawal until a consumer reported that it is applied.",
-      labelNames: ["kind", "basis"] as const,
-      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 30, 60],
-      registers,
-    });
-    this.#drains = new Counter({
-      name: "lameduck_drains_total",
-      help: "Terminations by stop reason and by the program that decided; unknown where nothing reported it.",
-      labelNames: ["reason", "program"] as const,
-      registers,
-    });
-    this.#killed = new Counter({
-      name: "lameduck_drains_killed_total",
-      help: "Whether terminations ended by SIGKILL at the end of the grace period: yes, no, unknown.",
-      labelNames: ["killed"] as const,
-      registers,
-    });
-    // A series that begins with its first event shows no increase.
-    for (const killed of ["yes", "no", "unknown"]) this.#killed.inc({ killed }, 0);
-    this.#overruled = new Counter({
-      name: "lameduck_drains_overruled_total",
-      help: "Terminations in which a new connection came after every consumer had reported that it let go.",
-      registers,
-    });
-    this.#atRisk = new Counter({
-      name: "lameduck_drain_at_risk_total",
-      help: "What arrived during holds: requests and connections. A stop at SIGTERM would have put them at risk.",
-      labelNames: ["what"] as const,
-      registers,
-    });
-    this.#consumers = new Counter({
-      name: "lameduck_drain_consumers_total",
-      help: "Consumers of terminations by how far they had come at the end: applied, behind, silent, missing.",
-      labelNames: ["kind", "state"] as const,
-      registers,
-    });
-    this.#records = new Counter({
-      name: "lameduck_drain_reports_total",
-      help: "Records by outcome: written, known (another replica's), refused, dropped, unserved (nothing to record).",
-      labelNames: ["outcome"] as const,
-      registers,
-    });
-    this.#removed = new Counter({
-      name: "lameduck_drain_reports_removed_total",
-      help: "Reports that were removed because of their age or their number.",
-      registers,
-    });
-    this.#events = new Counter({
-      name: "lameduck_drain_events_total",
-      help: "Events to be written, by reason; Events are written at most once a minute for each.",
-      labelNames: ["reason"] as const,
-      registers,
-    });
-    gauge(
-      registry,
-      "lameduck_drain_reports",
-      "Reports in the cluster, as the writing replica knows.",
-      () => counts().kept,
-    );
-    gauge(
-      registry,
-      "lameduck_drain_reports_waiting",
-      "Terminations that have ended and are not recorded yet.",
-      () => counts().waiting,
-    );
-  }
-
-  outcome(outcome: RecordOutcome): void {
-    this.#records.inc({ outcome });
-  }
-
-  removed(): void {
-    this.#removed.inc();
-  }
-
-  event(reason: string): void {
-    this.#events.inc({ reason });
-  }
+export function recordMetrics(
+  registry: Registry,
+  counts: () => { readonly kept: number; readonly waiting: number },
+) {
+  const registers = [registry];
+  const hold = new Histogram({
+    name: "lameduck_drain_hold_seconds",
+    help: "How long pods held, as they reported it.",
+    labelNames: ["program"] as const,
+    buckets: seconds,
+    registers,
+  });
+  const release = new Histogram({
+    name: "lameduck_drain_release_seconds",
+    help: "From the deletion until every consumer had let go.",
+    buckets: seconds,
+    registers,
+  });
+  const afterRelease = new Histogram({
+    name: "lameduck_drain_hold_after_release_seconds",
+    help: "From the release until the pod stopped accepting; pods that stopped before it are not counted here.",
+    buckets: [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30],
+    registers,
+  });
+  const convergence = new Histogram({
+    name: "lameduck_consumer_convergence_seconds",
+    help: "From the withdrawal until a consumer reported that it is applied.",
+    labelNames: ["kind", "basis"] as const,
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 30, 60],
+    registers,
+  });
+  const drains = new Counter({
+    name: "lameduck_drains_total",
+    help: "Terminations by stop reason and by the program that decided; unknown where nothing reported it.",
+    labelNames: ["reason", "program"] as const,
+    registers,
+  });
+  const killed = new Counter({
+    name: "lameduck_drains_killed_total",
+    help: "Whether terminations ended by SIGKILL at the end of the grace period: yes, no, unknown.",
+    labelNames: ["killed"] as const,
+    registers,
+  });
+  // A series that begins with its first event shows no increase.
+  for (const one of ["yes", "no", "unknown"]) killed.inc({ killed: one }, 0);
+  const overruled = new Counter({
+    name: "lameduck_drains_overruled_total",
+    help: "Terminations in which a new connection came after every consumer had reported that it let go.",
+    registers,
+  });
+  const atRisk = new Counter({
+    name: "lameduck_drain_at_risk_total",
+    help: "What arrived during holds: requests and connections. A stop at SIGTERM would have put them at risk.",
+    labelNames: ["what"] as const,
+    registers,
+  });
+  const consumers = new Counter({
+    name: "lameduck_drain_consumers_total",
+    help: "Consumers of terminations by how far they had come at the end: applied, behind, silent, missing.",
+    labelNames: ["kind", "state"] as const,
+    registers,
+  });
+  const records = new Counter({
+    name: "lameduck_drain_reports_total",
+    help: "Records by outcome: written, known (another replica's), refused, dropped, unserved (nothing to record).",
+    labelNames: ["outcome"] as const,
+    registers,
+  });
+  const removed = new Counter({
+    name: "lameduck_drain_reports_removed_total",
+    help: "Reports that were removed because of their age or their number.",
+    registers,
+  });
+  const events = new Counter({
+    name: "lameduck_drain_events_total",
+    help: "Events to be written, by reason; Events are written at most once a minute for each.",
+    labelNames: ["reason"] as const,
+    registers,
+  });
+  gauge(
+    registry,
+    "lameduck_drain_reports",
+    "Reports in the cluster, as the writing replica knows.",
+    () => counts().kept,
+  );
+  gauge(
+    registry,
+    "lameduck_drain_reports_waiting",
+    "Terminations that have ended and are not recorded yet.",
+    () => counts().waiting,
+  );
 
   /** @param isMeasured whether the times of its consumers tell how fast they are. */
-  recorded(
-    { program, hold, moments, killed, overruledBy, atRisk, consumers }: NewReport,
-    isMeasured: boolean,
-  ): void {
-    this.#drains.inc({ reason: reasonOf(hold.reason), program });
-    this.#killed.inc({ killed });
-    if (overruledBy !== undefined) this.#overruled.inc();
-    if (hold.ms !== undefined) this.#hold.observe({ program }, hold.ms / 1_000);
+  const recorded = (report: NewReport, isMeasured: boolean): void => {
+    const { program, hold: held, moments, atRisk: arrived } = report;
+    drains.inc({ reason: reasonOf(held.reason), program });
+    killed.inc({ killed: report.killed });
+    if (report.overruledBy !== undefined) overruled.inc();
+    if (held.ms !== undefined) hold.observe({ program }, held.ms / 1_000);
     const { released, closing, withdrawn } = moments;
     if (released !== undefined) {
-      this.#release.observe(released / 1_000);
-      if (closing !== undefined && closing >= released)
-        this.#afterRelease.observe((closing - released) / 1_000);
+      release.observe(released / 1_000);
+      if (closing !== undefined && closing >= released) afterRelease.observe((closing - released) / 1_000);
     }
-    if (atRisk.requests !== undefined) this.#atRisk.inc({ what: "requests" }, atRisk.requests);
-    if (atRisk.connections !== undefined) this.#atRisk.inc({ what: "connections" }, atRisk.connections);
-    for (const { kind, basis = "unknown", state, appliedMs } of consumers) {
-      this.#consumers.inc({ kind, state });
+    if (arrived.requests !== undefined) atRisk.inc({ what: "requests" }, arrived.requests);
+    if (arrived.connections !== undefined) atRisk.inc({ what: "connections" }, arrived.connections);
+    for (const { kind, basis = "unknown", state, appliedMs } of report.consumers) {
+      consumers.inc({ kind, state });
       if (isMeasured && appliedMs !== undefined && withdrawn !== undefined)
-        this.#convergence.observe({ kind, basis }, Math.max(0, appliedMs - withdrawn) / 1_000);
+        convergence.observe({ kind, basis }, Math.max(0, appliedMs - withdrawn) / 1_000);
     }
-  }
+  };
+  return { records, removed, events, recorded };
 }
+
+export type RecordMetrics = ReturnType<typeof recordMetrics>;
 
 const reasons = new Set(["delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced"]);
 

@@ -4,7 +4,7 @@ import { WorkloadEvents } from "@lameduck/cluster";
 import { operatorNames } from "@lameduck/protocol";
 import type { Registry } from "@prometheus-io/client";
 import type { TerminationListener } from "../termination-view.ts";
-import { RecordMetrics } from "./metrics.ts";
+import { recordMetrics, type RecordMetrics } from "./metrics.ts";
 import { eventOf } from "./event-of.ts";
 import { type Ended, Recorder } from "./writing/recorder.ts";
 import type { RetentionLimits } from "./writing/retention.ts";
@@ -49,7 +49,7 @@ export class Records {
       onProblem: (error) => onProblem("lease", error),
     });
     this.#events = new WorkloadEvents(client, name, now);
-    this.#metrics = new RecordMetrics(registry, () => this.#recorder.counts);
+    this.#metrics = recordMetrics(registry, () => this.#recorder.counts);
     this.#recorder = new Recorder(client, {
       isLeader: () => this.isLeader,
       now,
@@ -57,8 +57,8 @@ export class Records {
       ...(retention === undefined ? {} : { retention }),
       ...(everyMs === undefined ? {} : { everyMs }),
       onRecord: (ended) => this.#publish(ended),
-      onOutcome: (outcome) => this.#metrics.outcome(outcome),
-      onRemove: () => this.#metrics.removed(),
+      onOutcome: (outcome) => this.#metrics.records.inc({ outcome }),
+      onRemove: () => this.#metrics.removed.inc(),
       onProblem: (error) => onProblem("reports", error),
     });
   }
@@ -89,7 +89,7 @@ export class Records {
     const { namespace } = report.metadata;
     const { name, uid } = report.pod;
     for (const one of eventOf(report)) {
-      this.#metrics.event(one.reason);
+      this.#metrics.events.inc({ reason: one.reason });
       // Of a pod without a controller its own.
       this.#events.add(namespace, workload ?? { kind: "Pod", name, uid }, one);
     }

@@ -12,8 +12,6 @@ const remembered = 240;
 export class Consumer {
   readonly key: string;
   readonly kind: string;
-  readonly name: string;
-  readonly since: number;
   node: string | undefined;
   basis: Basis;
   serves: readonly string[];
@@ -28,20 +26,14 @@ export class Consumer {
   constructor({ kind, name, node, basis, serves }: NamedState, now: number) {
     this.key = `${kind}/${name}`;
     this.kind = kind;
-    this.name = name;
     this.node = node;
     this.basis = basis;
     this.serves = serves;
-    this.since = now;
     this.heardAt = now;
   }
 
   get applied(): number {
     return this.#applied;
-  }
-
-  get also(): readonly NumberRange[] {
-    return this.#also;
   }
 
   /**

@@ -156,7 +156,7 @@ export class Terminations {
     this.#tick(now);
     const { senders, overruled } = fields;
     const { nodes } = this.#options;
-    const from = senders?.split(/\s+/).map((one) => nodes.at(one) ?? this.pods.nodeAt(one));
+    const from = senders?.split(/\s+/).map((one) => nodes.at(one) ?? this.pods.at(one)?.node);
     const overruling =
       overruled !== undefined && termination.mayBeOverruled
         ? this.#falseAcknowledgers.of(termination, overruled)

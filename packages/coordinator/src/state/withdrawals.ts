@@ -26,10 +26,6 @@ export class Withdrawals {
     return this.#version;
   }
 
-  get size(): number {
-    return this.#there.size;
-  }
-
   add(addresses: readonly string[], now: number): number {
     const sequence = ++this.#lastSequence;
     this.#version++;

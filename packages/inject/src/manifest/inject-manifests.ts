@@ -1,9 +1,9 @@
 import { convergenceOf, spell, type InputFile, type Inventory, type Workload } from "@lameduck/audit";
-import { applyEdits, ManifestError, type Edit, type Field } from "@lameduck/manifests";
+import { ManifestError, type Edit, type Field } from "@lameduck/manifests";
 import { OperatorError, injectLabel, operatorNames, isMap } from "@lameduck/protocol";
 import type { ClusterFacts, Reason } from "../injection.ts";
 import { podToInject, systemNamespaces } from "../skip.ts";
-import { planOf, type Planned } from "../plan.ts";
+import { leftAlone, planOf, type Planned } from "../plan.ts";
 import { settingsFor } from "../policy/merge.ts";
 import { formatProblem, type Problem } from "../policy/read.ts";
 import { annotationOf } from "../policy/fields.ts";
@@ -12,11 +12,12 @@ import { editsOf } from "./edits.ts";
 import { withEmpties } from "./empties.ts";
 import { outdatedWarnings } from "./outdated.ts";
 import {
+  cannotEdit,
   firstMisread,
   readManifests,
-  type Failures,
   type Result,
   hasMergeKey,
+  withEdits,
   withMergeKeys,
 } from "./reading.ts";
 
@@ -110,22 +111,6 @@ function initVolumesOf(results: readonly Result[]): NeededInitVolume[] {
   return [...new Map(all.map((one) => [`${one.namespace}/${one.name}`, one])).values()];
 }
 
-function cannotEdit({ object, template }: Workload): OperatorError {
-  return new OperatorError(
-    "LAMEDUCK_OPERATOR_CANNOT_EDIT",
-    template.place,
-    `${spell(object)} is written in a way that cannot be edited in place`,
-  );
-}
-
-function withEdits(before: InputFile, edits: readonly Edit[], failures: Failures): InputFile {
-  const own = edits.filter(({ file }) => file === before.name);
-  const text = applyEdits(before.text, own);
-  if (text !== undefined) return { ...before, text };
-  failures.push(new OperatorError("LAMEDUCK_OPERATOR_CANNOT_EDIT", before.name, "two workloads share parts"));
-  return before;
-}
-
 function planWorkload(
   workload: Workload,
   policies: ReadonlyMap<string, unknown>,
@@ -137,11 +122,7 @@ function planWorkload(
   const stated = withMergeKeys(annotations.plain()) as Readonly<Record<string, unknown>> | undefined;
   const { kind } = object;
   if ((kind === "Job" || kind === "CronJob") && stated?.[annotationOf("inject")] !== "true")
-    return {
-      plan: undefined,
-      reasons: [{ code: "of-a-job", text: `a ${kind}'s pods end by themselves` }],
-      warnings: [],
-    };
+    return leftAlone({ code: "of-a-job", text: `a ${kind}'s pods end by themselves` });
   const slowest = slowestOf(workload);
   const messages: string[] = [];
   for (const problem of validateAnnotations(stated))
@@ -192,15 +173,13 @@ function annotationsOf(field: Field): Field {
 }
 
 function skipped(namespace: string, label: string | undefined): Planned | undefined {
-  const none = (code: Reason["code"], text: string): Planned => ({
-    plan: undefined,
-    reasons: [{ code, text }],
-    warnings: [],
-  });
   if ([operatorNames.namespace as string, ...systemNamespaces].includes(namespace))
-    return none("system-namespace", `${namespace} is left alone`);
+    return leftAlone({ code: "system-namespace", text: `${namespace} is left alone` });
   if (label === "disabled")
-    return none("namespace-not-labelled", `namespace ${namespace} is labelled ${injectLabel}=disabled`);
+    return leftAlone({
+      code: "namespace-not-labelled",
+      text: `namespace ${namespace} is labelled ${injectLabel}=disabled`,
+    });
   return undefined;
 }
 

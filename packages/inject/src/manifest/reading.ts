@@ -2,13 +2,14 @@ import {
   imagesOf,
   inOneGo,
   readInSteps,
+  spell,
   type InputFile,
   type Inventory,
   type Workload,
 } from "@lameduck/audit";
-import type { Field, ManifestError } from "@lameduck/manifests";
+import { applyEdits, type Edit, type Field, type ManifestError } from "@lameduck/manifests";
 import { isDeepStrictEqual } from "node:util";
-import { type OperatorError, isMap } from "@lameduck/protocol";
+import { OperatorError, isMap } from "@lameduck/protocol";
 import { patchOf } from "../inject.ts";
 import { applyPatch } from "../apply-patch.ts";
 import type { Planned } from "../plan.ts";
@@ -48,6 +49,22 @@ export function firstMisread(
 }
 
 /** A value with what its `<<:` stand for, as kubectl reads them: a field of its own wins, then the first mapping that has it. */
+export function cannotEdit({ object, template }: Workload): OperatorError {
+  return new OperatorError(
+    "LAMEDUCK_OPERATOR_CANNOT_EDIT",
+    template.place,
+    `${spell(object)} is written in a way that cannot be edited in place`,
+  );
+}
+
+export function withEdits(before: InputFile, edits: readonly Edit[], failures: Failures): InputFile {
+  const own = edits.filter(({ file }) => file === before.name);
+  const text = applyEdits(before.text, own);
+  if (text !== undefined) return { ...before, text };
+  failures.push(new OperatorError("LAMEDUCK_OPERATOR_CANNOT_EDIT", before.name, "two workloads share parts"));
+  return before;
+}
+
 export function withMergeKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((one) => withMergeKeys(one));
   if (!isMap(value)) return value;

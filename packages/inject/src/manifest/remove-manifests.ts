@@ -1,6 +1,5 @@
 import { spell, type InputFile, type Workload } from "@lameduck/audit";
 import {
-  applyEdits,
   ManifestError,
   removeEntries,
   removeValue,
@@ -9,11 +8,10 @@ import {
   type Edit,
   type Field,
 } from "@lameduck/manifests";
-import { OperatorError } from "@lameduck/protocol";
 import type { Empties } from "./empties.ts";
 import { removalOf, type ContainerRemoval, type Removal } from "./removal.ts";
 import type { InjectedManifests } from "./inject-manifests.ts";
-import { readManifests } from "./reading.ts";
+import { cannotEdit, readManifests, withEdits } from "./reading.ts";
 
 /** A workload, and what of an injection was taken out of it. */
 export interface RemovedWorkload {
@@ -46,17 +44,7 @@ export function removeFromManifests(files: readonly InputFile[]): RemovedManifes
       return [];
     }
   });
-  const edited = files.map((before) => {
-    const text = applyEdits(
-      before.text,
-      edits.filter(({ file }) => file === before.name),
-    );
-    if (text === undefined)
-      failures.push(
-        new OperatorError("LAMEDUCK_OPERATOR_CANNOT_EDIT", before.name, "two workloads share parts"),
-      );
-    return { before, after: { ...before, text: text ?? before.text } };
-  });
+  const edited = files.map((before) => ({ before, after: withEdits(before, edits, failures) }));
   // Edits are made by offsets. The edited files are read again, to see that the edits did what they should.
   const left = readManifests(edited.map(({ after }) => after)).inventory.workloads;
   const misread = inventory.workloads.find(
@@ -64,14 +52,6 @@ export function removeFromManifests(files: readonly InputFile[]): RemovedManifes
   );
   if (misread) failures.push(cannotEdit(misread));
   return { files: edited, workloads, inventory, failures };
-}
-
-function cannotEdit({ object, template }: Workload): OperatorError {
-  return new OperatorError(
-    "LAMEDUCK_OPERATOR_CANNOT_EDIT",
-    template.place,
-    `${spell(object)} is written in a way that cannot be edited in place`,
-  );
 }
 
 function editsOf(removal: Removal, { template }: Workload, text: string): readonly Edit[] | undefined {

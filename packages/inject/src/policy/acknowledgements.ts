@@ -42,30 +42,22 @@ export interface AcknowledgementSources {
   readonly clusterPolicy?: unknown;
 }
 
-/** The namespace's policy wins over the cluster's, field by field. Never fails: what cannot be read is left out, with a warning. */
-export function acknowledgementsFor({ namespacePolicy, clusterPolicy }: AcknowledgementSources): {
-  readonly settings: AcknowledgementSettings;
-  readonly warnings: readonly string[];
-} {
-  const warnings: string[] = [];
+/** The namespace's policy wins over the cluster's, field by field. Never fails: what cannot be read is left out. The policy's status tells of it. */
+export function acknowledgementsFor({
+  namespacePolicy,
+  clusterPolicy,
+}: AcknowledgementSources): AcknowledgementSettings {
   const values: Record<string, unknown> = { ...defaultAcknowledgements };
-  for (const [of, policy] of [
-    ["cluster", clusterPolicy],
-    ["namespace", namespacePolicy],
-  ] as const) {
+  for (const policy of [clusterPolicy, namespacePolicy]) {
     const stated = acknowledgementsIn(policy);
     for (const name of acknowledgementNames) {
       const value = stated[name];
       if (value === undefined || value === null) continue;
       const read = readValue(acknowledgementFields[name], value);
       if ("value" in read) values[name] = read.value;
-      else
-        warnings.push(
-          `DrainPolicy of the ${of}, spec.acknowledgements.${name}: ${read.message}; it is left out; ${read.remedy}`,
-        );
     }
   }
-  return { settings: values as unknown as AcknowledgementSettings, warnings };
+  return values as unknown as AcknowledgementSettings;
 }
 
 function acknowledgementsIn(policy: unknown): Readonly<Record<string, unknown>> {

@@ -43,10 +43,7 @@ export class TarWriter {
     if (bytes.length === 0) return;
     this.#hash.update(bytes);
     this.size += bytes.length;
-    for (let offset = 0; offset < bytes.length;) {
-      const { bytesWritten } = await this.#file.write(bytes, offset);
-      offset += bytesWritten;
-    }
+    await this.#file.appendFile(bytes);
   }
 }
 

@@ -1,5 +1,7 @@
-import { request as requestHttp, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as requestHttp, type RequestOptions } from "node:http";
 import { connect } from "node:net";
+import type { Readable } from "node:stream";
+import { messageOf } from "@lameduck/drain/common";
 import { unreadable } from "../consumer.ts";
 
 /** Milliseconds for an answer. A proxy that takes longer is polled again. */
@@ -27,30 +29,21 @@ export const atUrl =
   };
 
 /** Sends a text to a socket and reads until the other side closes it. @throws {OperatorError} */
-export function askSocket(endpoint: Endpoint, text: string, signal: AbortSignal): Promise<string> {
+export async function askSocket(endpoint: Endpoint, text: string, signal: AbortSignal): Promise<string> {
   const place = "path" in endpoint ? endpoint.path : `${endpoint.host}:${endpoint.port}`;
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const socket = connect(endpoint);
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(longest)]);
-    const stopped = (): void => void socket.destroy(new Error(`no answer within ${longest / 1_000} s`));
-    limit.addEventListener("abort", stopped, { once: true });
-    socket
-      .on("data", (chunk) => {
-        size += chunk.length;
-        if (size > mostBytes) socket.destroy(new Error(`more than ${mostBytes} bytes`));
-        else chunks.push(chunk);
-      })
-      .on("error", (error) => reject(unreadable(place, error.message, { cause: error })))
-      .on("end", () => resolve(Buffer.concat(chunks).toString()))
-      .on("close", () => {
-        limit.removeEventListener("abort", stopped);
-        reject(unreadable(place, "closed in the middle of an answer"));
-      });
-    // HAProxy answers the command and closes. Closing our side first would cut a long answer.
-    socket.write(text);
-  });
+  const socket = connect(endpoint);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(longest)]);
+  const stopped = (): void => void socket.destroy(new Error(`no answer within ${longest / 1_000} s`));
+  limit.addEventListener("abort", stopped, { once: true });
+  // HAProxy answers the command and closes. Closing our side first would cut a long answer.
+  socket.write(text);
+  try {
+    return await bodyOf(socket, mostBytes, "closed in the middle of an answer");
+  } catch (error) {
+    throw unreadable(place, messageOf(error), { cause: error });
+  } finally {
+    limit.removeEventListener("abort", stopped);
+  }
 }
 
 export interface Question {
@@ -61,13 +54,8 @@ export interface Question {
   readonly socketPath?: string;
 }
 
-export interface Answer {
-  readonly text: string;
-  readonly headers: NodeJS.Dict<string | string[]>;
-}
-
 /** Returns the body of an answer with status 200. @throws {OperatorError} for any other answer. */
-export async function askHttp(url: URL, signal: AbortSignal, question: Question = {}): Promise<Answer> {
+export async function askHttp(url: URL, signal: AbortSignal, question: Question = {}): Promise<string> {
   const { method = "GET", body, headers = {}, socketPath } = question;
   const place = `${method} ${url.href}`;
   const options: RequestOptions = {
@@ -82,7 +70,7 @@ export async function askHttp(url: URL, signal: AbortSignal, question: Question 
     const failed = (error: Error): void => reject(unreadable(place, error.message, { cause: error }));
     const sent = request(url, options, (response) => {
       bodyOf(response, mostBytes).then((text) => {
-        if (response.statusCode === 200) resolve({ text, headers: response.headers });
+        if (response.statusCode === 200) resolve(text);
         else failed(new Error(`status ${response.statusCode}: ${text.slice(0, 200)}`));
       }, failed);
     });
@@ -92,7 +80,7 @@ export async function askHttp(url: URL, signal: AbortSignal, question: Question 
 }
 
 /** The whole body of an answer. @throws where it is longer than `mostBytes`, or cut off. */
-export function bodyOf(response: IncomingMessage, mostBytes: number): Promise<string> {
+export function bodyOf(response: Readable, mostBytes: number, cutOff = "cut off"): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -104,7 +92,7 @@ export function bodyOf(response: IncomingMessage, mostBytes: number): Promise<st
       })
       .on("end", () => resolve(Buffer.concat(chunks).toString()))
       .on("error", reject)
-      .on("close", () => reject(new Error("cut off")));
+      .on("close", () => reject(new Error(cutOff)));
   });
 }
 

@@ -1,8 +1,8 @@
 import type * as sdk from "@aws-sdk/client-elastic-load-balancing-v2";
-import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { canonicalAddress } from "@lameduck/protocol";
 import { aws as facts } from "@lameduck/senders";
 import { fieldsOf } from "./ask.ts";
-import { unreadable, type Consumer, type ConsumerKind, optionalPackage } from "../consumer.ts";
+import { stateConsumer, unreadable, type Consumer, type ConsumerKind, optionalPackage } from "../consumer.ts";
 
 type Sdk = typeof sdk;
 type Client = InstanceType<Sdk["ElasticLoadBalancingV2Client"]>;
@@ -22,11 +22,9 @@ export function awsTargetGroup(arn: string, endpoint?: string): Consumer {
     };
     return { library, client: new library.ElasticLoadBalancingV2Client({ ...own, maxAttempts: 1 }) };
   };
-  return {
-    kind: facts.name,
-    basis: "state",
-    every: rarely,
-    stillUsed: async (addresses, signal) => {
+  return stateConsumer(
+    facts,
+    async (signal) => {
       client ??= connect();
       client.catch(() => (client = undefined));
       const { library, client: own } = await client;
@@ -36,9 +34,10 @@ export function awsTargetGroup(arn: string, endpoint?: string): Consumer {
         .catch((error: unknown) => {
           throw unreadable(arn, error instanceof Error ? `${error.name}: ${error.message}` : String(error));
         });
-      return usedOf(addresses, targetsInUse(TargetHealthDescriptions, arn));
+      return targetsInUse(TargetHealthDescriptions, arn);
     },
-  };
+    rarely,
+  );
 }
 
 /** @throws {OperatorError} where targets are no addresses: then kube-proxies choose the pods. */

@@ -1,20 +1,15 @@
-import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { canonicalAddress } from "@lameduck/protocol";
 import { cilium as facts } from "@lameduck/senders";
 import { askHttp, fieldsOf, listOf, readJson } from "./ask.ts";
-import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
+import { stateConsumer, unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 const url = new URL("http://cilium/v1/service");
 
 /** Cilium's agent by its API: the Services that it has written into the kernel's maps, with the backends that connections may be sent to. */
 export function cilium(socketPath: string): Consumer {
-  return {
-    kind: facts.name,
-    basis: "state",
-    stillUsed: async (addresses, signal) => {
-      const { text } = await askHttp(url, signal, { socketPath });
-      return usedOf(addresses, backendsOf(text, socketPath));
-    },
-  };
+  return stateConsumer(facts, async (signal) =>
+    backendsOf(await askHttp(url, signal, { socketPath }), socketPath),
+  );
 }
 
 /** @throws {OperatorError} where the answer is none of Cilium's. */

@@ -1,7 +1,7 @@
-import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { canonicalAddress } from "@lameduck/protocol";
 import { envoy as facts } from "@lameduck/senders";
 import { askHttp, atUrl, fieldsOf, listOf, readJson } from "./ask.ts";
-import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
+import { stateConsumer, unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 /** Envoy's default panic threshold. With fewer healthy hosts it sends to all hosts of the cluster, draining ones included. */
 const panicThreshold = 0.5;
@@ -12,12 +12,7 @@ const panicThreshold = 0.5;
  */
 export function envoy(admin: URL): Consumer {
   const url = new URL("/clusters?format=json", admin);
-  return {
-    kind: facts.name,
-    basis: "state",
-    stillUsed: async (addresses, signal) =>
-      usedOf(addresses, hostsInUse((await askHttp(url, signal)).text, url.href)),
-  };
+  return stateConsumer(facts, async (signal) => hostsInUse(await askHttp(url, signal), url.href));
 }
 
 /** @throws {OperatorError} where the answer is none of Envoy's. */

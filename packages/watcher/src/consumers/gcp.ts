@@ -1,8 +1,8 @@
 import type * as sdk from "@google-cloud/compute";
-import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { canonicalAddress } from "@lameduck/protocol";
 import { gcp as facts } from "@lameduck/senders";
 import { fieldsOf } from "./ask.ts";
-import { unreadable, type Consumer, type ConsumerKind, optionalPackage } from "../consumer.ts";
+import { stateConsumer, unreadable, type Consumer, type ConsumerKind, optionalPackage } from "../consumer.ts";
 
 type Sdk = typeof sdk;
 type Client = InstanceType<Sdk["NetworkEndpointGroupsClient"]>;
@@ -23,11 +23,9 @@ export function gcpEndpointGroup(
     const { NetworkEndpointGroupsClient } = await optionalPackage<Sdk>("@google-cloud/compute");
     return new NetworkEndpointGroupsClient({ fallback: true, ...options });
   };
-  return {
-    kind: facts.name,
-    basis: "state",
-    every: rarely,
-    stillUsed: async (addresses) => {
+  return stateConsumer(
+    facts,
+    async () => {
       client ??= connect();
       client.catch(() => (client = undefined));
       const own = await client;
@@ -45,9 +43,10 @@ export function gcpEndpointGroup(
       } catch (error) {
         throw unreadable(group, error instanceof Error ? error.message : String(error), { cause: error });
       }
-      return usedOf(addresses, used);
+      return used;
     },
-  };
+    rarely,
+  );
 }
 
 function endpointOf(entry: unknown, place: string): string {

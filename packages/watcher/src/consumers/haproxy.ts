@@ -1,7 +1,7 @@
-import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { canonicalAddress } from "@lameduck/protocol";
 import { haproxy as facts } from "@lameduck/senders";
 import { askSocket, endpointOf, type Endpoint } from "./ask.ts";
-import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
+import { stateConsumer, unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 const place = "show servers state";
 
@@ -15,12 +15,9 @@ const stopped = "0";
 
 /** HAProxy, by its runtime API. A draining server counts as used: it still gets connections of clients that are bound to it. */
 export function haproxy(endpoint: Endpoint): Consumer {
-  return {
-    kind: facts.name,
-    basis: "state",
-    stillUsed: async (addresses, signal) =>
-      usedOf(addresses, serversInUse(await askSocket(endpoint, `${place}\n`, signal))),
-  };
+  return stateConsumer(facts, async (signal) =>
+    serversInUse(await askSocket(endpoint, `${place}\n`, signal)),
+  );
 }
 
 /** The addresses of servers that are not in maintenance. @throws {OperatorError} where the answer is not as HAProxy gives it, or cut off. */

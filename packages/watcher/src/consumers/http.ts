@@ -1,25 +1,18 @@
-import { canonicalAddress, usedOf } from "@lameduck/protocol";
+import { canonicalAddress } from "@lameduck/protocol";
 import { http as facts } from "@lameduck/senders";
 import { askHttp, atUrl, fieldsOf, readJson } from "./ask.ts";
-import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
+import { stateConsumer, unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 /**
  * Any other proxy, by an HTTP endpoint of its own. The request is {"version":1,"addresses":[...]}. The answer is {"version":1,"used":[...]}: those of
  * the addresses that it may still open connections to. docs/consumers.md has the contract.
  */
 export function httpEndpoint(url: URL): Consumer {
-  return {
-    kind: facts.name,
-    basis: "state",
-    stillUsed: async (addresses, signal) => {
-      const body = JSON.stringify({ version: 1, addresses });
-      const headers = { "content-type": "application/json" };
-      return usedOf(
-        addresses,
-        usedIn((await askHttp(url, signal, { method: "POST", body, headers })).text, url.href),
-      );
-    },
-  };
+  return stateConsumer(facts, async (signal, addresses) => {
+    const body = JSON.stringify({ version: 1, addresses });
+    const headers = { "content-type": "application/json" };
+    return usedIn(await askHttp(url, signal, { method: "POST", body, headers }), url.href);
+  });
 }
 
 /** @throws {OperatorError} where the answer is not as agreed. */

@@ -1,7 +1,7 @@
-import { addressOf, usedOf } from "@lameduck/protocol";
+import { addressOf } from "@lameduck/protocol";
 import { traefik as facts } from "@lameduck/senders";
 import { askHttp, atUrl, fieldsOf, listOf, readJson } from "./ask.ts";
-import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
+import { stateConsumer, unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 /** All three lists in one answer, so that no page of them is missed. */
 const lists = ["services", "tcpServices", "udpServices"] as const;
@@ -9,12 +9,7 @@ const lists = ["services", "tcpServices", "udpServices"] as const;
 /** Traefik, by its API. A server counts as used while a service lists it, whatever its health check says. */
 export function traefik(api: URL): Consumer {
   const url = new URL("/api/rawdata", api);
-  return {
-    kind: facts.name,
-    basis: "state",
-    stillUsed: async (addresses, signal) =>
-      usedOf(addresses, serversOf((await askHttp(url, signal)).text, url.href)),
-  };
+  return stateConsumer(facts, async (signal) => serversOf(await askHttp(url, signal), url.href));
 }
 
 /** @throws {OperatorError} where the answer is none of Traefik's. */

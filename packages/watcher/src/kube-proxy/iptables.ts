@@ -4,11 +4,10 @@ import {
   isForIpvs,
   isKubeProxyNat,
   requireWholeNat,
-  usesInNat,
+  usedInNat,
 } from "../rules/iptables-save.ts";
 import { run } from "../rules/run-program.ts";
 import { unreadable } from "../consumer.ts";
-import { ChainCache } from "./chain-cache.ts";
 import { emptyRules, type KubeProxyRules } from "./kube-proxy.ts";
 
 /** The two kinds of tables that the kernel keeps for iptables; kube-proxy writes into one of them. */
@@ -19,7 +18,6 @@ const tables = { ip: "/proc/net/ip_tables_names", ip6: "/proc/net/ip6_tables_nam
 
 /** kube-proxy in iptables mode, by its rules in one kind of tables. */
 export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
-  const chains = new ChainCache("nat");
   return {
     mode: `iptables (${backend})`,
     isMonitored: backend === "nft",
@@ -29,12 +27,8 @@ export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
       requireWholeNat(text);
       if (!isKubeProxyNat(text)) return undefined;
       if (!hasServicesInNat(text)) return emptyRules;
-      const uses = usesInNat(text, addresses);
-      chains.remember(family, uses);
-      return { used: new Set(uses.keys()), isForIpvs: isForIpvs(text) };
+      return { used: usedInNat(text, addresses), isForIpvs: isForIpvs(text) };
     },
-    // Legacy tables can only be read as a whole, and that is fast.
-    ...(backend === "nft" ? { surelyUsed: chains.surelyUsed.bind(chains) } : {}),
   };
 }
 

@@ -31,12 +31,6 @@ export interface KubeProxyRules {
     addresses: readonly string[],
     signal: AbortSignal,
   ): Promise<FoundRules | undefined>;
-  /** The addresses that are certainly used, found without reading all rules. */
-  surelyUsed?(
-    family: AddressFamily,
-    addresses: readonly string[],
-    signal: AbortSignal,
-  ): Promise<ReadonlySet<string>>;
 }
 
 /**

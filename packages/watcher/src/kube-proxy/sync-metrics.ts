@@ -104,7 +104,7 @@ export function syncMetrics(metrics: URL): Consumer {
     kind: facts.name,
     basis: "syncs",
     stillUsed: async (addresses, signal) => {
-      const { text } = await askHttp(url, signal);
+      const text = await askHttp(url, signal);
       const now = { at: Date.now() / 1_000, clock: performance.now() / 1_000 };
       const used = new Set<string>();
       const next = new Map<string, Asked>();

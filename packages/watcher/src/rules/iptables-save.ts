@@ -1,6 +1,6 @@
 import { unreadable } from "../consumer.ts";
-import { addressOf, mentions } from "@lameduck/protocol";
-import { reachableFrom, usesOf, type ChainUse } from "./chains.ts";
+import { addressOf, mentions, usedOf } from "@lameduck/protocol";
+import { reachableFrom } from "./chains.ts";
 
 /** The chains where kube-proxy's rules begin. A chain that cannot be reached from them is left over. */
 const entrances = ["KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-EXTERNAL-SERVICES"] as const;
@@ -30,15 +30,10 @@ export function hasServicesInNat(text: string): boolean {
  * @throws {OperatorError} where the answer is cut off, or holds what cannot be understood.
  */
 export function usedInNat(text: string, asked: readonly string[]): Set<string> {
-  return new Set(usesInNat(text, asked).keys());
-}
-
-/** The same, with a chain that leads to each. @throws {OperatorError} */
-export function usesInNat(text: string, asked: readonly string[]): Map<string, ChainUse> {
   requireWholeNat(text);
   if (!hasServicesInNat(text))
     throw unreadable(place, "it holds no Service, not even that of the API server");
-  return mentions(text, asked) ? usesOf(asked, destinationsOf(text)) : new Map();
+  return mentions(text, asked) ? usedOf(asked, destinationsOf(text)) : new Set();
 }
 
 /** Checks that the output is complete: it ends the table with COMMIT. @throws {OperatorError} */
@@ -52,7 +47,7 @@ export function requireWholeNat(text: string): void {
   if (lines.length > 0 && !(hasTable && isWhole)) throw unreadable(place, "the list of rules is cut off");
 }
 
-function destinationsOf(text: string): ReadonlyMap<string, ChainUse> {
+function destinationsOf(text: string): ReadonlySet<string> {
   const jumps = new Map<string, string[]>();
   const destinations = new Map<string, string[]>();
   // Line by line: with thousands of Services an array of lines would be most of the memory.
@@ -66,13 +61,7 @@ function destinationsOf(text: string): ReadonlyMap<string, ChainUse> {
     if (target?.startsWith("KUBE-") === true) add(jumps, chain, target);
     else if (target === "DNAT") add(destinations, chain, destination(rest, line));
   }
-  const uses = new Map<string, ChainUse>();
-  for (const chain of reachableFrom(entrances, jumps))
-    for (const next of [chain, ...(jumps.get(chain) ?? [])])
-      // The first chain found is the Service's. It changes before the endpoint's chain is removed.
-      for (const address of destinations.get(next) ?? [])
-        if (!uses.has(address)) uses.set(address, { chain, rule: ` ${next}\n` });
-  return uses;
+  return new Set([...reachableFrom(entrances, jumps)].flatMap((chain) => destinations.get(chain) ?? []));
 }
 
 /** The target after -j or -g. These come last, because a comment before them may contain the same letters. */

@@ -1,6 +1,6 @@
 import { unreadable } from "../consumer.ts";
-import { addressOf, mentions } from "@lameduck/protocol";
-import { reachableFrom, usesOf, type ChainUse } from "./chains.ts";
+import { addressOf, mentions, usedOf } from "@lameduck/protocol";
+import { reachableFrom } from "./chains.ts";
 
 const place = "nft list table";
 
@@ -18,16 +18,11 @@ interface Part {
  * @throws {OperatorError} where the answer is cut off, or holds what cannot be understood.
  */
 export function usedInTable(text: string, asked: readonly string[]): Set<string> {
-  return new Set(usesInTable(text, asked).keys());
-}
-
-/** The same, with a chain that leads to each. @throws {OperatorError} */
-export function usesInTable(text: string, asked: readonly string[]): Map<string, ChainUse> {
   requireWholeTable(text);
   const lines = text.trimEnd().split("\n");
   if (!hasServicesInTable(text))
     throw unreadable(place, "it holds no Service, not even that of the API server");
-  return mentions(text, asked) ? usesOf(asked, destinationsOf(lines)) : new Map();
+  return mentions(text, asked) ? usedOf(asked, destinationsOf(lines)) : new Set();
 }
 
 /** Whether it leads to a Service. The API server's Service is always there in the cluster's first address family. */
@@ -41,27 +36,20 @@ export function requireWholeTable(text: string): void {
     throw unreadable(place, "the table is cut off");
 }
 
-function destinationsOf(lines: readonly string[]): ReadonlyMap<string, ChainUse> {
+function destinationsOf(lines: readonly string[]): ReadonlySet<string> {
   const parts = partsOf(lines);
   const entrances = Array.from(parts).flatMap(([name, { isEntrance }]) => (isEntrance ? [name] : []));
   if (entrances.length === 0) throw unreadable(place, "no chain of it is called by the kernel");
   const jumps = new Map(Array.from(parts, ([name, { next }]) => [name, next]));
-  const uses = new Map<string, ChainUse>();
+  const destinations = new Set<string>();
   for (const name of reachableFrom(entrances, jumps)) {
     const part = parts.get(name);
     // A target that is not in the output could lead anywhere.
     if (part === undefined)
       throw unreadable(place, `it leads to ${name.slice(0, 200)}, which it does not show`);
-    const lead = (address: string, rule: string): void => {
-      if (!uses.has(address)) uses.set(address, { chain: name, rule });
-    };
-    for (const address of part.destinations) lead(address, ` ${address} . `);
-    // With session affinity the Service's chain leads to the endpoint's, and changes first.
-    for (const next of part.next)
-      if (next.startsWith("endpoint-"))
-        for (const address of parts.get(next)?.destinations ?? []) lead(address, ` goto ${next}`);
+    for (const address of part.destinations) destinations.add(address);
   }
-  return uses;
+  return destinations;
 }
 
 /** Chains by name, and maps by "@name": each begins and ends on a line of its own. */

@@ -11,15 +11,12 @@ import {
   settingsFor,
 } from "@lameduck/inject";
 import { injectLabel, probeAnnotation } from "@lameduck/protocol";
-import type { TrafficPaths } from "@lameduck/cluster";
+import type { ClusterView } from "../cluster-view.ts";
 import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
 
 /** What a review needs to know of the cluster. */
-export interface ClusterLookup {
-  pathsTo(namespace: string, labels: Readonly<Record<string, unknown>>): TrafficPaths | undefined;
-  labelsOf(namespace: string): Readonly<Record<string, string>> | undefined;
+export interface ClusterLookup extends Pick<ClusterView, "pathsTo" | "labelsOf" | "architectures"> {
   policyOf(namespace: string): unknown;
-  readonly architectures: ClusterFacts["architectures"];
 }
 
 export interface MutationOptions {
@@ -88,7 +85,7 @@ function probeAnswer(annotations: Readonly<Record<string, unknown>>, version: st
 
 /** Its mode is that of the namespace's DrainPolicy. */
 function coordinatorOf(address: string, policies: AcknowledgementSources): PodsCoordinator {
-  return { address, mode: acknowledgementsFor(policies).settings.mode };
+  return { address, mode: acknowledgementsFor(policies).mode };
 }
 
 /** kubectl prints it among those of others. */

@@ -1,5 +1,5 @@
 import { messageOf, printable } from "@lameduck/drain/common";
-import { type PatchOperation, cut } from "@lameduck/inject";
+import { type PatchOperation, cut, mapIn } from "@lameduck/inject";
 import type { Outcome } from "../metrics.ts";
 
 /** What the API server asks about. Objects are as strangers wrote them. */
@@ -101,14 +101,14 @@ function readReview(text: string): Review | { readonly problem: string; readonly
   } catch {
     return { problem: "the body is no JSON", uid: "" };
   }
-  const { apiVersion, kind, request } = recordOf(value);
-  const { uid, operation, namespace, object, oldObject, kind: requested } = recordOf(request);
+  const { apiVersion, kind, request } = mapIn(value);
+  const { uid, operation, namespace, object, oldObject, kind: requested } = mapIn(request);
   if (typeof uid !== "string" || uid === "" || uid.length > 256)
     return { problem: "there is no request.uid", uid: "" };
   const version = versions.find((one) => one === apiVersion);
   if (kind !== "AdmissionReview" || version === undefined)
     return { problem: `only ${versions.join(" and ")} are known`, uid };
-  const { group, kind: name } = recordOf(requested);
+  const { group, kind: name } = mapIn(requested);
   const request_: AdmissionRequest = {
     uid,
     group: textOf(group),
@@ -117,7 +117,7 @@ function readReview(text: string): Review | { readonly problem: string; readonly
     namespace: textOf(namespace),
     object,
     oldObject,
-    raw: recordOf(request),
+    raw: mapIn(request),
   };
   return { apiVersion: version, request: request_ };
 }
@@ -179,10 +179,6 @@ function outcomeOf({ allowed, patch, retryAfter }: AdmissionResponse): Outcome {
 /** What is made printable becomes longer: it is cut before, since it may have megabytes, and after. */
 function printableWithin(text: string, longest: number): string {
   return cut(printable(cut(text, longest)), longest);
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function textOf(value: unknown): string {

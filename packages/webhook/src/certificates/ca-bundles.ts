@@ -1,4 +1,4 @@
-import { hasStatus, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import { type KubernetesClient, type KubernetesObject, orUndefined, Source } from "@lameduck/kube";
 import { identityOf } from "@lameduck/cluster";
 import { operatorNames } from "@lameduck/protocol";
 
@@ -64,6 +64,7 @@ export class CaBundles {
   /** @returns how many webhook configurations were put right. */
   async write(bundle: string): Promise<number> {
     const caBundle = Buffer.from(bundle).toString("base64");
+    const query = new URLSearchParams({ fieldManager: operatorNames.fieldManager }).toString();
     let changed = 0;
     for (const { path, source } of this.#sources)
       for (const { metadata, webhooks = [] } of source.objects) {
@@ -80,7 +81,9 @@ export class CaBundles {
             value: caBundle,
           })),
         ];
-        changed += await this.#patched(`${path}/${metadata.name}`, operations);
+        const place = `${path}/${metadata.name}?${query}`;
+        const patched = await orUndefined(this.#client.patch(place, operations, "json-patch"), 404, 409, 422);
+        if (patched !== undefined) changed++;
       }
     return changed;
   }
@@ -94,14 +97,4 @@ export class CaBundles {
   }
 
   /** The watch sees what has changed meanwhile, and the configuration is then looked at again. */
-  async #patched(path: string, operations: readonly object[]): Promise<number> {
-    const query = new URLSearchParams({ fieldManager: operatorNames.fieldManager }).toString();
-    try {
-      await this.#client.patch(`${path}?${query}`, operations, "json-patch");
-      return 1;
-    } catch (error) {
-      if (hasStatus(error, 404, 409, 422)) return 0;
-      throw error;
-    }
-  }
 }

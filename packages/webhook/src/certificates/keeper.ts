@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { hasStatus, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import { hasStatus, type KubernetesClient, type KubernetesObject, orUndefined, Source } from "@lameduck/kube";
 import { identityOf } from "@lameduck/cluster";
 import { bundleOf, fromSecretData, toSecretData, validity, type Chain } from "./chain.ts";
 import type { Issued } from "./issue.ts";
@@ -145,13 +145,8 @@ export class CertificateKeeper {
     }
   }
 
-  async #read(): Promise<Secret | undefined> {
-    try {
-      return await this.#client.get<Secret>(`${this.#path()}/${this.#options.secret}`);
-    } catch (error) {
-      if (hasStatus(error, 404)) return undefined;
-      throw error;
-    }
+  #read(): Promise<Secret | undefined> {
+    return orUndefined(this.#client.get<Secret>(`${this.#path()}/${this.#options.secret}`), 404);
   }
 
   #write(found: Secret | undefined, chain: Chain): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { hasStatus, type KubernetesClient, type PodDisruptionBudget } from "@lameduck/kube";
+import { hasStatus, type KubernetesClient, orUndefined, type PodDisruptionBudget } from "@lameduck/kube";
 
 interface BudgetStatus {
   readonly disruptionsAllowed?: number;
@@ -46,12 +46,8 @@ export async function recount(
   pod: string,
   now: number,
 ): Promise<void> {
-  try {
-    await write(client, budget, { disruptedPods: { [pod]: timeOf(now) } });
-  } catch (error) {
-    // Who has changed it has had it counted.
-    if (!hasStatus(error, 404, 409)) throw error;
-  }
+  // 404, 409: who has changed it has had it counted.
+  await orUndefined(write(client, budget, { disruptedPods: { [pod]: timeOf(now) } }), 404, 409);
 }
 
 async function write(

@@ -1,6 +1,6 @@
 import { isObject, type Pod } from "@lameduck/kube";
+import { mapIn } from "@lameduck/inject";
 import type { AdmissionRequest } from "../admission/review.ts";
-import { isMap } from "@lameduck/protocol";
 
 /** A deletion or an eviction, as the API server asks about it. */
 export interface DeletionCall {
@@ -31,10 +31,10 @@ export function deletionCallOf({
   const isDeletion = group === "" && kind === "Pod" && operation === "DELETE";
   const isEviction = group === "policy" && kind === "Eviction" && operation === "CREATE";
   if (!isDeletion && !isEviction) return undefined;
-  const eviction = isMap(object) && isMap(object["deleteOptions"]) ? object["deleteOptions"] : {};
-  const options = isDeletion ? recordIn(raw, "options") : eviction;
+  const eviction = mapIn(mapIn(object)["deleteOptions"]);
+  const options = isDeletion ? mapIn(raw["options"]) : eviction;
   const grace = options["gracePeriodSeconds"];
-  const user = recordIn(raw, "userInfo");
+  const user = mapIn(raw["userInfo"]);
   const groups = user["groups"];
   return {
     action: isDeletion ? "delete" : "evict",
@@ -44,13 +44,8 @@ export function deletionCallOf({
     pod: isDeletion && isObject(oldObject) ? (oldObject as Pod) : undefined,
     graceSeconds: typeof grace === "number" ? grace : undefined,
     isDryRun: raw["dryRun"] === true || (Array.isArray(eviction["dryRun"]) && eviction["dryRun"].length > 0),
-    isVersioned: typeof recordIn(options, "preconditions")["resourceVersion"] === "string",
+    isVersioned: typeof mapIn(options["preconditions"])["resourceVersion"] === "string",
     user: typeof user["username"] === "string" ? user["username"] : "",
     groups: Array.isArray(groups) ? groups.filter((one) => typeof one === "string") : [],
   };
-}
-
-function recordIn(map: Readonly<Record<string, unknown>>, key: string): Record<string, unknown> {
-  const value = map[key];
-  return isMap(value) ? value : {};
 }

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { type Change, type KubernetesClient, type Source } from "@lameduck/kube";
 import { followed, following, slimSlice, type SlimSlice } from "@lameduck/cluster";
 
@@ -7,7 +8,7 @@ export class EndpointView {
   readonly #slices = new Map<string, SlimSlice>();
   /** Uids of slices by "NAMESPACE/SERVICE". */
   readonly #ofService = new Map<string, Set<string>>();
-  readonly #waiting = new Set<() => void>();
+  readonly #news = new EventEmitter().setMaxListeners(0);
 
   constructor(client: KubernetesClient, onProblem: (part: string, error: unknown) => void) {
     const follow = following(client, { onProblem });
@@ -40,17 +41,8 @@ export class EndpointView {
   }
 
   /** Resolves with the next change of any slice, or with the signal. */
-  changed(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        this.#waiting.delete(done);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      this.#waiting.add(done);
-      signal.addEventListener("abort", done, { once: true });
-      if (signal.aborted) done();
-    });
+  async changed(signal: AbortSignal): Promise<void> {
+    await once(this.#news, "change", { signal }).catch(() => undefined);
   }
 
   #readyOf(service: string): ReadonlySet<string> {
@@ -71,6 +63,6 @@ export class EndpointView {
       this.#slices.set(uid, object);
       this.#ofService.set(object.service, (this.#ofService.get(object.service) ?? new Set()).add(uid));
     } else this.#slices.delete(uid);
-    for (const wake of this.#waiting) wake();
+    this.#news.emit("change");
   }
 }

@@ -1,11 +1,12 @@
 import {
-  hasStatus,
   type KubernetesClient,
+  orUndefined,
   type Pod,
   type PodDisruptionBudget,
   selects,
 } from "@lameduck/kube";
-import type { TrafficPaths, SelectingService } from "@lameduck/cluster";
+import type { ClusterView } from "../cluster-view.ts";
+import type { SelectingService } from "@lameduck/cluster";
 import { settingsFor } from "@lameduck/inject";
 import { budgetsOf, ownerOf, policyKeysFor } from "./facts.ts";
 import { markingPatch, restoringPatch, type Mark } from "./mark.ts";
@@ -14,17 +15,12 @@ import { ownerLabel, planRemoval, withoutLabels, type Labels, type Owner, type P
 import { usualConvergence } from "./settings.ts";
 
 /** What is known of the cluster without asking. */
-export interface KnownCluster {
-  selecting(namespace: string, labels: Labels): readonly SelectingService[] | undefined;
-  pathsTo(namespace: string, labels: Labels): TrafficPaths | undefined;
-  policyOf(namespace: string): unknown;
-}
+export type KnownCluster = Pick<ClusterView, "selecting" | "pathsTo" | "policyOf">;
 
 /** What is known of a pod that is to be held. */
 export interface HoldFacts {
   /** "NAMESPACE/SERVICE" of those that select it, or did before its labels were taken. */
   readonly services: readonly string[];
-  readonly owner: Owner;
   readonly plan: Plan;
   readonly budgets: readonly PodDisruptionBudget[];
   /** How long the slowest consumer may take, milliseconds. */
@@ -46,13 +42,8 @@ export class HeldPods {
   }
 
   /** undefined where it is gone. */
-  async get(namespace: string, name: string): Promise<Pod | undefined> {
-    try {
-      return await this.#client.get<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`);
-    } catch (error) {
-      if (hasStatus(error, 404)) return undefined;
-      throw error;
-    }
+  get(namespace: string, name: string): Promise<Pod | undefined> {
+    return orUndefined(this.#client.get<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`), 404);
   }
 
   /** undefined where the Services have not been read yet. */
@@ -67,7 +58,6 @@ export class HeldPods {
       return {
         services,
         convergence,
-        owner: { kind: "none" },
         plan: { because: "nothing-leads-to-it" },
         budgets: [],
         replaceableBy: undefined,
@@ -81,7 +71,6 @@ export class HeldPods {
     const plan = planRemoval({ labels, services: selecting, owner, budgets: selectors, policyKeys });
     return {
       services,
-      owner,
       plan,
       budgets,
       convergence,
@@ -111,14 +100,8 @@ export class HeldPods {
   async restore(pod: Pod): Promise<boolean> {
     const { labels = {}, annotations = {}, deletionTimestamp } = pod.metadata;
     if (deletionTimestamp !== undefined || !(heldMark in labels || heldMark in annotations)) return false;
-    try {
-      await this.#patch(pod, restoringPatch(pod));
-      return true;
-    } catch (error) {
-      // It is gone, or another has its name.
-      if (hasStatus(error, 404, 409)) return false;
-      throw error;
-    }
+    // 404, 409: it is gone, or another has its name.
+    return (await orUndefined(this.#patch(pod, restoringPatch(pod)), 404, 409)) !== undefined;
   }
 
   #patch({ metadata: { namespace = "", name } }: Pod, patch: object): Promise<Pod> {

@@ -18,12 +18,7 @@ export const alwaysExempt: readonly string[] = [
   "system:serviceaccount:kube-system:namespace-controller",
 ];
 
-export const holdDefaults = {
-  limit: 25_000,
-  mostAtOnce: 50,
-  replacement: 60_000,
-  evictionLimit: 60_000,
-} as const;
+export const holdDefaults = { limit: 25_000, mostAtOnce: 50 } as const;
 
 /** Milliseconds until senders have converged, where nobody says anything of a pod. The injection reckons with the same. */
 export const usualConvergence = 15_000;

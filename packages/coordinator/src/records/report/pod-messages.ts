@@ -1,23 +1,13 @@
 import type { Program } from "./drain-report.ts";
 
 /** A pod's reports, checked: a pod may send any text. */
-export interface PodMessages {
-  readonly program: Program | undefined;
-  readonly policy: string | undefined;
-  readonly reason: string | undefined;
-  readonly heldMs: number | undefined;
-  readonly floorMs: number | undefined;
-  readonly lastArrivalMs: number | undefined;
-  readonly connections: number | undefined;
-  readonly requests: number | undefined;
-  readonly words: string | undefined;
-}
+export type PodMessages = Readonly<ReturnType<typeof readMessages>>;
 
 const programs: ReadonlySet<string> = new Set(["library", "init", "wait"] satisfies Program[]);
 /** A stop reason. Those of newer releases are kept, too, if they are a single word. */
 const word = /^[a-z][a-z-]{0,30}$/;
 
-export function readMessages(reported: Readonly<Record<string, string>>): PodMessages {
+export function readMessages(reported: Readonly<Record<string, string>>) {
   const program = reported["program"];
   return {
     program: program !== undefined && programs.has(program) ? (program as Program) : undefined,

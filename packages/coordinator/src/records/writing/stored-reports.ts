@@ -1,4 +1,4 @@
-import { hasStatus, type KubernetesClient } from "@lameduck/kube";
+import { orUndefined, type KubernetesClient } from "@lameduck/kube";
 import { apiPath } from "@lameduck/protocol";
 import { reportsOf } from "../report/drain-report.ts";
 import { superfluous, type Kept, type RetentionLimits } from "./retention.ts";
@@ -48,11 +48,7 @@ export class StoredReports {
   }
 
   async remove(one: Kept, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#client.delete(`${reportsOf(one.namespace)}/${one.name}`, {}, signal);
-    } catch (error) {
-      if (!hasStatus(error, 404)) throw error;
-    }
+    await orUndefined(this.#client.delete(`${reportsOf(one.namespace)}/${one.name}`, {}, signal), 404);
     this.#kept.delete(keyOf(one));
   }
 }
