@@ -41,10 +41,6 @@ export class RecordTable {
   #reportedNames = 0;
   #rows = 0;
 
-  get rows(): number {
-    return this.#rows;
-  }
-
   begin(): number {
     if (this.#rows % size === 0) this.chunks.push(newChunk());
     const chunk = this.chunks.at(-1) as RecordChunk;
