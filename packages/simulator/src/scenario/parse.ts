@@ -1,4 +1,5 @@
 import { DrainError, parseConfig, type DrainOptions } from "@lameduck/drain";
+import { withoutUndefined } from "@lameduck/drain/common";
 import { SimulatorError } from "../errors.ts";
 import { type Distribution, presets, type PresetName } from "@lameduck/load/propagation";
 import type { Forwarder } from "../model/forwarder.ts";
@@ -115,8 +116,7 @@ function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: 
 }
 
 function endpointsOf({ endpoints }: CheckedScenario): Scenario["endpoints"] {
-  const given = Object.fromEntries(Object.entries(endpoints).filter(([, value]) => value !== undefined));
-  return { ...defaultEndpoints, ...given };
+  return { ...defaultEndpoints, ...withoutUndefined(endpoints) };
 }
 
 function rolloutOf({ rollout, replicas }: CheckedScenario, place: Locate): RolloutModel {
