@@ -102,15 +102,7 @@ function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: 
       service: traffic.service,
       ...(pooled ? { pooled } : {}),
     },
-    pod: {
-      watched: pod.watched,
-      ...(pod.age === undefined ? {} : { age: pod.age }),
-      ...(pod.stalls === undefined ? {} : { stalls: pod.stalls }),
-      reaction: pod.reaction,
-      grace: pod.grace,
-      prestop: pod.prestop,
-      reserve,
-    },
+    pod: withoutUndefined({ ...pod, reserve }),
     ...(acknowledgements ? { acknowledgements } : {}),
   };
 }
