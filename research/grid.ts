@@ -11,18 +11,16 @@ import { withGrid, withPart } from "./grid/page.ts";
 
 /**
  * Plays the grid and writes research/recordings/grid.md, in some ten minutes on one idle core.
- * `--cache FILE` goes on where it was stopped. `--only PRESET,...` plays a part. `--caches FILE,...` renders several caches
- * together. Three more parts of the page are made by themselves. `--held-out` plays cells that nothing was tuned on. `--prior`
- * plays opponents of equal knowledge. `--tuned` plays opponents that know the preset as the rule does.
+ * `--cache FILE` goes on where it was stopped. Three more parts of the page are made by themselves. `--held-out` plays cells
+ * that nothing was tuned on. `--prior` plays opponents of equal knowledge. `--tuned` plays opponents that know the preset as
+ * the rule does.
  */
 const { values } = commandLine(import.meta.url, {
   options: {
     terminations: { type: "string", default: "50" },
     seed: { type: "string", default: "1" },
-    only: { type: "string" },
     output: { type: "string", default: new URL("./recordings/grid.md", import.meta.url).pathname },
     cache: { type: "string" },
-    caches: { type: "string" },
     "held-out": { type: "boolean", default: false },
     prior: { type: "boolean", default: false },
     tuned: { type: "boolean", default: false },
@@ -30,13 +28,10 @@ const { values } = commandLine(import.meta.url, {
 });
 const terminations = Number(values.terminations);
 const seed = Number(values.seed);
-const isWanted = (preset: string): boolean => !values.only || values.only.split(",").includes(preset);
 const play = (cell: Cell) => playCell(cell, terminationsOf(cell, terminations), seed);
-const cellsOf = (axes: typeof gridAxes): Cell[] =>
-  [...gridCells(axes)].filter(({ preset }) => isWanted(preset));
 
 if (values["held-out"])
-  make(cellsOf(heldOutAxes), play, (page, played) =>
+  make([...gridCells(heldOutAxes)], play, (page, played) =>
     withPart(page, "Held out", renderHeldOut(played, terminations, seed)),
   );
 else if (values.prior)
@@ -47,26 +42,18 @@ else if (values.prior)
   );
 else if (values.tuned)
   make(
-    gridAxes.presets.filter(isWanted),
+    gridAxes.presets,
     (preset) => playTuned(preset, terminations, seed),
     (page, played) => withPart(page, "Tuned to the preset", renderTuned(played, terminations, seed)),
   );
-else make(cellsOf(gridAxes), play, (page, played) => withGrid(page, renderGrid(played, terminations, seed)));
+else make([...gridCells()], play, (page, played) => withGrid(page, renderGrid(played, terminations, seed)));
 
-/** Plays what no cache has, and writes the page if that is all. */
+/** Plays what the cache has not, and writes the page. */
 function make<Item, Played>(
   items: readonly Item[],
   playOne: (item: Item) => Played,
   written: (page: string, played: readonly Played[]) => string,
 ): void {
-  const write = (played: readonly Played[]): void => {
-    const page = existsSync(values.output) ? readFileSync(values.output, "utf8") : "";
-    writeFileSync(values.output, written(page, played));
-  };
-  if (values.caches !== undefined) {
-    write(values.caches.split(",").flatMap((file) => cached<Played>(file)));
-    return;
-  }
   const played = values.cache === undefined ? [] : cached<Played>(values.cache);
   const started = performance.now();
   for (const [index, item] of items.entries()) {
@@ -77,7 +64,8 @@ function make<Item, Played>(
     if (items.length < 10 || index % 10 === 9)
       process.stderr.write(`${index + 1} of ${items.length}, ${seconds} s\n`);
   }
-  if (values.only === undefined) write(played);
+  const page = existsSync(values.output) ? readFileSync(values.output, "utf8") : "";
+  writeFileSync(values.output, written(page, played));
 }
 
 function cached<Played>(file: string): Played[] {

@@ -2,10 +2,10 @@
  * Writes docs/errors.md from the catalogues in the code; `--check` only compares, and exits with 1 where they differ. A code is any
  * `LAMEDUCK_...` key of an exported object whose name ends in "Errors".
  */
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { resolve } from "node:path";
-import { formatPage } from "./format-page.ts";
+import { formatPage, writeMade } from "./format-page.ts";
 import { exitCodeOfError, exitCodes } from "../packages/cli/src/exit-codes.ts";
 
 const page = new URL("../docs/errors.md", import.meta.url);
@@ -86,8 +86,4 @@ ${body}
 The messages of \`lameduck-init\` have codes, too: [init.md](init.md) lists them.
 `);
 
-if (!process.argv.includes("--check")) writeFileSync(page, text);
-else if (readFileSync(page, "utf8") !== text) {
-  console.error("docs/errors.md is not what the catalogues say: run node scripts/errors-page.ts");
-  process.exit(1);
-}
+writeMade(page, text, "docs/errors.md is not what the catalogues say: run node scripts/errors-page.ts");

@@ -2,13 +2,13 @@
  * Writes docs/reference.md from the code: options, variables, events and exit codes. `--check` only compares, and exits with 1 where
  * they differ.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { commandsFor } from "../packages/cli/src/commands.ts";
 import { exitCodesText } from "../packages/cli/src/exit-codes.ts";
 import { optionHelp } from "../packages/options/generate/help.ts";
 import { initFlags, libraryVariables } from "../packages/options/src/index.ts";
-import { formatPage } from "./format-page.ts";
+import { formatPage, writeMade } from "./format-page.ts";
 
 const page = new URL("../docs/reference.md", import.meta.url);
 const source = (path: string): string =>
@@ -84,8 +84,4 @@ const text = await formatPage(
   ].join("\n\n"),
 );
 
-if (!process.argv.includes("--check")) writeFileSync(page, text);
-else if (readFileSync(page, "utf8") !== text) {
-  console.error("docs/reference.md is not what the code says: run node scripts/reference-page.ts");
-  process.exit(1);
-}
+writeMade(page, text, "docs/reference.md is not what the code says: run node scripts/reference-page.ts");

@@ -6,7 +6,7 @@
  * Helm is the one in PATH, or built from its Go module (minutes the first time). --check ends with 1 where the pages say something else.
  */
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generated } from "../packages/operator/chart/generated.ts";
 import { chartDigest, chartDirectory } from "../packages/operator/chart/digest.ts";
@@ -14,6 +14,7 @@ import { cacheDirectory } from "../e2e/cluster/host/paths.ts";
 import { buildHelm } from "../e2e/cluster/host/programs.ts";
 import { findProgram } from "../e2e/cluster/host/requirements.ts";
 import { commandLine } from "./command-line.ts";
+import { writeMade } from "./format-page.ts";
 
 const docs = join(import.meta.dirname, "..", "docs");
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -48,11 +49,6 @@ function rendered(page: string, settings: readonly string[]): string {
 
 if (!values.check) for (const [path, text] of generated()) writeFileSync(path, text);
 for (const [page, settings] of Object.entries(pages)) {
-  const path = join(docs, page);
   const text = rendered(page, settings);
-  if (!values.check) writeFileSync(path, text);
-  else if (readFileSync(path, "utf8") !== text) {
-    say(`docs/${page} is not what the chart renders to; npm run render`);
-    process.exitCode = 1;
-  }
+  writeMade(join(docs, page), text, `docs/${page} is not what the chart renders to; npm run render`);
 }

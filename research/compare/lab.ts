@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { propagationOf } from "@lameduck/load";
 import type { RemedyResult, Results } from "@lameduck/accounting";
 import type { Scenario } from "../../packages/simulator/src/model/scenario.ts";
+import { empirical } from "../../packages/simulator/src/advise/recording.ts";
 import { bare, drained } from "../../packages/simulator/src/policies/drained.ts";
 import { scenarioFrom } from "../../packages/simulator/src/scenario/parse.ts";
 import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 import { lostToTerminations } from "./digest.ts";
 import { predict } from "./predict.ts";
-import { empirical } from "./statistics.ts";
 import { compared, type Compared } from "./table.ts";
 
 /** What both play: four proxies of connections before six pods, new connections only. */

@@ -7,7 +7,6 @@ import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 /** What was measured, or the range in which the model expects it. */
 export interface Range {
   readonly low: number;
-  readonly mean: number;
   readonly high: number;
 }
 
@@ -66,5 +65,5 @@ export function rangeOf(
     middle(Array.from({ length: rollouts }, () => played[random.below(played.length)] ?? []).flat()),
   ).sort((a, b) => a - b);
   const at = (share: number): number => middles[Math.round(share * (middles.length - 1))] ?? 0;
-  return { low: at(0.025), mean: mean(middles), high: at(0.975) };
+  return { low: at(0.025), high: at(0.975) };
 }

@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { Scenario } from "../../packages/simulator/src/model/scenario.ts";
+import { empirical } from "../../packages/simulator/src/advise/recording.ts";
 import { bare, drained } from "../../packages/simulator/src/policies/drained.ts";
 import type { Contender } from "../../packages/simulator/src/policies/stopper.ts";
 import { scenarioFrom } from "../../packages/simulator/src/scenario/parse.ts";
 import { mean } from "../../packages/simulator/src/simulate/statistics.ts";
 import { readDigest, type Digest, type RecordedTermination } from "./digest.ts";
 import { predict } from "./predict.ts";
-import { empirical, median } from "./statistics.ts";
+import { median } from "./statistics.ts";
 import { compared, type Compared } from "./table.ts";
 
 const folder = new URL("../recordings/rollouts/", import.meta.url);

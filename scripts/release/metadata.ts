@@ -2,8 +2,9 @@
  * `npm run metadata` gives the published packages what the root's package.json says of them all: version, homepage and repository, and
  * the Node that they need. `--check` only compares, and exits with 1 where they differ.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeMade } from "../format-page.ts";
 import { folderOf, published, root } from "../pack/workspace.ts";
 
 /** Commander's own demand, and the first Node whose require() takes ES modules. A proxy needs 22.21 or 24.5: an error says so. */
@@ -45,9 +46,6 @@ function withMetadata(manifest: Manifest, name: string): Manifest {
 for (const name of published) {
   const file = join(folderOf(name), "package.json");
   const text = `${JSON.stringify(withMetadata(read(file), name), undefined, 2)}\n`;
-  if (!process.argv.includes("--check")) writeFileSync(file, text);
-  else if (readFileSync(file, "utf8") !== text) {
-    console.error(`packages/${name}/package.json differs from the root's package.json: run npm run metadata`);
-    process.exitCode = 1;
-  }
+  const different = `packages/${name}/package.json differs from the root's package.json: run npm run metadata`;
+  writeMade(file, text, different);
 }

@@ -13,7 +13,7 @@ export class Progress {
   /** `stage` changes rarely, `figures` all the time: only the first is worth a line of a log. */
   update(stage: string, figures = ""): void {
     if (this.#stream.isTTY) {
-      this.#erase();
+      this.done();
       const text = figures ? `${stage}  ${figures}` : stage;
       this.#stream.write(text.slice(0, (this.#stream.columns ?? 80) - 1));
       this.#shown = true;
@@ -23,15 +23,12 @@ export class Progress {
 
   /** A line that stays. */
   say(text: string): void {
-    this.#erase();
+    this.done();
     this.#stream.write(`${text}\n`);
   }
 
+  /** Takes the line away. */
   done(): void {
-    this.#erase();
-  }
-
-  #erase(): void {
     if (!this.#shown) return;
     cursorTo(this.#stream, 0);
     clearLine(this.#stream, 0);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, type Command } from "commander";
-import { fileProblem } from "@lameduck/drain/common";
+import { fileProblem, withoutUndefined } from "@lameduck/drain/common";
 import type { Route } from "@lameduck/load";
 import { badOption } from "./errors.ts";
 import { collect } from "./options.ts";
@@ -65,15 +65,14 @@ export function requestOf(options: RequestFlags): NonNullable<Route["request"]> 
         ? undefined
         : Buffer.from(body)
       : contentOf("--body-file", bodyFile);
-  const wanted = method ?? (bytes === undefined ? undefined : "POST");
-  return {
-    ...(wanted === undefined ? {} : { method: wanted }),
-    ...(headers === undefined ? {} : { headers }),
-    ...(bytes === undefined ? {} : { body: bytes.toString("base64") }),
-    ...(message === undefined ? {} : { message }),
-    ...(answer === undefined ? {} : { answer }),
-    ...(expectStatus === undefined ? {} : { meantStatuses: expectStatus }),
-  };
+  return withoutUndefined({
+    method: method ?? (bytes === undefined ? undefined : "POST"),
+    headers,
+    body: bytes?.toString("base64"),
+    message,
+    answer,
+    meantStatuses: expectStatus,
+  });
 }
 
 function statuses(text: string): readonly number[] {

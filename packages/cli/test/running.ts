@@ -126,7 +126,7 @@ function startProgram(file: string, args: readonly string[], where: Where = {}):
 /** The `skip` option of a test whose lab asks for namespaces of its own: false where this machine has them. */
 export async function withoutNamespaces(): Promise<string | false> {
   try {
-    await enterStage("", [], { network: "namespaces", nodeArguments: ["-e", "0"] });
+    await enterStage("-e", ["0"], { network: "namespaces" });
     return false;
   } catch (error) {
     if ((error as { code?: StageErrorCode }).code === "LAMEDUCK_NO_NAMESPACES") return "needs namespaces";

@@ -11,6 +11,7 @@ export { inClusterRules } from "./in-cluster/job.ts";
 export { type LoadOptions, type LoadPlan, parseLoad } from "./plan.ts";
 export { Propagator, drawsFrom } from "./senders/propagator.ts";
 export { type Propagation, parsePropagation, propagationOf } from "./propagation/propagation.ts";
+export { connects } from "./protocols/connects.ts";
 export { cut } from "./protocols/socket.ts";
 export { type LoadProtocol, loadProtocols, protocolTraits } from "./protocols.ts";
 export { requestsLoad } from "./requests-file/requests-load.ts";

@@ -30,22 +30,18 @@ test("the random numbers follow from seed and labels, and are even", () => {
   assert.ok(Math.abs(variance - 1) < 0.05);
 });
 
-function slots(
-  options: Parameters<typeof parseLoad>[0],
-  seed: number,
-  weights: readonly number[] = [1],
-): Slot[] {
-  const schedule = new Schedule(parseLoad(options), weights, seed);
+function slots(options: Parameters<typeof parseLoad>[0], seed: number, senders = 1): Slot[] {
+  const schedule = new Schedule(parseLoad(options), senders, seed);
   const taken: Slot[] = [];
   while (schedule.due !== Infinity) taken.push(schedule.take());
   return taken;
 }
 
-test("a schedule keeps its rate, shares, weights and bounds", () => {
+test("a schedule keeps its rate, shares and bounds", () => {
   const taken = slots(
     { rate: 1_000, pooledShare: 0.3, slowShare: 0.1, largeShare: 0.05, maxDuration: "20s" },
     9,
-    [3, 1],
+    4,
   );
   const about = (part: number, whole: number): void =>
     assert.ok(Math.abs(part / taken.length - whole) < 0.02, `${part}`);
@@ -53,7 +49,7 @@ test("a schedule keeps its rate, shares, weights and bounds", () => {
   about(taken.filter((slot) => slot.mode === "pooled").length, 0.3);
   about(taken.filter((slot) => slot.kind === "slow").length, 0.1);
   about(taken.filter((slot) => slot.kind === "large").length, 0.05);
-  about(taken.filter((slot) => slot.sender === 0).length, 0.75);
+  about(taken.filter((slot) => slot.sender === 3).length, 0.25);
   assert.ok(taken.every((slot, index) => slot.at >= (taken[index - 1]?.at ?? 0) && slot.at <= 20_000));
   assert.equal(slots({ rate: 1_000, maxRequests: 17 }, 1).length, 17);
 });

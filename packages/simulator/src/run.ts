@@ -10,14 +10,6 @@ import { drawTrace } from "./model/traffic.ts";
 import { simulateWorld, type World } from "./model/world.ts";
 import type { Contender } from "./policies/stopper.ts";
 
-export interface RunOptions {
-  readonly seed: number;
-  /** Called after each termination. */
-  readonly onProgress?: (done: number, of: number) => void;
-  /** Ends the run early, with what there is. */
-  readonly signal?: AbortSignal;
-}
-
 export interface Run {
   readonly scenario: Scenario;
   readonly world: World;
@@ -29,20 +21,14 @@ export interface Run {
 }
 
 /** Plays all terminations of a scenario under every contender, on the same arrivals. */
-export function run(scenario: Scenario, contenders: readonly Contender[], options: RunOptions): Run {
-  const world = simulateWorld(scenario, options.seed);
-  let done = 0;
-  const part = playPart(scenario, world, contenders, {
-    seed: options.seed,
-    from: 0,
-    to: scenario.terminations,
-    onPlayed: () => {
-      done++;
-      options.onProgress?.(done, scenario.terminations);
-      return !options.signal?.aborted;
-    },
-  });
-  return runOf(scenario, world, options.seed, part);
+export function run(
+  scenario: Scenario,
+  contenders: readonly Contender[],
+  { seed }: { readonly seed: number },
+): Run {
+  const world = simulateWorld(scenario, seed);
+  const all = { seed, from: 0, to: scenario.terminations, onPlayed: () => true };
+  return runOf(scenario, world, seed, playPart(scenario, world, contenders, all));
 }
 
 /** Some terminations, one after the other, under some contenders. */

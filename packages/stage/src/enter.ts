@@ -32,8 +32,6 @@ interface EnterOptions {
   /** Called with errors outside the namespace meanwhile. Default: they are ignored. */
   readonly say?: (line: string) => void;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Options of node itself. */
-  readonly nodeArguments?: readonly string[];
 }
 
 const relayed = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
@@ -51,7 +49,7 @@ export async function enterStage(
 ): Promise<number> {
   const { network = "auto", allow = [], writable = [], say = () => undefined } = options;
   const fabric = await chooseFabric(network);
-  const node = [process.execPath, ...(options.nodeArguments ?? []), entryFile, ...args];
+  const node = [process.execPath, entryFile, ...args];
   const [file = "", ...rest] = await killedWithParent(
     fabric.kind === "none" ? node : ["unshare", ...unshareArguments(fabric.kind), "--", ...node],
   );

@@ -191,11 +191,11 @@ test(
       stopping = fleet.stop();
     });
     assert.ok(stopping);
-    const { records, lateness } = await stopping;
+    const { records } = await stopping;
     assert.equal(records.length, fleet.progress().due);
     for (const [index, { intended }] of records.entries())
       assert.ok(Math.abs(intended - began - index) < 0.001);
-    assert.ok(lateness.max >= 400);
+    assert.ok(records.some(({ late = 0 }) => late >= 400));
     const late = records.filter((record) => record.outcome === "not-sent");
     assert.ok(late.length > 100, `${late.length} were not sent`);
     assert.ok(late.every((record) => record.error === "LATE" && record.sent === undefined));

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "@lameduck/drain/common";
 import { runInContainer, type CommandEnd, type KubernetesClient } from "@lameduck/kube";
 import { initVolumePath, initFile } from "@lameduck/protocol";
 import type { PodName, RunningContainer } from "./pod.ts";
@@ -78,23 +79,13 @@ function isKilled({ exitCode, problem }: CommandEnd): boolean {
 function holdsIn(text: string): readonly ToldHold[] {
   return text.split("\n").flatMap((line): ToldHold[] => {
     try {
-      const found = JSON.parse(line) as Partial<ToldHold> | null;
-      const { event } = found ?? {};
+      // Without what a log line has besides.
+      const { event, program, pid, hold_ms } = (JSON.parse(line) ?? {}) as Partial<ToldHold>;
       return event === "ended" || event === "not-ended" || event === "nothing-held"
-        ? [holdOf(event, found ?? {})]
+        ? [withoutUndefined({ event, program, pid, hold_ms })]
         : [];
     } catch {
       return [];
     }
   });
-}
-
-/** Without what a log line has besides. */
-function holdOf(event: ToldHold["event"], { program, pid, hold_ms }: Partial<ToldHold>): ToldHold {
-  return {
-    event,
-    ...(program === undefined ? {} : { program }),
-    ...(pid === undefined ? {} : { pid }),
-    ...(hold_ms === undefined ? {} : { hold_ms }),
-  };
 }

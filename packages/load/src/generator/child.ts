@@ -53,10 +53,6 @@ export class Child<In, Out> {
     });
   }
 
-  get pid(): number | undefined {
-    return this.#process.pid;
-  }
-
   send(message: In): void {
     if (this.#process.connected) this.#process.send(message as object, () => undefined);
   }

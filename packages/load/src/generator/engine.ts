@@ -47,7 +47,6 @@ export class LoadEngine {
 
   constructor(options: {
     plan: LoadPlan;
-    weights: readonly number[];
     senders: readonly LoadSender[];
     table: RecordTable;
     seed: number;
@@ -58,7 +57,7 @@ export class LoadEngine {
     this.#table = options.table;
     this.#now = options.now;
     this.#trials = new Trials(options.plan.meantStatuses);
-    this.#schedule = new Schedule(options.plan, options.weights, options.seed);
+    this.#schedule = new Schedule(options.plan, options.senders.length, options.seed);
     this.#connecting = new Deadlines(options.plan.connectTimeout);
     this.#answering = new Deadlines(options.plan.timeout);
     this.#classes = options.senders.map(() =>

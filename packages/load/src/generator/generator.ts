@@ -1,4 +1,4 @@
-import { quantile, random, runClock, type SenderEvent } from "@lameduck/accounting";
+import { random, runClock, type SenderEvent } from "@lameduck/accounting";
 import { ClientSender } from "../senders/client.ts";
 import { HealthCheckedSender } from "../senders/health-checked.ts";
 import { L4Sender } from "../senders/l4.ts";
@@ -7,7 +7,7 @@ import { Dialer } from "../protocols/dialer.ts";
 import { LoadEngine } from "./engine.ts";
 import { protocolTraits } from "../protocols.ts";
 import type { FromGenerator, GeneratorSender, ToGenerator } from "./protocol.ts";
-import { lateness, RecordTable } from "./records.ts";
+import { RecordTable } from "./records.ts";
 import type { LoadSender, SenderContext } from "../senders/sender.ts";
 
 /** How often the live counts are reported. */
@@ -78,7 +78,6 @@ export class Generator {
     }
     this.#engine = new LoadEngine({
       plan,
-      weights: senders.map((sender) => sender.weight),
       senders: [...this.#senders.values()],
       table: this.#table,
       seed,
@@ -109,14 +108,7 @@ export class Generator {
     clearInterval(this.#records);
     for (const sender of this.#senders.values()) sender.stop();
     this.#tellRecords();
-    const late = lateness(this.#table.chunks);
-    const at = (share: number): number => (late.length === 0 ? 0 : quantile(late, share));
-    this.#send({
-      type: "done",
-      progress: engine.progress,
-      trials: engine.trials,
-      lateness: { p50: at(0.5), p99: at(0.99), max: at(1) },
-    });
+    this.#send({ type: "done", progress: engine.progress, trials: engine.trials });
   }
 }
 

@@ -6,7 +6,7 @@ import type { RecordNews } from "./records.ts";
 import type { Trial } from "./trials.ts";
 
 /** A sender as the generator sees it: one that decides here, or the address of a proxy. */
-export type GeneratorSender = { readonly name: string; readonly weight: number; readonly spacing: number } & (
+export type GeneratorSender = { readonly name: string; readonly spacing: number } & (
   | { readonly spec: DecidingSpec }
   | {
       readonly proxy: {
@@ -50,9 +50,4 @@ export type FromGenerator =
   | { readonly type: "event"; readonly event: SenderEvent }
   | { readonly type: "progress"; readonly progress: Progress; readonly trials: readonly Trial[] }
   | ({ readonly type: "records" } & RecordNews)
-  | {
-      readonly type: "done";
-      readonly progress: Progress;
-      readonly trials: readonly Trial[];
-      readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
-    };
+  | { readonly type: "done"; readonly progress: Progress; readonly trials: readonly Trial[] };

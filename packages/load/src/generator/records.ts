@@ -41,10 +41,6 @@ export class RecordTable {
   #reportedNames = 0;
   #rows = 0;
 
-  get rows(): number {
-    return this.#rows;
-  }
-
   begin(): number {
     if (this.#rows % size === 0) this.chunks.push(newChunk());
     const chunk = this.chunks.at(-1) as RecordChunk;
@@ -169,16 +165,4 @@ function readRecord(
 /** Milliseconds. */
 export function lateBy(intended: number, fired = intended): number {
   return Math.max(0, Math.round(fired - intended));
-}
-
-/** How late the generator itself was, milliseconds, over all rows that were fired. */
-export function lateness(chunks: readonly RecordChunk[]): Float64Array {
-  const lags: number[] = [];
-  for (const chunk of chunks)
-    for (let index = 0; index < chunk.rows; index++) {
-      const intended = chunk.times[index * timesPerRow] as number;
-      const fired = chunk.times[index * timesPerRow + 1] as number;
-      if (!Number.isNaN(fired)) lags.push(fired - intended);
-    }
-  return Float64Array.from(lags).sort();
 }

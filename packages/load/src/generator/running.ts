@@ -21,7 +21,7 @@ export class RunningGenerator {
   readonly #names: string[] = [];
   readonly #ready = Promise.withResolvers<void>();
   readonly #begun = Promise.withResolvers<number>();
-  readonly #done = Promise.withResolvers<FromGenerator & { type: "done" }>();
+  readonly #done = Promise.withResolvers<void>();
 
   /** @param place what an error about it names. */
   constructor(
@@ -56,7 +56,7 @@ export class RunningGenerator {
   }
 
   /** Resolves when every request has ended, and all is reported. */
-  stop(abandon: boolean): Promise<FromGenerator & { type: "done" }> {
+  stop(abandon: boolean): Promise<void> {
     this.#child.send({ type: "stop", abandon });
     return this.#orFailed(this.#done.promise);
   }
@@ -95,7 +95,7 @@ export class RunningGenerator {
       case "done":
         this.progress = message.progress;
         this.trials = message.trials;
-        this.#done.resolve(message);
+        this.#done.resolve();
         break;
     }
   }

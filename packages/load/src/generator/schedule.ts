@@ -12,13 +12,13 @@ export interface Slot {
 }
 
 /**
- * The schedule follows from the plan, the senders' weights and the seed, whatever the servers do. That makes the load open: a
+ * The schedule follows from the plan, the number of senders and the seed, whatever the servers do. That makes the load open: a
  * server that stalls is asked as often as one that does not. It is unrolled as time goes on, because the end of a rollout is
  * not known.
  */
 export class Schedule {
   readonly #plan: LoadPlan;
-  readonly #shares: readonly number[];
+  readonly #count: number;
   readonly #gaps: Random;
   readonly #modes: Random;
   readonly #kinds: Random;
@@ -26,11 +26,10 @@ export class Schedule {
   #taken = 0;
   #next: number;
 
-  constructor(plan: LoadPlan, weights: readonly number[], seed: number) {
+  /** @param senders how many of them share the load evenly */
+  constructor(plan: LoadPlan, senders: number, seed: number) {
     this.#plan = plan;
-    const total = weights.reduce((sum, weight) => sum + weight, 0);
-    let sum = 0;
-    this.#shares = weights.map((weight) => (sum += weight / total));
+    this.#count = senders;
     this.#gaps = random(seed, "arrivals");
     this.#modes = random(seed, "modes");
     this.#kinds = random(seed, "kinds");
@@ -48,7 +47,7 @@ export class Schedule {
       at: this.#next,
       mode: this.#modes.next() < this.#plan.pooledShare ? "pooled" : "new",
       kind: this.#kind(this.#kinds.next()),
-      sender: this.#sender(this.#senders.next()),
+      sender: Math.floor(this.#senders.next() * this.#count),
     };
     this.#taken++;
     this.#next = this.#after(slot.at);
@@ -66,10 +65,5 @@ export class Schedule {
     const { slowShare, largeShare } = this.#plan;
     if (share < slowShare) return "slow";
     return share < slowShare + largeShare ? "large" : "quick";
-  }
-
-  #sender(share: number): number {
-    const index = this.#shares.findIndex((upTo) => share < upTo);
-    return index === -1 ? this.#shares.length - 1 : index;
   }
 }

@@ -21,7 +21,7 @@ import { LoadPods } from "./load-pods.ts";
 import { checkInClusterOptions, defaultImage, type InClusterOptions } from "./options.ts";
 import { isSecret, planOf } from "./plan.ts";
 import { loadProgram } from "./program.ts";
-import { isRefusal, jobWarnings } from "./start.ts";
+import { isRefusal, lastWarning } from "./start.ts";
 
 const lookPeriodMs = 500;
 /** An image may have to be pulled. */
@@ -91,7 +91,7 @@ export class InClusterLoad implements LoadSource {
       await this.#pods.find(Date.now() - began, this.#over.signal);
       const { size } = this.#pods;
       if (size >= parallel) break;
-      const warning = await jobWarnings(kube, namespace, this.name);
+      const warning = await lastWarning(kube, namespace, { kind: "Job", name: this.name });
       const waited = Date.now() - began;
       if (waited > longestStartMs || isRefusal(warning)) {
         const why = warning === "" ? "" : `: ${warning}`;

@@ -65,11 +65,6 @@ export function isRefusal(warning: string): boolean {
   return refusal.test(warning);
 }
 
-/** Why there are no pods: quotas and admission report it in the Job's events. Empty without the right to read those. */
-export function jobWarnings(kube: Kube, namespace: string, job: string): Promise<string> {
-  return lastWarning(kube, namespace, { kind: "Job", name: job });
-}
-
 /** How far a pod has come that has not begun: what its status says, and the last warning about it. */
 export async function standingOf(kube: Kube, namespace: string, { metadata, status }: Pod): Promise<string> {
   const waiting = (status?.initContainerStatuses ?? [])
@@ -82,7 +77,8 @@ export async function standingOf(kube: Kube, namespace: string, { metadata, stat
   return `pod ${metadata.name}: ${stands}${warning === "" ? "" : ` (${warning})`}`;
 }
 
-async function lastWarning(
+/** What went wrong last. Why a Job has no pods, quotas and admission report in its events. Empty without the right to read those. */
+export async function lastWarning(
   kube: Kube,
   namespace: string,
   { kind, name }: { readonly kind: string; readonly name: string },

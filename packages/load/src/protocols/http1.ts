@@ -17,7 +17,7 @@ const idleMarginMs = 1_000;
 
 /**
  * One HTTP/1.1 connection over a bare socket, clear or TLS, one request at a time, no pipelining, no retry. Bare because only so is every
- * errno, byte and moment ours to tell, and because it is the cheapest (packages/load/bench has the figures).
+ * errno, byte and moment ours to tell, and because it is the cheapest.
  */
 export class HttpConnection extends BaseConnection<HttpConnectionOptions> {
   protected readonly socket: Socket;

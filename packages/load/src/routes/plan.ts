@@ -9,7 +9,6 @@ import { hostOf, isHost, type OpenRoute, type Route } from "./route.ts";
 export function senderOf({ name, address, port }: OpenRoute): GeneratorSender {
   return {
     name,
-    weight: 1,
     spacing: 0,
     proxy: { address, port, namesRequests: false, notesClaims: true },
   };

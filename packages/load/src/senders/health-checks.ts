@@ -1,7 +1,8 @@
-import { request } from "node:http";
-import { connect } from "node:net";
+import { request, type RequestOptions } from "node:http";
 
 import type { Endpoint } from "@lameduck/accounting";
+import { withoutUndefined } from "@lameduck/drain/common";
+import { connects } from "../protocols/connects.ts";
 
 interface HealthCheckSettings {
   /** `null`: a TCP connection is enough. */
@@ -85,25 +86,16 @@ export class HealthChecks {
   }
 
   #ask({ endpoint, abort }: Target): Promise<boolean> {
-    const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(this.#settings.timeout)]);
-    return this.#settings.path === null
-      ? this.#askTcp(endpoint, signal)
-      : this.#askHttp(endpoint, this.#settings.path, signal);
+    const { path, timeout, localAddress } = this.#settings;
+    const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(timeout)]);
+    const to = withoutUndefined({ host: endpoint.address, port: endpoint.port, localAddress, signal });
+    return path === null ? connects(to) : this.#askHttp(to, path);
   }
 
-  #askHttp({ address, port }: Endpoint, path: string, signal: AbortSignal): Promise<boolean> {
-    const { localAddress } = this.#settings;
+  #askHttp(to: RequestOptions, path: string): Promise<boolean> {
     return new Promise((resolve) => {
       request(
-        {
-          host: address,
-          port,
-          path,
-          agent: false,
-          signal,
-          headers: { "user-agent": "ELB-HealthChecker/2.0" },
-          ...(localAddress === undefined ? {} : { localAddress }),
-        },
+        { ...to, path, agent: false, headers: { "user-agent": "ELB-HealthChecker/2.0" } },
         (response) => {
           const status = response.statusCode ?? 0;
           response.on("error", () => resolve(false));
@@ -113,24 +105,6 @@ export class HealthChecks {
       )
         .on("error", () => resolve(false))
         .end();
-    });
-  }
-
-  #askTcp({ address, port }: Endpoint, signal: AbortSignal): Promise<boolean> {
-    const { localAddress } = this.#settings;
-    return new Promise((resolve) => {
-      const socket = connect({
-        host: address,
-        port,
-        signal,
-        ...(localAddress === undefined ? {} : { localAddress }),
-      });
-      socket.on("error", () => resolve(false));
-      socket.on("close", () => resolve(false));
-      socket.on("connect", () => {
-        resolve(true);
-        socket.destroy();
-      });
     });
   }
 }

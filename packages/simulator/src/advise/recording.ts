@@ -143,7 +143,8 @@ function connectionRate(results: unknown, remedies: readonly unknown[]): number 
   return Math.max(0, ...rates);
 }
 
-function empirical(values: readonly number[]): { quantiles: [number, number][] } {
+/** The values themselves as a distribution. */
+export function empirical(values: readonly number[]): { quantiles: [number, number][] } {
   const sorted = [...values].sort((a, b) => a - b);
   return {
     quantiles: sorted.map((value, index): [number, number] => [(index + 1) / sorted.length, value]),

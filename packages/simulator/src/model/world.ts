@@ -15,10 +15,8 @@ export interface World {
   readonly convergence: readonly Float32Array[];
   /** By termination: how many times its usual part of each sender's traffic the pod got from its deletion until that one let go. */
   readonly load: readonly Float32Array[];
-  /** Each rollout's begin, and the time at which its last pod was deleted. */
-  readonly rollouts: readonly { readonly pods: number; readonly lastDeletion: number }[];
+  readonly rollouts: readonly { readonly pods: number }[];
   readonly conflicts: number;
-  readonly events: number;
 }
 
 /** A new pod's readiness precedes the old pod's deletion by a moment: rate limits are armed when the withdrawal comes. */
@@ -31,9 +29,8 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
   const withdrawn = new Float64Array(scenario.terminations);
   const convergence: Float32Array[] = [];
   const load: Float32Array[] = [];
-  const rollouts: { pods: number; lastDeletion: number }[] = [];
+  const rollouts: { pods: number }[] = [];
   let conflicts = 0;
-  let events = 0;
   const perRollout = scenario.rollout.kind === "isolated" ? 1 : scenario.replicas;
   for (let done = 0; done < scenario.terminations; done += perRollout) {
     const pods = Math.min(perRollout, scenario.terminations - done);
@@ -58,11 +55,10 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
           for (const [pod, times] of [...loads(scenario.replicas, played, applied)].entries())
             load[done + pod]![index] = times;
       }
-    rollouts.push({ pods, lastDeletion: Math.max(...played.deletedAt) });
+    rollouts.push({ pods });
     conflicts += played.conflicts;
-    events += played.events + played.publications.length * senders;
   }
-  return { deletedAt, withdrawn, convergence, load, rollouts, conflicts, events };
+  return { deletedAt, withdrawn, convergence, load, rollouts, conflicts };
 }
 
 /** Events for the controller: a pod's number is its withdrawal. */
@@ -80,7 +76,6 @@ interface PlayedRollout {
   readonly deletedAt: number[];
   readonly publications: readonly Publication[];
   readonly conflicts: number;
-  readonly events: number;
 }
 
 /** @returns when a sender applies each publication. */
@@ -155,7 +150,7 @@ function playRollout(scenario: Scenario, random: Random, pods: number): PlayedRo
       break;
   }
   simulation.run();
-  return { deletedAt, publications, conflicts: controller.conflicts, events: simulation.processed };
+  return { deletedAt, publications, conflicts: controller.conflicts };
 }
 
 /**

@@ -3,7 +3,7 @@ import { simulateWorld, type World } from "../model/world.ts";
 import type { Scenario } from "../model/scenario.ts";
 import type { Outcome } from "../model/termination.ts";
 import type { Contender } from "../policies/stopper.ts";
-import { playPart, runOf, type Part, type Run, type RunOptions } from "../run.ts";
+import { playPart, runOf, type Part, type Run } from "../run.ts";
 import { type Job, runJobs } from "./workers.ts";
 
 /** As many as need less than a gigabyte. */
@@ -15,7 +15,12 @@ const usualWorkersAfterMs = 700;
 /** More jobs than workers, so that the wait for the last job is short. */
 const jobsPerWorker = 4;
 
-interface ParallelOptions extends RunOptions {
+interface ParallelOptions {
+  readonly seed: number;
+  /** Called after each termination. */
+  readonly onProgress?: ((done: number, of: number) => void) | undefined;
+  /** Ends the run early, with what there is. */
+  readonly signal?: AbortSignal | undefined;
   /** The scenario's, where it has been simulated already. */
   readonly world?: World;
   /** Milliseconds after which workers are called in. */

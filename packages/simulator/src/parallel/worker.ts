@@ -29,7 +29,7 @@ function contenderFrom(recipe: Recipe): Contender {
     case "learning":
       return learning(recipe.name, recipe.options, recipe.description);
     case "istio":
-      return istio(recipe.minimum, recipe.period);
+      return istio();
     case "w*":
       return wStar(recipe.tau, recipe.budget, recipe.cap);
     case "oracle":

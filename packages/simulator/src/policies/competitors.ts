@@ -16,14 +16,14 @@ export function oracle(): Contender {
  * Istio's EXIT_ON_ZERO_ACTIVE_CONNECTIONS: sleeps for the minimum drain duration (5 s), then looks once a second
  * and goes at the first look that finds no connection (istio/istio PR 35059).
  */
-export function istio(minimum = 5_000, period = 1_000): Contender {
+export function istio(): Contender {
   return {
     name: "istio exit-on-zero",
     description: "after 5 s, looks each second and stops when no connection is open",
-    recipe: { kind: "istio", minimum, period },
+    recipe: { kind: "istio" },
     learns: false,
     hints: { from: 0, ramp: 0 },
-    start: () => new ExitOnZero(minimum, period),
+    start: () => new ExitOnZero(),
   };
 }
 
@@ -77,14 +77,8 @@ class Silence implements Stopper {
 }
 
 class ExitOnZero implements Stopper {
-  readonly #period: number;
-  #next: number;
+  #next = 5_000;
   #open = 0;
-
-  constructor(minimum: number, period: number) {
-    this.#next = minimum;
-    this.#period = period;
-  }
 
   observe(observation: Observation): void {
     if (observation.type === "in-flight") this.#open = Math.max(0, this.#open + observation.change);
@@ -93,7 +87,7 @@ class ExitOnZero implements Stopper {
   decide(now: number): Decision {
     while (now >= this.#next) {
       if (this.#open === 0) return { stop: true, reason: "quiet" };
-      this.#next += this.#period;
+      this.#next += 1_000;
     }
     return { stop: false, until: this.#next, waitingFor: "in-flight" };
   }

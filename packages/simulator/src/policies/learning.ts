@@ -17,7 +17,7 @@ interface LearningContender extends Contender {
 }
 
 export function learning(name: string, options: DrainOptions, description = ""): LearningContender {
-  let learnt: Learnt | undefined = options.learnt ?? undefined;
+  let learnt: Learnt | undefined;
   return {
     name,
     description,

@@ -35,9 +35,8 @@ export type Recipe =
       readonly options: DrainOptions;
       readonly description: string;
     }
-  | { readonly kind: "istio"; readonly minimum: number; readonly period: number }
   | { readonly kind: "w*"; readonly tau: number; readonly budget: number; readonly cap: number }
-  | { readonly kind: "oracle" };
+  | { readonly kind: "istio" | "oracle" };
 
 export interface TerminationFacts {
   /** When the last sender converged. */

@@ -1,4 +1,5 @@
 import { parseDuration } from "@lameduck/drain";
+import { withoutUndefined } from "@lameduck/drain/common";
 import { SimulatorError } from "../errors.ts";
 import { preset as checkPreset } from "./parse.ts";
 import type { ScenarioFile } from "./schema.ts";
@@ -35,30 +36,24 @@ export function withFlags(file: ScenarioFile, flags: ScenarioFlags): ScenarioFil
   const rates = flags.rate === undefined ? { perPod, total } : { total: flags.rate };
   return {
     ...file,
-    ...given({ replicas: flags.replicas, terminations: flags.terminations }),
+    ...withoutUndefined({ replicas: flags.replicas, terminations: flags.terminations }),
     ...(flags.senders === undefined ? {} : { senders: sendersOf(flags.senders) }),
     traffic: {
       ...restOfTraffic,
-      ...given(rates),
-      ...given({ clients: flags.clients, snat: flags.snat }),
+      ...withoutUndefined(rates),
+      ...withoutUndefined({ clients: flags.clients, snat: flags.snat }),
       ...(flags.arrivals === undefined ? {} : { arrivals: arrivalsOf(flags.arrivals) }),
     },
     pod: {
       ...pod,
-      ...given({
+      ...withoutUndefined({
         grace: durationOf(flags.grace, "--grace"),
         prestop: durationOf(flags.prestop, "--prestop"),
       }),
     },
     ...acknowledgementsOf(file, flags),
-    rollout: { ...rollout, ...given({ maxSurge: surgeOf(flags.maxSurge) }) },
+    rollout: { ...rollout, ...withoutUndefined({ maxSurge: surgeOf(flags.maxSurge) }) },
   };
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function given<T extends object>(values: T): Defined<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
 /** A flag that says how consumers behave implies that they report. */
@@ -67,7 +62,7 @@ function acknowledgementsOf(
   { acknowledgements: mode, silent, lying }: ScenarioFlags,
 ): Pick<ScenarioFile, "acknowledgements"> {
   if (mode === false) return { acknowledgements: undefined };
-  const said = given({ mode: mode === true ? undefined : mode, silent, lying });
+  const said = withoutUndefined({ mode: mode === true ? undefined : mode, silent, lying });
   return mode || Object.keys(said).length > 0 ? { acknowledgements: { ...acknowledgements, ...said } } : {};
 }
 

@@ -1,4 +1,5 @@
 import { DrainError, parseConfig, type DrainOptions } from "@lameduck/drain";
+import { withoutUndefined } from "@lameduck/drain/common";
 import { SimulatorError } from "../errors.ts";
 import { type Distribution, presets, type PresetName } from "@lameduck/load/propagation";
 import type { Forwarder } from "../model/forwarder.ts";
@@ -101,22 +102,13 @@ function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: 
       service: traffic.service,
       ...(pooled ? { pooled } : {}),
     },
-    pod: {
-      watched: pod.watched,
-      ...(pod.age === undefined ? {} : { age: pod.age }),
-      ...(pod.stalls === undefined ? {} : { stalls: pod.stalls }),
-      reaction: pod.reaction,
-      grace: pod.grace,
-      prestop: pod.prestop,
-      reserve,
-    },
+    pod: withoutUndefined({ ...pod, reserve }),
     ...(acknowledgements ? { acknowledgements } : {}),
   };
 }
 
 function endpointsOf({ endpoints }: CheckedScenario): Scenario["endpoints"] {
-  const given = Object.fromEntries(Object.entries(endpoints).filter(([, value]) => value !== undefined));
-  return { ...defaultEndpoints, ...given };
+  return { ...defaultEndpoints, ...withoutUndefined(endpoints) };
 }
 
 function rolloutOf({ rollout, replicas }: CheckedScenario, place: Locate): RolloutModel {

@@ -1,6 +1,6 @@
 import type { Handler } from "@lameduck/manifests";
 import { messageOf } from "@lameduck/drain/common";
-import { connects } from "../network/ports.ts";
+import { connects } from "@lameduck/load";
 import type { ContainerProcess } from "../runtime/process.ts";
 import { get } from "./http.ts";
 import type { ContainerSurroundings } from "./surroundings.ts";

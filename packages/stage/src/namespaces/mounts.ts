@@ -79,8 +79,8 @@ exec "$@"
 export const besideScript = `cd "$1" && shift && exec "$@"`;
 
 /** Every mount point that this process sees, parents before what is mounted in them. */
-export function mountPoints(file = "/proc/self/mountinfo"): string[] {
-  const points = readFileSync(file, "utf8")
+export function mountPoints(): string[] {
+  const points = readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")
     .flatMap((line) => line.split(" ")[4] ?? [])
     // Spaces and the like are octal there (seq_path in the kernel).

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type TcpNetConnectOpts } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 
 /** A port that was free a moment ago: for programs that cannot report the port that the kernel chose. */
 export async function freePort(address: string): Promise<number> {
@@ -8,17 +8,4 @@ export async function freePort(address: string): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await once(server.close(), "close");
   return port;
-}
-
-/** Whether something accepts connections there. */
-export async function connects(to: TcpNetConnectOpts): Promise<boolean> {
-  const socket = connect(to);
-  try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
 }

@@ -39,8 +39,6 @@ interface LoadResult {
   readonly records: readonly RequestRecord[];
   /** When the last request had ended, on the run's clock. */
   readonly ended: number;
-  /** How late the generator itself was, milliseconds. */
-  readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
 /** Starts every sender and the generator; resolves when all of them are ready for `begin`. */
@@ -98,7 +96,7 @@ export class SenderFleet implements EndpointListener {
       seed,
       plan: this.#plan,
       senders: senders.map((spec): GeneratorSender => {
-        const common = { name: spec.name, weight: 1, spacing: propagation.spacing };
+        const common = { name: spec.name, spacing: propagation.spacing };
         return isProxy(spec) ? { ...common, proxy: places.get(spec.name)! } : { ...common, spec };
       }),
     };
@@ -156,13 +154,13 @@ export class SenderFleet implements EndpointListener {
   async stop(abandon = false): Promise<LoadResult> {
     if (!this.#hasBegun) {
       await this.close();
-      return { records: [], ended: 0, lateness: { p50: 0, p99: 0, max: 0 } };
+      return { records: [], ended: 0 };
     }
     try {
-      const { lateness } = await this.#orFailed(this.#started.stop(abandon));
+      await this.#orFailed(this.#started.stop(abandon));
       const ended = this.#options.clock.now();
       const outcomes = await this.#orFailed(this.#hosts.outcomes());
-      return { records: this.#read(outcomes), ended, lateness };
+      return { records: this.#read(outcomes), ended };
     } finally {
       await this.close();
     }

@@ -64,10 +64,6 @@ class RecordStream extends RecordTable {
   #ended: Numbered[] = [];
   #begun = 0;
 
-  override get rows(): number {
-    return this.#begun;
-  }
-
   override begin(): number {
     return this.#begun++;
   }
