@@ -19,7 +19,7 @@ import { follow, until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { expireWatches } from "../matrix/faults/expire-watches.ts";
 import { PodObserver } from "../matrix/observe/pods.ts";
-import { onCluster, positive, runMain } from "../program.ts";
+import { onCluster, positive, runMain, say } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { coordinatorUrl, install } from "./installation.ts";
@@ -36,7 +36,6 @@ const { values } = commandLine(import.meta.url, {
     attach: { type: "boolean", default: false },
   },
 });
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const app = "web";
 const { namespace, watcher } = operatorNames;
 
