@@ -5,7 +5,6 @@
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;
-  uniform(from: number, to: number): number;
   exponential(mean: number): number;
   /** Standard normal. */
   normal(): number;
@@ -20,7 +19,6 @@ export function random(seed: number, ...labels: readonly (string | number)[]): R
   const exponential = (mean: number): number => -Math.log(1 - next()) * mean;
   return {
     next,
-    uniform: (from, to) => from + (to - from) * next(),
     exponential,
     normal: () => Math.sqrt(2 * exponential(1)) * Math.cos(2 * Math.PI * next()),
     pick: (from) => {
