@@ -23,4 +23,3 @@ export type { Overrule, Release, ActiveRelease } from "./release.ts";
 export { priorHypotheses, type Hypothesis } from "./belief/hypotheses.ts";
 export { nearest, unknownName } from "./spelling.ts";
 export type { Policy } from "./policy.ts";
-export { expandVector, runVector, type DecisionVector } from "./vectors.ts";

@@ -1,3 +1,5 @@
+import { checksum } from "@lameduck/drain/common";
+
 /**
  * Random numbers that are the same for the same seed on every machine: sfc32 (Doty-Humphrey's "small fast chaotic" generator, PractRand),
  * one independent stream for each list of labels, so that drawing more of one thing never changes another.
@@ -13,7 +15,7 @@ export interface Random {
 }
 
 export function random(seed: number, ...labels: readonly (string | number)[]): Random {
-  const words = splitmix32(hash(JSON.stringify([seed, ...labels])));
+  const words = splitmix32(checksum(JSON.stringify([seed, ...labels])));
   const word = sfc32(words(), words(), words());
   const next = (): number => word() / 2 ** 32;
   const exponential = (mean: number): number => -Math.log(1 - next()) * mean;
@@ -43,14 +45,6 @@ export function sfc32(first: number, second: number, third: number): () => numbe
   // The author's advice: after 12 rounds the seed's bits have reached every word.
   for (let round = 0; round < 12; round++) word();
   return word;
-}
-
-/** FNV-1a, 32 bits, over UTF-16 units. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++)
-    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
-  return value;
 }
 
 /** Spreads one word over as many as a generator's state needs. */
