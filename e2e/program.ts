@@ -1,7 +1,8 @@
 import { constants } from "node:os";
 import { badOption, Cluster, type ClusterOptions } from "./cluster/index.ts";
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+/** Tells people what goes on. */
+export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 class Interrupted extends Error {
   readonly signal: "SIGINT" | "SIGTERM" | "SIGHUP";
@@ -74,12 +75,8 @@ export function named<T extends { readonly name: string }>(
   text: string,
   known: readonly T[],
 ): T[] {
-  const names = listed(
-    option,
-    text,
-    known.map(({ name }) => name),
-  );
-  return names.flatMap((name) => known.filter((one) => one.name === name));
+  const names = known.map(({ name }) => name);
+  return listed(option, text, names).flatMap((name) => known.filter((one) => one.name === name));
 }
 
 /** Reads a number. @throws {ClusterError} if it is not above 0. */

@@ -22,17 +22,15 @@ import {
   tearDown,
   whyNot,
 } from "./cluster/index.ts";
+import { interruption, say } from "./program.ts";
 import { commandLine } from "../scripts/command-line.ts";
 
 const { positionals: wanted } = commandLine(import.meta.url, { allowPositionals: true });
 const root = join(import.meta.dirname, "..");
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 /** Several times what it takes (docs: e2e/README.md); a hanging run must not hold a CI runner for hours. */
 const limits = { buildMs: 120_000, fileMs: 10 * 60_000, allMs: 35 * 60_000 };
 
-const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-  process.once(signal, () => stop.abort(new Error(`ended by ${signal}`)));
+const stop = interruption();
 
 /** Runs one of our own programs to its end; returns whether it succeeded. */
 function node(args: readonly string[], timeoutMs: number): Promise<boolean> {
@@ -43,10 +41,10 @@ function node(args: readonly string[], timeoutMs: number): Promise<boolean> {
       say(`test:cluster: ended after ${timeoutMs / 60_000} minutes: ${args.join(" ").slice(0, 100)}`);
       end();
     }, timeoutMs);
-    stop.signal.addEventListener("abort", end, { once: true });
+    stop.addEventListener("abort", end, { once: true });
     child.on("error", reject).on("close", (code) => {
       clearTimeout(late);
-      stop.signal.removeEventListener("abort", end);
+      stop.removeEventListener("abort", end);
       resolve(code === 0);
     });
   });
@@ -96,7 +94,7 @@ async function main(): Promise<number> {
   if (runs("install")) await prepareHelm(say);
   // The test itself says that it does nothing without ipset.
   if (runs("network-policy") && (await findProgram("ipset")) !== undefined) await prepareKubeRouter(say);
-  stop.signal.throwIfAborted();
+  stop.throwIfAborted();
   // One file at a time: there is one cluster.
   const options = ["--test", "--test-concurrency=1", `--test-timeout=${limits.fileMs}`];
   try {
@@ -110,9 +108,9 @@ async function main(): Promise<number> {
 
 try {
   process.exitCode = await main();
-  if (stop.signal.aborted) process.exitCode = 130;
+  if (stop.aborted) process.exitCode = 130;
 } catch (error) {
   if (error instanceof ClusterError) say(`${error.code} ${error.message}\n  ${error.remedy}`);
   else say(`test:cluster: ${error instanceof Error ? error.message : String(error)}`);
-  process.exitCode = stop.signal.aborted ? 130 : 3;
+  process.exitCode = stop.aborted ? 130 : 3;
 }

@@ -56,15 +56,8 @@ async function watcherPod(
   cluster: Cluster,
   { directory, consumer }: { readonly directory: string; readonly consumer: string },
 ) {
-  const field = "jsonpath={.spec.template.spec.containers[0].image}";
-  const image = await cluster.kubectl([
-    "get",
-    `daemonset/${watcher.workload}`,
-    "-n",
-    watcher.namespace,
-    "-o",
-    field,
-  ]);
+  const installed = [`daemonset/${watcher.workload}`, "-n", watcher.namespace];
+  const image = await cluster.field(installed, "{.spec.template.spec.containers[0].image}");
   const token = { path: "token", audience: coordinator.audience, expirationSeconds: 3600 };
   const reportTo = `http://${coordinator.consumersService}.${namespace}.svc:${coordinator.ports.protocol}`;
   return {
@@ -80,7 +73,7 @@ async function watcherPod(
       containers: [
         {
           name: "watcher",
-          image: image.trim(),
+          image,
           imagePullPolicy: "IfNotPresent",
           args: [
             "watcher",

@@ -66,28 +66,25 @@ export async function requirePolicy(cluster: Cluster, policy: string): Promise<v
 
 export interface Watcher {
   readonly pod: string;
-  readonly node: string;
   /** As its node numbers it. */
   readonly pid: string;
 }
 
 /** The watcher of a node and its process. */
 export async function watcherOn(cluster: Cluster, node: string): Promise<Watcher> {
-  const field = "jsonpath={.items[0].metadata.name}";
   const selection = ["-n", watcher.namespace, "--field-selector", `spec.nodeName=${node}`];
-  const pod = await cluster.kubectl(["get", "pods", ...selection, "-o", field]);
+  const pod = await cluster.field(["pods", ...selection], "{.items[0].metadata.name}");
   const place = { name: pod, namespace: watcher.namespace, node };
   const pid = await until(() => processOf(cluster, place), { what: `the process of ${pod}` });
-  return { pod, node, pid };
+  return { pod, pid };
 }
 
 export async function coordinatorPods(
   cluster: Cluster,
 ): Promise<readonly { readonly name: string; readonly node: string; readonly address: string }[]> {
   const fields = "{.metadata.name} {.spec.nodeName} {.status.podIP}";
-  const field = `jsonpath={range .items[*]}${fields}{"\\n"}{end}`;
   const selection = ["-n", namespace, "-l", "app.kubernetes.io/component=coordinator"];
-  const lines = await cluster.kubectl(["get", "pods", ...selection, "-o", field]);
+  const lines = await cluster.field(["pods", ...selection], `{range .items[*]}${fields}{"\\n"}{end}`);
   return lines
     .split("\n")
     .filter((line) => line !== "")

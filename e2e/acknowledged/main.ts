@@ -23,7 +23,7 @@ import { configuration } from "../injected/software.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
 import { runScenario } from "../matrix/run.ts";
 import type { Scenario } from "../matrix/scenarios.ts";
-import { listed, named, onCluster, positive, runMain } from "../program.ts";
+import { listed, named, onCluster, positive, runMain, say } from "../program.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { apply } from "../test/support.ts";
 import { tableOf, type Row } from "./figures.ts";
@@ -31,8 +31,6 @@ import { coordinatorUrl, inject, install, requirePolicy } from "./installation.t
 import { startIngressConsumer } from "./ingress-consumer.ts";
 import { situations } from "./situations/situations.ts";
 import { remedyOf, ways, type Way } from "./ways.ts";
-
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const { values } = commandLine(import.meta.url, {
   options: {

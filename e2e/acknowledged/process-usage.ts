@@ -39,10 +39,9 @@ export class WorkloadUsage {
 
   /** One text for people. What cannot be read at present is said, and is no reason to end a long measurement. */
   async read(): Promise<string> {
-    const field =
-      'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {.spec.nodeName}{"\\n"}{end}';
+    const field = '{range .items[*]}{.metadata.namespace} {.metadata.name} {.spec.nodeName}{"\\n"}{end}';
     try {
-      const pods = await this.#cluster.kubectl(["get", "pods", ...this.#query, "-o", field]);
+      const pods = await this.#cluster.field(["pods", ...this.#query], field);
       const each = pods.split("\n").filter((line) => line !== "");
       const texts: string[] = [];
       for (const line of each) texts.push(await this.#readPod(line.split(" ")));
@@ -87,12 +86,14 @@ export async function idleNode(environment: Readonly<Record<string, string>>): P
 }
 
 /** The command's name in parentheses may hold spaces; user and system time are fields 14 and 15. */
-function busyIn(files: string): number {
+export function busyIn(files: string): number {
   const fields = files.slice(files.indexOf(") ") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / ticks;
 }
 
-const residentIn = (files: string): number => Number(/^VmRSS:\s+(\d+) kB/m.exec(files)?.[1] ?? 0) * 1_024;
+export const bytesIn = (files: string, key: string): number =>
+  Number(new RegExp(`^${key}:\\s+(\\d+) kB`, "m").exec(files)?.[1] ?? 0) * 1_024;
+const residentIn = (files: string): number => bytesIn(files, "VmRSS");
 
 const text = ({ resident, cores }: Most): string =>
   `${(resident / 1e6).toFixed(0)} MB and ${(100 * cores).toFixed(1)} % of a core`;

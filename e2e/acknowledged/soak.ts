@@ -19,7 +19,8 @@ import { follow, until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { expireWatches } from "../matrix/faults/expire-watches.ts";
 import { PodObserver } from "../matrix/observe/pods.ts";
-import { onCluster, positive, runMain } from "../program.ts";
+import { quiet } from "../matrix/scenarios.ts";
+import { onCluster, positive, runMain, say } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { coordinatorUrl, install } from "./installation.ts";
@@ -36,7 +37,6 @@ const { values } = commandLine(import.meta.url, {
     attach: { type: "boolean", default: false },
   },
 });
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const app = "web";
 const { namespace, watcher } = operatorNames;
 
@@ -72,12 +72,7 @@ async function soak(
   if (library === undefined) throw new Error("no way to hold");
   const { pod } = remedyOf(library, coordinatorUrl);
   await apply(cluster, service(app), deployment({ name: app, replicas, gracePeriodSeconds: 30, ...pod }));
-  const settled = (): Promise<unknown> =>
-    until(() => Promise.resolve(pods.available === replicas && pods.terminating === 0), {
-      what: "all pods available and none terminating",
-      timeoutMs: 180_000,
-    });
-  await settled();
+  await quiet({ pods, replicas });
   // The slowest node writes the Service's first rules within 10 s; a connection before them would be refused.
   if (rate > 0) await sleep(12_000);
   // The last rollout may end some minutes late.
@@ -124,7 +119,7 @@ async function soak(
       else await expireWatches(cluster);
       disturbance += everyMs;
     }
-    await settled();
+    await quiet({ pods, replicas });
     // A report is written when the pod's object is gone, and may wait for its turn.
     await reported(20_000);
     const ended = pods.events.filter(({ type }) => type === "deleted").length;

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { RunClock, SenderEvent } from "@lameduck/accounting";
+import type { SenderEvent } from "@lameduck/accounting";
 import type { Cluster } from "../cluster/index.ts";
 import { balancerAddress, clientRange, nodeAddress } from "../cluster/network/addresses.ts";
-import type { PodObserver } from "../matrix/observe/pods.ts";
-import type { ProxyObserver, Sender } from "../matrix/observe/proxies.ts";
+import { changes, type Sender } from "../matrix/observe/proxies.ts";
+import type { RouteOptions } from "../matrix/open-route.ts";
 import type { BalancerPlan, BalancerState } from "./balancer.ts";
 
 const name = "balancer";
@@ -13,15 +13,6 @@ const name = "balancer";
 const health = { intervalMs: 5_000, threshold: 2, timeoutMs: 2_000 };
 
 export const clients = { range: clientRange, count: 5_000 };
-
-export interface LocalBalancerOptions {
-  readonly cluster: Cluster;
-  readonly clock: RunClock;
-  /** The app whose pods get the requests. */
-  readonly app: string;
-  readonly pods: PodObserver;
-  readonly proxies: readonly ProxyObserver[];
-}
 
 /**
  * Sends to a pod as long as the balancer sends to its node and that node's kube-proxy to the pod. With `externalTrafficPolicy: Local` a
@@ -31,17 +22,17 @@ export class LocalBalancer implements Sender, AsyncDisposable {
   readonly name = name;
   readonly url = `http://${balancerAddress}/`;
   readonly events: SenderEvent[] = [];
-  readonly #options: LocalBalancerOptions;
+  readonly #options: RouteOptions;
   readonly #stack: AsyncDisposableStack;
   #nodes: ReadonlySet<string> = new Set();
   #reaches: ReadonlySet<string> = new Set();
 
-  private constructor(options: LocalBalancerOptions, stack: AsyncDisposableStack) {
+  private constructor(options: RouteOptions, stack: AsyncDisposableStack) {
     this.#options = options;
     this.#stack = stack;
   }
 
-  static async start(options: LocalBalancerOptions): Promise<LocalBalancer> {
+  static async start(options: RouteOptions): Promise<LocalBalancer> {
     const { cluster, app, proxies } = options;
     await using stack = new AsyncDisposableStack();
     const service = await publish(cluster, app);
@@ -76,10 +67,7 @@ export class LocalBalancer implements Sender, AsyncDisposable {
         .filter(({ node }) => this.#nodes.has(node))
         .flatMap(({ node, reaches }) => [...reaches].filter((pod) => pods.nodes.get(pod) === node)),
     );
-    for (const pod of now)
-      if (!this.#reaches.has(pod)) this.events.push({ at, sender: name, type: "added", pod });
-    for (const pod of this.#reaches)
-      if (!now.has(pod)) this.events.push({ at, sender: name, type: "converged", pod });
+    this.events.push(...changes(at, name, this.#reaches, now));
     this.#reaches = now;
   }
 }
@@ -100,12 +88,11 @@ async function publish(cluster: Cluster, app: string): Promise<{ name: string; h
   const status = { loadBalancer: { ingress: [{ ip: balancerAddress }] } };
   const patch = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
   await cluster.kubectl(["patch", "service", edge, ...patch]);
-  const field = "jsonpath={.spec.healthCheckNodePort}";
-  const healthPort = Number(await cluster.kubectl(["get", "service", edge, "-o", field]));
+  const healthPort = Number(await cluster.field(["service", edge], "{.spec.healthCheckNodePort}"));
   return { name: edge, healthPort };
 }
 
-function startProcess({ cluster, clock }: LocalBalancerOptions, healthPort: number): ChildProcess {
+function startProcess({ cluster, clock }: RouteOptions, healthPort: number): ChildProcess {
   const plan: BalancerPlan = {
     address: balancerAddress,
     healthPort,

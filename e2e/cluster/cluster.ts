@@ -93,11 +93,12 @@ export class Cluster {
 
   /** Runs kubectl and returns what it printed; a failure is an error. */
   kubectl(args: readonly string[], input?: string): Promise<string> {
-    return run(
-      join(this.#state.programs.kubernetes, "kubectl"),
-      ["--kubeconfig", this.kubeconfig, ...args],
-      input === undefined ? {} : { input },
-    );
+    return run(this.program("kubectl"), ["--kubeconfig", this.kubeconfig, ...args], { input });
+  }
+
+  /** The JSONPath of what `kubectl get` finds. */
+  async field(of: readonly string[], path: string): Promise<string> {
+    return (await this.kubectl(["get", ...of, "-o", `jsonpath=${path}`])).trim();
   }
 
   /** Runs a command in the namespaces of a node, or of the fabric between them. */

@@ -10,7 +10,7 @@ import {
   serviceRange,
 } from "./network/addresses.ts";
 import type { ComponentPlan } from "./component.ts";
-import { CertificateAuthority, type KeyPair } from "./host/certificates.ts";
+import { CertificateAuthority, type Identity, type KeyPair } from "./host/certificates.ts";
 import type { Programs } from "./host/programs.ts";
 
 /** Certificates and kubeconfigs of everybody who speaks to the API server. */
@@ -42,8 +42,9 @@ export async function issueCredentials(
   const authority = await CertificateAuthority.create(directory);
   const inside = `https://${fabricAddress}:${apiPort}`;
   const kubeconfig: Record<string, string> = {};
-  const addUser = async (file: string, user: string, groups: readonly string[] = []): Promise<KeyPair> => {
-    const pair = await authority.issue({ file, user, groups });
+  const addUser = async (identity: Identity): Promise<KeyPair> => {
+    const { file } = identity;
+    const pair = await authority.issue(identity);
     kubeconfig[file] = await authority.writeKubeconfig(join(directory, `${file}.kubeconfig`), inside, pair);
     if (file === "admin")
       kubeconfig["host"] = await authority.writeKubeconfig(
@@ -53,17 +54,10 @@ export async function issueCredentials(
       );
     return pair;
   };
-  const addNode = async (number: number): Promise<KeyPair> => {
-    const name = nodeName(number);
-    const serves = [name, nodeAddress(number)];
-    const pair = await authority.issue({
-      file: name,
-      user: `system:node:${name}`,
-      groups: ["system:nodes"],
-      serves,
-    });
-    kubeconfig[name] = await authority.writeKubeconfig(join(directory, `${name}.kubeconfig`), inside, pair);
-    return pair;
+  const addNode = (number: number): Promise<KeyPair> => {
+    const file = nodeName(number);
+    const serves = [file, nodeAddress(number)];
+    return addUser({ file, user: `system:node:${file}`, groups: ["system:nodes"], serves });
   };
   const services = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"];
   const [apiServer, apiServerToKubelet, serviceAccounts, nodePairs] = await Promise.all([
@@ -86,7 +80,7 @@ export async function issueCredentials(
     }),
     authority.createSigningKey("service-accounts"),
     Promise.all(Array.from({ length: nodes }, (_, index) => addNode(index + 1))),
-    ...Object.entries(users).map(([file, who]) => addUser(file, who.user, "groups" in who ? who.groups : [])),
+    ...Object.entries(users).map(([file, who]) => addUser({ file, ...who })),
   ]);
   return { authority, apiServer, apiServerToKubelet, serviceAccounts, kubeconfig, nodes: nodePairs };
 }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { Cluster, leftovers, stateDirectory, tearDown, type ProxyMode } from "./index.ts";
-import { interruption, runMain } from "../program.ts";
+import { interruption, runMain, say } from "../program.ts";
 
 const usage = `usage: npm run cluster -- COMMAND
 
@@ -16,7 +16,6 @@ const usage = `usage: npm run cluster -- COMMAND
                          stop, continue, kill or restart one component
 `;
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const print = (text: string): void => void process.stdout.write(text);
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 

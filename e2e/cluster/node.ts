@@ -124,14 +124,11 @@ function containerdConfiguration(programs: Programs, runc: string, networks: str
     "snapshotter.v1.blockfile",
     "snapshotter.v1.btrfs",
     "snapshotter.v1.devmapper",
-  ]
-    .concat([
-      "snapshotter.v1.zfs",
-      "snapshotter.v1.erofs",
-      "tracing.processor.v1.otlp",
-      "internal.v1.tracing",
-    ])
-    .map((plugin) => `"io.containerd.${plugin}"`);
+    "snapshotter.v1.zfs",
+    "snapshotter.v1.erofs",
+    "tracing.processor.v1.otlp",
+    "internal.v1.tracing",
+  ].map((plugin) => `"io.containerd.${plugin}"`);
   return `version = 3
 disabled_plugins = [${disabled.join(", ")}]
 [plugins."io.containerd.internal.v1.opt"]

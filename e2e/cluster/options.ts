@@ -25,7 +25,7 @@ export interface Settings {
   readonly proxyLag: readonly string[];
   readonly proxyMode: ProxyMode;
   readonly networkPolicies: boolean;
-  readonly auditLog?: string;
+  readonly auditLog: string | undefined;
 }
 
 export function settle(options: ClusterOptions): Settings {
@@ -42,6 +42,5 @@ export function settle(options: ClusterOptions): Settings {
   for (const lag of lags)
     if (!/^(\d+(\.\d+)?(ms|s|m))+$/.test(lag))
       throw badOption("proxy lag", `"${lag}" is not a Go duration such as "500ms" or "10s"`);
-  const audited = auditLog === undefined ? {} : { auditLog: resolve(auditLog) };
-  return { nodes, proxyLag: lags, proxyMode, networkPolicies, ...audited };
+  return { nodes, proxyLag: lags, proxyMode, networkPolicies, auditLog: auditLog && resolve(auditLog) };
 }

@@ -1,4 +1,5 @@
-import { access, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { cgroupsLeft, removeCgroups } from "./host/cgroups.ts";
 import {
@@ -53,13 +54,9 @@ export const failedLogs = (directory: string): string => `${directory}-failed-lo
 /** What a cluster left on this machine, in words; empty when nothing. Mounts and namespaces end with the processes in them. */
 export async function leftovers(directory: string): Promise<string[]> {
   const processes = await processesMarked(clusterMark, directory);
-  const files = await access(directory).then(
-    () => [`directory ${directory}`],
-    () => [],
-  );
   return [
     ...processes.map(({ pid }) => `process ${pid}`),
     ...(await cgroupsLeft()).map((cgroup) => `cgroup ${cgroup}`),
-    ...files,
+    ...(existsSync(directory) ? [`directory ${directory}`] : []),
   ];
 }

@@ -104,18 +104,11 @@ export function service(
 
 /** One field of each pod of an app, such as "metadata.name". */
 export async function podFields(
-  cluster: { kubectl(args: readonly string[]): Promise<string> },
+  cluster: { field(of: readonly string[], path: string): Promise<string> },
   app: string,
   field: string,
   which = "*",
 ): Promise<string[]> {
-  const output = await cluster.kubectl([
-    "get",
-    "pods",
-    "-l",
-    `app=${app}`,
-    "-o",
-    `jsonpath={.items[${which}].${field}}`,
-  ]);
+  const output = await cluster.field(["pods", "-l", `app=${app}`], `{.items[${which}].${field}}`);
   return output.split(" ").filter((value) => value !== "");
 }

@@ -4,7 +4,7 @@
  *     npm run conformance:record -- [SCENARIO ...]     all scenarios if none is named
  */
 import { Cluster } from "../cluster/index.ts";
-import { listed, runMain } from "../program.ts";
+import { listed, runMain, say } from "../program.ts";
 import { PodRecorder } from "./record-pod.ts";
 import { recordRollout, rolloutManifest } from "./record-rollout.ts";
 import { writeRecording, type Observation } from "./recording.ts";
@@ -15,8 +15,6 @@ import { commandLine } from "../../scripts/command-line.ts";
 
 /** So many pods end at the same time: more, and the machine's two processors show in the times. */
 const together = 4;
-
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 async function record(only: ReadonlySet<string>): Promise<void> {
   await using cluster = await Cluster.up({ nodes: 2 });

@@ -75,10 +75,6 @@ export class PodRecorder {
     return join(this.#cluster.directory, this.#node, "run", "records", `${this.#scenario.name}.jsonl`);
   }
 
-  #note(observation: Observation): void {
-    this.#seen.push(observation);
-  }
-
   async #delete(graceSeconds: number | undefined): Promise<void> {
     const options = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds };
     await this.#cluster.api.delete(`${pods}/${this.#scenario.name}`, options);
@@ -86,14 +82,14 @@ export class PodRecorder {
 
   async #do(what: Meanwhile): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, what.afterMs));
-    this.#note({ at: Date.now(), by: "test", event: what.do });
+    this.#seen.push({ at: Date.now(), by: "test", event: what.do });
     if (what.do === "delete-again") await this.#delete(what.graceSeconds);
     else await this.#cluster.restart(`kubelet-${this.#node.slice("node".length)}`);
   }
 
   #onPod({ type, object: { status, metadata }, at }: Change<Pod>): void {
     if (type === "gone") {
-      this.#note({ at, by: "pod", event: "gone" });
+      this.#seen.push({ at, by: "pod", event: "gone" });
       this.#gone = true;
       return;
     }
@@ -106,7 +102,7 @@ export class PodRecorder {
     const deleting = metadata.deletionTimestamp !== undefined;
     const seen = { by: "pod", phase: status?.phase ?? "", ready: this.#ready, deleting } as const;
     const now = JSON.stringify(seen);
-    if (now !== this.#lastPod) this.#note({ at, ...seen });
+    if (now !== this.#lastPod) this.#seen.push({ at, ...seen });
     this.#lastPod = now;
   }
 
@@ -116,15 +112,15 @@ export class PodRecorder {
     if (now === this.#lastEndpoint || (conditions === undefined && this.#lastEndpoint === "")) return;
     this.#lastEndpoint = now;
     if (conditions === undefined) {
-      this.#note({ at, by: "endpoint", event: "gone" });
+      this.#seen.push({ at, by: "endpoint", event: "gone" });
       return;
     }
     const { ready = false, serving = false, terminating = false } = conditions;
-    this.#note({ at, by: "endpoint", ready, serving, terminating });
+    this.#seen.push({ at, by: "endpoint", ready, serving, terminating });
   }
 
   #onEvent({ object: { reason = "", message = "" }, at }: Change<Event>): void {
-    if (relevantReasons.has(reason)) this.#note({ at, by: "event", reason, message });
+    if (relevantReasons.has(reason)) this.#seen.push({ at, by: "event", reason, message });
   }
 
   /** The slice follows the pod by some milliseconds; a late controller may need seconds. */

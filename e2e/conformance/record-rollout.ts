@@ -52,9 +52,9 @@ export async function recordRollout(cluster: Cluster, scenario: RolloutScenario)
   );
   try {
     await api.post("/apis/apps/v1/namespaces/default/deployments", rolloutManifest(scenario));
-    const all = (): { ready: boolean; deleted: boolean; generation: string }[] => [...pods.values()];
     const settled = (generation: string): boolean =>
-      all().filter((pod) => pod.generation === generation && pod.ready && !pod.deleted).length === replicas;
+      [...pods.values()].filter((pod) => pod.generation === generation && pod.ready && !pod.deleted)
+        .length === replicas;
     await until(() => Promise.resolve(settled("old")), { what: `${name} available` });
     // The Deployment counts a pod as available minReadySeconds after it was ready.
     await cluster.kubectl(["rollout", "status", `deployment/${name}`, "--timeout=60s"]);

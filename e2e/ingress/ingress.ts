@@ -48,7 +48,7 @@ export async function prepareIngress(
 ): Promise<IngressSite> {
   const outside = join(cluster.directory, ingressNode, directory);
   await mkdir(outside, { recursive: true });
-  const address = await cluster.kubectl(["get", "service", service, "-o", "jsonpath={.spec.clusterIP}"]);
+  const address = await cluster.field(["service", service], "{.spec.clusterIP}");
   return { outside, service: `${address}:80` };
 }
 
@@ -87,7 +87,7 @@ function ingressPod({ name, image, args, directory }: IngressPod): Manifest {
 export async function startIngressPod(cluster: Cluster, pod: IngressPod): Promise<string> {
   await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(ingressPod(pod)));
   await cluster.kubectl(["wait", "--for=condition=Ready", `pod/${pod.name}`, "--timeout=60s"]);
-  return (await cluster.kubectl(["get", "pod", pod.name, "-o", "jsonpath={.status.podIP}"])).trim();
+  return cluster.field(["pod", pod.name], "{.status.podIP}");
 }
 
 /** The ingress as its users see it, kept up to date until it is disposed of. */

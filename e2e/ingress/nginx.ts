@@ -2,6 +2,7 @@ import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SenderEvent } from "@lameduck/accounting";
 import { nginxImage } from "../cluster/index.ts";
+import { changes } from "../matrix/observe/proxies.ts";
 import type { ReadyEndpoint } from "./endpoints.ts";
 import {
   ingressNode,
@@ -42,10 +43,8 @@ export async function startNginx(options: IngressOptions): Promise<Ingress> {
       endpoints.length === 0 ? ["127.0.0.1:9"] : endpoints.map((one) => `${one.address}:${one.port}`),
     );
     await cluster.kubectl(["exec", name, "--", "/usr/sbin/nginx", ...arguments_, "-s", "reload"]);
-    const at = clock.now();
     const now = new Set(endpoints.map(({ pod }) => pod));
-    for (const pod of now) if (!reaches.has(pod)) events.push({ at, sender: name, type: "added", pod });
-    for (const pod of reaches) if (!now.has(pod)) events.push({ at, sender: name, type: "converged", pod });
+    events.push(...changes(clock.now(), name, reaches, now));
     reaches.clear();
     for (const pod of now) reaches.add(pod);
   };

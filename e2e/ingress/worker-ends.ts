@@ -36,7 +36,7 @@ export class WorkerEnds implements Disposable {
     onEnd: (from: number, until: number) => void,
   ): Promise<WorkerEnds> {
     const logs = join(cluster.directory, node, "var", "log", "pods");
-    const uid = await cluster.kubectl(["get", "pod", pod, "-o", "jsonpath={.metadata.uid}"]);
+    const uid = await cluster.field(["pod", pod], "{.metadata.uid}");
     const own = (await readdir(logs)).find((entry) => entry.endsWith(uid)) ?? "";
     return new WorkerEnds(join(logs, own, "proxy", "0.log"), clock, onEnd);
   }

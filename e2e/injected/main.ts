@@ -10,7 +10,7 @@ import type { RemedyResult } from "@lameduck/accounting";
 import type { Pod } from "@lameduck/kube";
 import { injectedAnnotation } from "@lameduck/protocol";
 import { requireInit, requireSoftware, type Cluster } from "../cluster/index.ts";
-import { listed, named, onCluster, positive, runMain } from "../program.ts";
+import { listed, named, onCluster, positive, runMain, say } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { tableText } from "../matrix/kept.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
@@ -20,8 +20,6 @@ import { callingDuring, callsText, type Calls } from "./calls.ts";
 import { deliverImage, injects, installed, ways, type Way } from "./installation.ts";
 import { happensIn, situations, type Situation } from "./situations.ts";
 import { configuration, software } from "./software.ts";
-
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const { values } = commandLine(import.meta.url, {
   options: {

@@ -33,13 +33,7 @@ const ofOperator: readonly Situation[] = [
     await ready(cluster);
   }),
   during("operator-node-drained", "rollout restart; a node of the webhook drained", async ({ cluster }) => {
-    const node = await cluster.kubectl([
-      "get",
-      "pods",
-      ...operatorPods,
-      "-o",
-      "jsonpath={.items[0].spec.nodeName}",
-    ]);
+    const node = await cluster.field(["pods", ...operatorPods], "{.items[0].spec.nodeName}");
     const drain = ["drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=150s"];
     try {
       await cluster.kubectl(drain);
@@ -48,8 +42,7 @@ const ofOperator: readonly Situation[] = [
     }
   }),
   during("wrong-authority", "rollout restart; the webhook's caBundle is another's", async ({ cluster }) => {
-    const { authority } = await otherAuthority(cluster);
-    await patchBundle(cluster, authority);
+    await patchBundle(cluster, await otherAuthority(cluster));
   }),
   during("uninstalled", "rollout restart; lameduck uninstall in its middle", async ({ cluster }) => {
     await lameduckDoes(cluster, "uninstall", "--yes");
@@ -113,12 +106,7 @@ async function signalWebhook(cluster: Cluster, signal: "STOP" | "CONT"): Promise
 }
 
 const certificate = (cluster: Cluster): Promise<string> =>
-  cluster.kubectl(
-    ["get", "secret", operatorNames.certificateSecret, "-n", namespace].concat([
-      "-o",
-      "jsonpath={.data.tls\\.crt}",
-    ]),
-  );
+  cluster.field(["secret", operatorNames.certificateSecret, "-n", namespace], "{.data.tls\\.crt}");
 
 async function patchBundle(cluster: Cluster, caBundle: string): Promise<void> {
   const patch = [{ op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: caBundle }];
@@ -127,15 +115,10 @@ async function patchBundle(cluster: Cluster, caBundle: string): Promise<void> {
 }
 
 /** The cluster's own: a good certificate that has not signed ours. */
-async function otherAuthority(cluster: Cluster): Promise<{ authority: string }> {
-  const certificate = await cluster.kubectl([
-    "get",
-    "configmap",
-    "kube-root-ca.crt",
-    "-n",
-    "default",
-    "-o",
-    "jsonpath={.data.ca\\.crt}",
-  ]);
-  return { authority: Buffer.from(certificate).toString("base64") };
+async function otherAuthority(cluster: Cluster): Promise<string> {
+  const certificate = await cluster.field(
+    ["configmap", "kube-root-ca.crt", "-n", "default"],
+    "{.data.ca\\.crt}",
+  );
+  return Buffer.from(certificate).toString("base64");
 }

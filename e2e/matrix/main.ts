@@ -13,14 +13,12 @@ import { clusterConnection } from "@lameduck/kube";
 import { defaultImage } from "@lameduck/load";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
-import { interruption, listed, named, onCluster, positive, runMain } from "../program.ts";
+import { interruption, listed, named, onCluster, positive, runMain, say } from "../program.ts";
 import { clusterRemedy, ownRemedies, type ClusterRemedy } from "./remedies.ts";
 import { routes, type RouteName } from "./routes.ts";
 import { runScenario } from "./run.ts";
 import { scenarios } from "./scenarios.ts";
 import { commandLine } from "../../scripts/command-line.ts";
-
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const { values } = commandLine(import.meta.url, {
   options: {

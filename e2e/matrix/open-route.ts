@@ -25,6 +25,7 @@ export interface OpenRoute extends AsyncDisposable {
 export interface RouteOptions {
   readonly cluster: Cluster;
   readonly clock: RunClock;
+  /** The app whose pods get the requests. */
   readonly app: string;
   readonly pods: PodObserver;
   readonly proxies: readonly ProxyObserver[];
@@ -74,8 +75,7 @@ function clientNodes({ nodeNames }: Cluster): readonly string[] {
 }
 
 async function clusterIp(cluster: Cluster, service: string): Promise<string> {
-  const address = await cluster.kubectl(["get", "service", service, "-o", "jsonpath={.spec.clusterIP}"]);
-  return `http://${address}/`;
+  return `http://${await cluster.field(["service", service], "{.spec.clusterIP}")}/`;
 }
 
 function fromNodes(cluster: Cluster, url: string): Source[] {
@@ -83,8 +83,7 @@ function fromNodes(cluster: Cluster, url: string): Source[] {
 }
 
 async function toNodePort(cluster: Cluster, service: string): Promise<Source[]> {
-  const field = "jsonpath={.spec.ports[0].nodePort}";
-  const port = await cluster.kubectl(["get", "service", service, "-o", field]);
+  const port = await cluster.field(["service", service], "{.spec.ports[0].nodePort}");
   return clientNodes(cluster).map((machine) => {
     const address = nodeAddress(cluster.nodeNames.indexOf(machine) + 1);
     return { machine, sender: senderName(cluster, machine), url: `http://${address}:${port}/` };

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { account, runClock, type RemedyResult, type RunRecording } from "@lameduck/accounting";
 import { until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
+import { apply } from "../test/support.ts";
 import { Fleet } from "./load/fleet.ts";
 import { PhaseObserver } from "./observe/phases.ts";
 import { PodObserver } from "./observe/pods.ts";
@@ -167,10 +168,7 @@ async function deploy(
       fields: { ...scenario.pod?.fields, ...fields },
     }),
   ];
-  await cluster.kubectl(
-    ["apply", "-f", "-"],
-    JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
-  );
+  await apply(cluster, ...objects);
 }
 
 function strategyOf({ surge, unavailable }: Rolling): object {

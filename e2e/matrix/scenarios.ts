@@ -26,7 +26,7 @@ const restart = ({ cluster, app }: Stage): Promise<string> =>
   cluster.kubectl(["rollout", "restart", `deployment/${app}`]);
 
 /** All replicas available and no termination under way. A fault in between may make it long; a hold takes up to the grace period. */
-export async function quiet({ pods, replicas }: Stage): Promise<void> {
+export async function quiet({ pods, replicas }: Pick<Stage, "pods" | "replicas">): Promise<void> {
   await until(() => Promise.resolve(pods.available === replicas && pods.terminating === 0), {
     what: `${replicas} pods available and none terminating`,
     timeoutMs: 170_000,
@@ -87,10 +87,7 @@ export const scenarios: readonly Scenario[] = [
       const { cluster, app, pods, replicas } = stage;
       const half = Math.ceil(replicas / 2);
       await cluster.kubectl(["scale", `deployment/${app}`, `--replicas=${half}`]);
-      await until(() => Promise.resolve(pods.available === half && pods.terminating === 0), {
-        what: `${half} pods left`,
-        timeoutMs: 120_000,
-      });
+      await quiet({ pods, replicas: half });
       await cluster.kubectl(["scale", `deployment/${app}`, `--replicas=${replicas}`]);
       await quiet(stage);
     },

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "@lameduck/drain/common";
 import type { KubernetesClient } from "@lameduck/kube";
 import type { RoleRule } from "@lameduck/operator";
 
@@ -64,14 +65,7 @@ export function allQuestions(
     const names = [undefined, "another", ...namesIn(rules, one)];
     const places = isNamespaced ? [undefined, ...namespaces] : [undefined];
     return verbs.flatMap((verb) =>
-      places.flatMap((namespace) =>
-        names.map((name) => ({
-          verb,
-          ...one,
-          ...(namespace === undefined ? {} : { namespace }),
-          ...(name === undefined ? {} : { name }),
-        })),
-      ),
+      places.flatMap((namespace) => names.map((name) => withoutUndefined({ verb, ...one, namespace, name }))),
     );
   });
 }
@@ -105,7 +99,7 @@ export function spelt(question: Question): string {
 
 function servedAs(group: string, name: string, isNamespaced: boolean): Served {
   const [resource = "", subresource] = name.split("/");
-  return { group, resource, ...(subresource === undefined ? {} : { subresource }), isNamespaced };
+  return withoutUndefined({ group, resource, subresource, isNamespaced });
 }
 
 function resourceOf({ resource, subresource }: Pick<Served, "resource" | "subresource">): string {

@@ -55,20 +55,9 @@ async function prepare(cluster: Cluster): Promise<void> {
     { apiVersion: "v1", kind: "Namespace", metadata: { name: "hollow" } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
   );
-  await until(
-    () =>
-      cluster.kubectl([
-        "get",
-        "serviceaccount",
-        "default",
-        "-n",
-        "hollow",
-        "--ignore-not-found",
-        "-o",
-        "name",
-      ]),
-    { what: "the namespace's service account" },
-  );
+  await until(() => cluster.api.get("/api/v1/namespaces/hollow/serviceaccounts/default"), {
+    what: "the namespace's service account",
+  });
 }
 
 function wantedOf(): Omit<DrivePlan, "kubeconfig" | "operator" | "environment"> {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { until } from "./until.ts";
@@ -8,16 +9,11 @@ const top = "lameduck-e2e";
 /** The kubelet's cgroupRoot of one node. */
 export const nodeCgroup = (name: string): string => `/${top}/${name}`;
 
-async function isUnified(): Promise<boolean> {
-  return readFile(join(mountPoint, "cgroup.controllers")).then(
-    () => true,
-    () => false,
-  );
-}
+const isUnified = (): boolean => existsSync(join(mountPoint, "cgroup.controllers"));
 
 /** One directory per v1 controller (and the v2 directory of a hybrid host), or the single one of v2. */
 async function hierarchies(): Promise<string[]> {
-  if (await isUnified()) return [mountPoint];
+  if (isUnified()) return [mountPoint];
   const names = await readdir(mountPoint, { withFileTypes: true });
   // Links such as cpuacct -> cpu,cpuacct name a hierarchy that is listed anyway.
   return names.filter((entry) => entry.isDirectory()).map((entry) => join(mountPoint, entry.name));
@@ -25,7 +21,7 @@ async function hierarchies(): Promise<string[]> {
 
 /** The kubelet wants its root to exist in every hierarchy, with the controllers usable there. */
 export async function createNodeCgroup(name: string): Promise<void> {
-  const unified = await isUnified();
+  const unified = isUnified();
   for (const hierarchy of await hierarchies()) {
     if (unified) await delegateControllers(hierarchy);
     for (const directory of [join(hierarchy, top), join(hierarchy, top, name)]) {
@@ -103,13 +99,5 @@ async function removed(directory: string): Promise<boolean> {
 }
 
 export async function cgroupsLeft(): Promise<string[]> {
-  const found = await Promise.all(
-    (await hierarchies()).map((hierarchy) =>
-      readdir(join(hierarchy, top)).then(
-        () => join(hierarchy, top),
-        () => undefined,
-      ),
-    ),
-  );
-  return found.filter((path) => path !== undefined);
+  return (await hierarchies()).map((hierarchy) => join(hierarchy, top)).filter((path) => existsSync(path));
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { access, mkdir, readFile, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ClusterError } from "../errors.ts";
 import { findProgram, requireProgram, missingPackages } from "./requirements.ts";
@@ -19,12 +20,6 @@ export interface Programs {
 const sources = join(import.meta.dirname, "..", "go");
 const ownSources = join(import.meta.dirname, "..", "images");
 
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
-
 async function hashOf(...files: string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const file of files) hash.update(await readFile(file)).update("\0");
@@ -33,15 +28,15 @@ async function hashOf(...files: string[]): Promise<string> {
 
 /** Builds into a directory beside and renames at the end, so that an interrupted build is never taken for a finished one. */
 async function builtOnce(directory: string, build: (into: string) => Promise<void>): Promise<string> {
-  if (await exists(directory)) return directory;
+  if (existsSync(directory)) return directory;
   const unfinished = `${directory}.${process.pid}`;
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { recursive: true });
   try {
     await build(unfinished);
     // Another process may have finished first; its result is the same.
-    await rename(unfinished, directory).catch(async (error: unknown) => {
-      if (!(await exists(directory))) throw error;
+    await rename(unfinished, directory).catch((error: unknown) => {
+      if (!existsSync(directory)) throw error;
     });
   } finally {
     await rm(unfinished, { recursive: true, force: true });
@@ -71,7 +66,7 @@ async function directoryOf(module: Module, cache: string): Promise<string> {
 
 /** Whether no Go is needed any more. */
 async function areBuilt(cache: string): Promise<boolean> {
-  for (const module of modules) if (!(await exists(await directoryOf(module, cache)))) return false;
+  for (const module of modules) if (!existsSync(await directoryOf(module, cache))) return false;
   return true;
 }
 

@@ -2,10 +2,9 @@ import { spawn } from "node:child_process";
 import { ClusterError } from "../errors.ts";
 
 export interface RunOptions {
-  readonly input?: string;
+  readonly input?: string | undefined;
   readonly cwd?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
   /** Let the program's own talk through to stderr while it runs (long builds). */
   readonly showProgress?: boolean;
 }
@@ -26,8 +25,7 @@ export function attempt(
     const child = spawn(program, args, {
       stdio: ["pipe", "pipe", options.showProgress ? "inherit" : "pipe"],
       env: { ...process.env, ...options.environment },
-      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      cwd: options.cwd,
     });
     let stdout = "";
     let stderr = "";

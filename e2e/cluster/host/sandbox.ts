@@ -67,7 +67,7 @@ export function enterArguments(sandbox: Sandbox): string[] {
 
 /** Runs a program inside to its end and returns what it printed. */
 export async function inside(sandbox: Sandbox, command: readonly string[], input?: string): Promise<string> {
-  return run("nsenter", [...enterArguments(sandbox), "--", ...command], input === undefined ? {} : { input });
+  return run("nsenter", [...enterArguments(sandbox), "--", ...command], { input });
 }
 
 /**

@@ -1,4 +1,5 @@
-import { access, readdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClusterError } from "../errors.ts";
 import type { Programs } from "../host/programs.ts";
@@ -67,7 +68,7 @@ const scratch = (reference: string, to: string, from: string): Image => ({
  */
 export async function requireInit(processors: readonly string[] = [process.arch]): Promise<void> {
   for (const path of processors.map(builtInitFor))
-    if (!(await exists(path))) throw new ClusterError("LAMEDUCK_CLUSTER_NOT_BUILT", path, "no such file");
+    if (!existsSync(path)) throw new ClusterError("LAMEDUCK_CLUSTER_NOT_BUILT", path, "no such file");
 }
 
 /**
@@ -84,7 +85,7 @@ export async function requireSoftware(names: readonly string[]): Promise<void> {
 }
 
 async function initLayer(): Promise<Layer[]> {
-  if (!(await exists(builtInit))) return [];
+  if (!existsSync(builtInit)) return [];
   return [{ files: [{ to: initPath, from: builtInit }] }];
 }
 
@@ -94,7 +95,7 @@ export async function appFiles(): Promise<ImageFile[]> {
   for (const name of [...inside.node, "node"]) {
     const installed = `/app/node_modules/@lameduck/${name}`;
     const source = join(packages, name);
-    if (!(await exists(join(source, "dist")))) continue;
+    if (!existsSync(join(source, "dist"))) continue;
     library.push({ to: `${installed}/package.json`, from: join(source, "package.json"), mode: 0o644 });
     library.push(...(await tree(join(source, "dist"), `${installed}/dist`, /\.js$/)));
   }
@@ -131,7 +132,7 @@ async function offTheShelf(
 }
 
 async function python(common: readonly Layer[]): Promise<Image | undefined> {
-  const program = (await exists("/usr/bin/python3")) ? "/usr/bin/python3" : await findProgram("python3");
+  const program = existsSync("/usr/bin/python3") ? "/usr/bin/python3" : await findProgram("python3");
   if (program === undefined) return undefined;
   const ask = "import sys, sysconfig; print(sys.executable); print(sysconfig.get_path('stdlib'))";
   const [executable = program, library = ""] = (await run(program, ["-c", ask])).trim().split("\n");
@@ -163,23 +164,12 @@ const withLibraries = (file: ImageFile): ImageFile =>
 async function tree(from: string, to: string, matching: RegExp, skip?: RegExp): Promise<ImageFile[]> {
   const entries = await readdir(from, { withFileTypes: true });
   const files: ImageFile[] = [];
-  for (const { name, ...entry } of entries.map(describe).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (entry.isDirectory && !skip?.test(name))
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const { name } = entry;
+    if (entry.isDirectory() && !skip?.test(name))
       files.push(...(await tree(join(from, name), `${to}/${name}`, matching, skip)));
-    else if (entry.isFile && matching.test(name))
+    else if (entry.isFile() && matching.test(name))
       files.push({ to: `${to}/${name}`, from: join(from, name), mode: 0o644 });
   }
   return files;
 }
-
-const describe = (entry: { name: string; isDirectory(): boolean; isFile(): boolean }) => ({
-  name: entry.name,
-  isDirectory: entry.isDirectory(),
-  isFile: entry.isFile(),
-});
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { access, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Programs } from "../host/programs.ts";
 import { attempt, run } from "../host/run.ts";
@@ -26,14 +27,14 @@ export async function prepareStore(
     .digest("hex")
     .slice(0, 16);
   const store = join(cache, "images", `store-${key}`);
-  if (await exists(store)) return store;
+  if (existsSync(store)) return store;
   say(`building ${images.length} images (${images.map((image) => image.reference).join(", ")})`);
   const workplace = `${store}.${process.pid}`;
   await mkdir(workplace, { recursive: true });
   try {
     await fill(workplace, images, programs);
-    await rename(join(workplace, "root", "var", "lib", "containerd"), store).catch(async (error: unknown) => {
-      if (!(await exists(store))) throw error;
+    await rename(join(workplace, "root", "var", "lib", "containerd"), store).catch((error: unknown) => {
+      if (!existsSync(store)) throw error;
     });
   } finally {
     await rm(workplace, { recursive: true, force: true });
@@ -54,12 +55,6 @@ async function removeOlder(directory: string): Promise<void> {
   const old = dated.sort((a, b) => b.made - a.made).slice(2);
   for (const { path } of old) await rm(path, { recursive: true, force: true });
 }
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 async function fill(workplace: string, images: readonly Image[], programs: Programs): Promise<void> {
   const sandbox = await openSandbox("images", programs.pause, workplace);
@@ -84,9 +79,8 @@ async function fill(workplace: string, images: readonly Image[], programs: Progr
     }
     // Ended in order, so that its databases are closed.
     process.kill(containerd.process.pid, "SIGTERM");
-    await until(async () => !(await exists(`/proc/${containerd.process.pid}`)), {
-      what: "end of containerd",
-    });
+    const end = (): Promise<boolean> => Promise.resolve(!existsSync(`/proc/${containerd.process.pid}`));
+    await until(end, { what: "end of containerd" });
   } finally {
     await closeSandbox(sandbox);
   }

@@ -15,7 +15,7 @@ export async function delivery(): Promise<{
 }> {
   const files = await appFiles();
   const contents = await Promise.all(
-    files.map(async ({ from }, index) => [`file${index}`, await textOf(from)] as const),
+    files.map(async ({ from }, index) => [`file${index}`, await readFile(from ?? "", "utf8")] as const),
   );
   await requireInit();
   const init = await readFile(builtInit);
@@ -47,8 +47,4 @@ export async function delivery(): Promise<{
       ],
     },
   };
-}
-
-async function textOf(path: string | undefined): Promise<string> {
-  return path === undefined ? "" : readFile(path, "utf8");
 }

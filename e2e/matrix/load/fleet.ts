@@ -15,7 +15,6 @@ export interface Source {
   readonly enter?: readonly string[];
   readonly sender: string;
   readonly url: string;
-  readonly host?: string;
   /** It finds the pods by itself, by asking this server. */
   readonly dnsServer?: string;
   /** It begins at many addresses of its machine. */

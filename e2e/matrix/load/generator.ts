@@ -72,17 +72,13 @@ class Exchange {
   constructor(mode: RequestRecord["mode"], intended: number) {
     this.#intended = intended;
     this.#mode = mode;
-    underWay.add(this);
     this.#request = request({
       hostname: url.hostname,
       port: url.port,
       path: this.#slow ? "/slow" : "/",
       agent: mode === "pooled" ? pool : fresh,
       ...(resolver === undefined ? {} : { lookup: resolver.lookup }),
-      headers: {
-        ...(mode === "new" ? { connection: "close" } : {}),
-        ...(plan.host === undefined ? {} : { host: plan.host }),
-      },
+      headers: mode === "new" ? { connection: "close" } : {},
     });
     this.#timer = setTimeout(() => this.#timeOut(), plan.timeoutMs);
     this.#request
@@ -122,12 +118,12 @@ class Exchange {
     this.#response = response;
     response
       .on("data", (chunk: Buffer) => (this.#received += chunk.length))
-      .on("end", () => (response.complete ? this.#end(this.#judge(response)) : this.#fail("aborted")))
+      .on("end", () => (response.complete ? this.#answered(response) : this.#fail("aborted")))
       .on("error", (error: NodeJS.ErrnoException) => this.#fail(error.code ?? error.message));
   }
 
-  #judge({ statusCode = 0 }: IncomingMessage): RequestRecord["outcome"] {
-    return statusCode >= 500 ? "bad-status" : "ok";
+  #answered({ statusCode = 0 }: IncomingMessage): void {
+    this.#end(statusCode >= 500 ? "bad-status" : "ok");
   }
 
   #timeOut(): void {
@@ -185,8 +181,6 @@ class Exchange {
   }
 }
 
-const fire = (mode: RequestRecord["mode"], at: number): Exchange => new Exchange(mode, at);
-
 const stop = new AbortController();
 let paused = false;
 createInterface({ input: process.stdin })
@@ -204,8 +198,7 @@ const isDue = (): boolean => !paused && due <= clock.now();
 while (!stop.signal.aborted && due < end) {
   // Those that are due are sent at once, late ones too: the schedule does not wait for anybody.
   while (isDue()) {
-    const mode = Math.random() * rate < plan.newPerSecond ? "new" : "pooled";
-    fire(mode, due);
+    underWay.add(new Exchange(Math.random() * rate < plan.newPerSecond ? "new" : "pooled", due));
     due += (-Math.log(1 - Math.random()) * 1_000) / rate;
   }
   await sleep(paused ? 20 : Math.max(0, Math.min(20, due - clock.now())));

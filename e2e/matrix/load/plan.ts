@@ -14,8 +14,6 @@ export interface GeneratorPlan {
   readonly timeoutMs: number;
   /** Ends by itself then, whatever happens to who started it. */
   readonly maxSeconds: number;
-  /** Host header where it differs from the URL's. */
-  readonly host?: string;
   /** Servers are found by asking this DNS server for the URL's host name; without it by the system. */
   readonly dnsServer?: string;
   /** The load comes from so many addresses, the first of this range, instead of the machine's own. */

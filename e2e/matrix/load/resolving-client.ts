@@ -1,5 +1,5 @@
 import type { SenderEvent } from "@lameduck/accounting";
-import type { Sender } from "../observe/proxies.ts";
+import { changes, type Sender } from "../observe/proxies.ts";
 import type { Resolution } from "./resolver.ts";
 
 /** A client that finds pods by DNS, as a sender: it converges when the addresses that it holds no longer name a pod. */
@@ -20,10 +20,7 @@ export class ResolvingClient implements Sender {
 
   resolved({ at, addresses }: Resolution): void {
     const now = new Set(addresses.map((one) => this.#podAt(one)).filter((pod) => pod !== undefined));
-    for (const pod of now)
-      if (!this.#known.has(pod)) this.events.push({ at, sender: this.name, type: "added", pod });
-    for (const pod of this.#known)
-      if (!now.has(pod)) this.events.push({ at, sender: this.name, type: "converged", pod });
+    this.events.push(...changes(at, this.name, this.#known, now));
     this.#known = now;
   }
 }

@@ -4,7 +4,6 @@ import { follow, type Cluster } from "../../cluster/index.ts";
 import { RuntimeEvents, type RuntimeExit } from "../../conformance/runtime-events.ts";
 
 interface Known {
-  readonly name: string;
   ready: boolean;
   deleted: boolean;
   gone: boolean;
@@ -87,7 +86,7 @@ export class PodObserver implements AsyncDisposable {
     const { name, uid } = metadata;
     let pod = this.#pods.get(uid);
     if (pod === undefined) {
-      pod = { name, ready: false, deleted: false, gone: false };
+      pod = { ready: false, deleted: false, gone: false };
       this.#pods.set(uid, pod);
       this.events.push({ at, pod: name, type: "created" });
     }

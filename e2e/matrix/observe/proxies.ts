@@ -20,7 +20,7 @@ export class ProxyObserver implements Disposable {
   readonly #port: number;
   readonly #podAt: (address: string) => string | undefined;
   readonly #monitor: ChildProcess;
-  #known = new Set<string>();
+  #known: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
   #changedAt = 0;
   #reading: Promise<void> = Promise.resolve();
@@ -68,21 +68,10 @@ export class ProxyObserver implements Disposable {
 
   async #look(at: number): Promise<void> {
     const addresses = await this.#destinations();
-    const now = new Set<string>();
-    for (const address of addresses) {
-      const pod = this.#podAt(address);
-      if (pod !== undefined) now.add(pod);
-    }
-    for (const pod of now)
-      if (!this.#known.has(pod)) this.#note({ at, sender: this.#sender, type: "added", pod });
-    for (const pod of this.#known)
-      if (!now.has(pod)) this.#note({ at, sender: this.#sender, type: "converged", pod });
+    const now = new Set([...addresses].map(this.#podAt).filter((pod) => pod !== undefined));
+    this.events.push(...changes(at, this.#sender, this.#known, now));
     this.#known = now;
     this.onChange?.(at);
-  }
-
-  #note(event: SenderEvent): void {
-    this.events.push(event);
   }
 
   async #destinations(): Promise<Set<string>> {
@@ -95,6 +84,21 @@ export class ProxyObserver implements Disposable {
         new RegExp(`: ([0-9.]+) \\. ${this.#port}\\b`, "g");
     return new Set(Array.from(rules.matchAll(pattern), ([, address = ""]) => address));
   }
+}
+
+/** What a sender has taken up and dropped. */
+export function changes(
+  at: number,
+  sender: string,
+  before: ReadonlySet<string>,
+  now: ReadonlySet<string>,
+): SenderEvent[] {
+  const added = [...now].filter((pod) => !before.has(pod));
+  const dropped = [...before].filter((pod) => !now.has(pod));
+  return [
+    ...added.map((pod) => ({ at, sender, type: "added", pod }) as const),
+    ...dropped.map((pod) => ({ at, sender, type: "converged", pod }) as const),
+  ];
 }
 
 /** Whoever chooses the pod that a request goes to, as far as it can be watched. */

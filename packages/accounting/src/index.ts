@@ -29,7 +29,6 @@ export { StatusClasses } from "./model/status-classes.ts";
 export { type PodEvent, type SenderEvent, stopReasons } from "./model/timeline.ts";
 export { percent } from "./report/figures.ts";
 export { htmlReport, legend } from "./report/html/page.ts";
-export { escape } from "./report/markup.ts";
 export { type ObservedTermination, terminationFigure } from "./report/html/termination-picture.ts";
 export { junitReport } from "./report/junit.ts";
 export { markdownReport } from "./report/markdown.ts";

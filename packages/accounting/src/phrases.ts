@@ -44,11 +44,9 @@ export function chose(evidence: Evidence): string {
   const letGo = letGoAt(evidence);
   if (letGo !== undefined && letGo >= (deletion?.at ?? 0))
     return `${record.sender} chose ${pod} although it had stopped choosing it ${spell(at - letGo)} before`;
-  if (deletion) return `${record.sender} still chose ${pod} ${spell(at - deletion.at)} after its deletion`;
-  const left = untilDeletion(evidence);
-  return left === undefined
-    ? `${record.sender} chose ${pod}, which was not being deleted`
-    : `${record.sender} chose ${pod} ${spell(left)} before its deletion`;
+  if (deletion) return `${record.sender} still chose ${pod} ${whenOf(evidence)}`;
+  const comma = untilDeletion(evidence) === undefined ? "," : "";
+  return `${record.sender} chose ${pod}${comma} ${whenOf(evidence)}`;
 }
 
 /** "2.1 s after its deletion" */

@@ -128,13 +128,15 @@ function failed(record: RequestRecord): boolean {
   return symptom !== undefined && symptom !== "not-sent" && record.kind !== "session";
 }
 
+function add<Key>(all: Map<Key, Counts>, key: Key, span: Span, by: number): void {
+  const own = all.get(key) ?? { before: 0, calm: 0, touched: 0 };
+  own[span] += by;
+  all.set(key, own);
+}
+
 function failures({ records }: RunRecording, attribution: Attribution, first: number): Map<string, Counts> {
   const counts = new Map<string, Counts>();
-  const note = (record: RequestRecord, span: Span): void => {
-    const own = counts.get(kindOfFailure(record)) ?? { before: 0, calm: 0, touched: 0 };
-    own[span]++;
-    counts.set(kindOfFailure(record), own);
-  };
+  const note = (record: RequestRecord, span: Span): void => add(counts, kindOfFailure(record), span, 1);
   for (const record of records) if (failed(record) && failedAt(record) < first) note(record, "before");
   for (const { record, life } of attribution.lost) {
     const span = spanOf(record, record.pod === undefined ? undefined : life, first);
@@ -150,18 +152,14 @@ function totals(
   first: number,
 ): Map<RequestRecord["kind"], Counts> {
   const all = new Map<RequestRecord["kind"], Counts>();
-  const add = ({ kind }: RequestRecord, span: Span, by: number): void => {
-    const own = all.get(kind) ?? { before: 0, calm: 0, touched: 0 };
-    own[span] += by;
-    all.set(kind, own);
-  };
   for (const record of records)
-    if (symptomOf(record) !== "not-sent") add(record, failedAt(record) < first ? "before" : "touched", 1);
+    if (symptomOf(record) !== "not-sent")
+      add(all, record.kind, failedAt(record) < first ? "before" : "touched", 1);
   for (const [life, own] of recordsOf)
     for (const record of own)
       if (symptomOf(record) !== "not-sent" && spanOf(record, life, first) === "calm") {
-        add(record, "calm", 1);
-        add(record, "touched", -1);
+        add(all, record.kind, "calm", 1);
+        add(all, record.kind, "touched", -1);
       }
   return all;
 }

@@ -63,15 +63,11 @@ function namingSenders(records: readonly RequestRecord[]): Set<string> {
 
 /** When each sender had something under way: requests set out, and answered or failed. In order. */
 function momentsBySender(records: readonly RequestRecord[]): Map<string, number[]> {
-  const moments = new Map<string, number[]>();
-  for (const record of records) {
-    if (symptomOf(record) === "not-sent") continue;
-    const own = moments.get(record.sender) ?? [];
-    own.push(setOut(record), failedAt(record));
-    moments.set(record.sender, own);
-  }
-  for (const own of moments.values()) own.sort(ascending);
-  return moments;
+  const sent = records.filter((record) => symptomOf(record) !== "not-sent");
+  const momentsOf = (own: readonly RequestRecord[]): number[] =>
+    own.flatMap((record) => [setOut(record), failedAt(record)]).sort(ascending);
+  const bySender = Map.groupBy(sent, ({ sender }) => sender);
+  return new Map(Array.from(bySender, ([sender, own]) => [sender, momentsOf(own)]));
 }
 
 /** A sender that does not report its choices may have chosen any pod. It may have let go before its report of the deletion was read here. */

@@ -85,14 +85,7 @@ function numbersOf({ inventory }: Audit): ReadonlyMap<KubeObject, number> {
 
 function byWorkload(audited: Audit): Map<number, Finding[]> {
   const numbers = numbersOf(audited);
-  const all = new Map<number, Finding[]>();
-  for (const finding of audited.findings) {
-    const number = numbers.get(finding.object) ?? -1;
-    const known = all.get(number);
-    if (known) known.push(finding);
-    else all.set(number, [finding]);
-  }
-  return all;
+  return Map.groupBy(audited.findings, ({ object }) => numbers.get(object) ?? -1);
 }
 
 function* keysOf(audited: Audit): Iterable<string> {

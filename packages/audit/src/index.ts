@@ -11,7 +11,7 @@ export { fixesOf, withHarmlessFixes, type FixPlan } from "./fixes.ts";
 export type { Container } from "./model/container.ts";
 export { fileOf, liveObjects, liveTypes } from "./live/objects.ts";
 export type { Inventory } from "./model/inventory.ts";
-export { auditedTypes, objectOf, spell } from "./model/object.ts";
+export { auditedTypes, spell } from "./model/object.ts";
 export { observedPort } from "./model/ports.ts";
 export { dockerHubs, repositoryOf } from "./model/image-name.ts";
 export { programOf } from "./model/shell/commands.ts";

@@ -4,14 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import {
-  learn,
-  optionsOf,
-  parseConfig,
-  runVector,
-  type DrainOptions,
-  type Observation,
-} from "@lameduck/drain";
+import { learn, optionsOf, parseConfig, type DrainOptions, type Observation } from "@lameduck/drain";
+import { runVector } from "../../drain/test/vectors.ts";
 import { program, run, runProgram } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-explain-"));

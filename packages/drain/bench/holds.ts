@@ -1,4 +1,5 @@
-import { runVector, type Observation } from "../src/index.ts";
+import { type Observation } from "../src/index.ts";
+import { runVector } from "../test/vectors.ts";
 import { random } from "../test/random.ts";
 
 /**

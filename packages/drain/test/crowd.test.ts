@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type Observation, runVector } from "../src/index.ts";
+import { type Observation } from "../src/index.ts";
+import { runVector } from "./vectors.ts";
 import { random } from "./random.ts";
 
 /** Poisson arrivals, from a minute before SIGTERM. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Drain, type DrainOptions, type Observation, parseConfig, runVector } from "../src/index.ts";
+import { Drain, type DrainOptions, type Observation, parseConfig } from "../src/index.ts";
+import { runVector } from "./vectors.ts";
 import { random } from "./random.ts";
 
 /** Senders that came at even gaps before a SIGTERM at 0, and what they do after it. */

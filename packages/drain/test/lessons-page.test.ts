@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { type DecisionVector, Drain, learn, type Learnt, parseConfig, runVector } from "../src/index.ts";
+import { Drain, learn, type Learnt, parseConfig } from "../src/index.ts";
+import { type DecisionVector, runVector } from "./vectors.ts";
 
 type Seen = DecisionVector["observations"];
 

@@ -7,9 +7,9 @@ import {
   type DrainOptions,
   type Observation,
   parseConfig,
-  runVector,
   timelineText,
 } from "../src/index.ts";
+import { runVector } from "./vectors.ts";
 
 const termination: Observation = { type: "termination", at: 0 };
 

@@ -2,17 +2,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import {
-  type DecisionVector,
-  Drain,
-  DrainError,
-  expandVector,
-  optionsOf,
-  parseConfig,
-  parseTrace,
-  replay,
-  timelineText,
-} from "../src/index.ts";
+import { Drain, DrainError, optionsOf, parseConfig, parseTrace, replay, timelineText } from "../src/index.ts";
+import { type DecisionVector, expandVector } from "./vectors.ts";
 
 const folder = new URL("../vectors/", import.meta.url);
 const vectors = readdirSync(folder)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { type DecisionVector, runVector } from "../src/index.ts";
+import { type DecisionVector, runVector } from "./vectors.ts";
 
 const folder = new URL("../vectors/", import.meta.url);
 

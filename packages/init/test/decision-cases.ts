@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import {
-  expandVector,
   learn,
   learntText,
   parseLearnt,
@@ -9,6 +8,7 @@ import {
   type Learnt,
   type Observation,
 } from "@lameduck/drain";
+import { expandVector } from "../../drain/test/vectors.ts";
 import { type DecisionName, policyKinds } from "@lameduck/options";
 import type { Case } from "./native-decision.ts";
 

@@ -6,11 +6,11 @@ import {
   DrainError,
   learntText,
   parseConfig,
-  runVector,
   type DrainConfig,
   type DrainOptions,
   type Observation,
 } from "@lameduck/drain";
+import { runVector } from "../../drain/test/vectors.ts";
 import { nativeProgram } from "./compiled.ts";
 
 /** One hold to be decided in both languages. */

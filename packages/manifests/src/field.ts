@@ -80,10 +80,6 @@ export class Field {
     return isSeq(this.#node) ? (this.#node as YAMLSeq<Node>) : undefined;
   }
 
-  get isCollection(): boolean {
-    return isCollection(this.#node);
-  }
-
   /** Offsets of the value in its own document. */
   get valueSpan(): Span | undefined {
     const range = this.#node?.range;

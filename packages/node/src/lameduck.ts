@@ -13,7 +13,7 @@ import { makeLog } from "./reports/log.ts";
 import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
 import { readinessIn, type Readiness } from "./servers/health.ts";
 import { Recording } from "./hold/recording.ts";
-import { heldFor } from "./reports/termination-events.ts";
+import { explained } from "./reports/termination-events.ts";
 import { otherRuntime } from "./options/environment.ts";
 import { Servers, type WatchedServer } from "./servers/servers.ts";
 import type { LameduckOptions } from "./options/lameduck-options.ts";
@@ -113,7 +113,8 @@ export class Lameduck {
       servers: this.#servers.size,
       // Every sender is weighed for it, and metrics never ask.
       get hold() {
-        return heldFor(hold.timeline());
+        const timeline = hold.timeline();
+        return timeline && explained(timeline);
       },
       acknowledgements: this.#coordinator?.acknowledgements,
     };

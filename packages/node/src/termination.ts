@@ -5,7 +5,7 @@ import type { Closing } from "./closing/closing.ts";
 import { deadlinesOf, withoutKill, type Deadlines } from "./closing/deadlines.ts";
 import type { Hooks } from "./closing/hooks.ts";
 import type { Coordinator } from "./coordinator/coordinator.ts";
-import { reportAtBegin, reportAtEnd, reportAtStop } from "./coordinator/pod-reports.ts";
+import { reportAtBegin, reportAtStop } from "./coordinator/pod-reports.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import type { Evidence } from "./hold/evidence.ts";
 import type { Hold, HoldEnd } from "./hold/hold.ts";
@@ -112,7 +112,7 @@ export class Termination {
     const reported = [
       announcer.phase(closed),
       recording?.written ?? Promise.resolve(),
-      coordinator?.end(reportAtEnd(closed), left) ?? Promise.resolve(),
+      coordinator?.end({ phase: closed.phase }, left) ?? Promise.resolve(),
     ];
     await untilSettled(Promise.all(reported), left);
     noLongerSurvive();

@@ -1,3 +1,5 @@
+import { checksum } from "@lameduck/drain/common";
+
 /**
  * Random numbers that are the same for the same seed on every machine: sfc32 (Doty-Humphrey's "small fast chaotic" generator, PractRand),
  * one independent stream for each list of labels, so that drawing more of one thing never changes another.
@@ -5,7 +7,6 @@
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;
-  uniform(from: number, to: number): number;
   exponential(mean: number): number;
   /** Standard normal. */
   normal(): number;
@@ -14,13 +15,12 @@ export interface Random {
 }
 
 export function random(seed: number, ...labels: readonly (string | number)[]): Random {
-  const words = splitmix32(hash(JSON.stringify([seed, ...labels])));
+  const words = splitmix32(checksum(JSON.stringify([seed, ...labels])));
   const word = sfc32(words(), words(), words());
   const next = (): number => word() / 2 ** 32;
   const exponential = (mean: number): number => -Math.log(1 - next()) * mean;
   return {
     next,
-    uniform: (from, to) => from + (to - from) * next(),
     exponential,
     normal: () => Math.sqrt(2 * exponential(1)) * Math.cos(2 * Math.PI * next()),
     pick: (from) => {
@@ -45,14 +45,6 @@ export function sfc32(first: number, second: number, third: number): () => numbe
   // The author's advice: after 12 rounds the seed's bits have reached every word.
   for (let round = 0; round < 12; round++) word();
   return word;
-}
-
-/** FNV-1a, 32 bits, over UTF-16 units. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++)
-    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
-  return value;
 }
 
 /** Spreads one word over as many as a generator's state needs. */

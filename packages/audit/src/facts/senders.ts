@@ -16,8 +16,6 @@ import { factOf, type Facts } from "./facts.ts";
 /** A sender of requests, and how long it may go on choosing a pod that is deleted. */
 export interface Sender {
   readonly name: string;
-  /** What made it known. */
-  readonly object: KubeObject;
   readonly convergence: Amount;
   /** How the number comes about, where it is a sum. */
   readonly sum?: string;
@@ -56,7 +54,7 @@ export function nodeCheckOf(service: Field): Amount {
 
 function senderIn(object: KubeObject, sender: Known): Sender {
   const { name, sum } = sender;
-  return { name, object, convergence: amountOf(object.field, sender), ...(sum === undefined ? {} : { sum }) };
+  return { name, convergence: amountOf(object.field, sender), ...(sum === undefined ? {} : { sum }) };
 }
 
 function amountOf(object: Field, { label, seconds, because, annotation }: Known): Amount {

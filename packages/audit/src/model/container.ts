@@ -19,8 +19,6 @@ export interface Container {
   readonly field: Field;
   readonly name: string;
   readonly image: string | undefined;
-  /** An init container with restartPolicy: Always. It is stopped after all others. */
-  readonly isSidecar: boolean;
   /** The command line of PID 1; undefined where only the image knows it. */
   readonly argv: readonly string[] | undefined;
   /** Where to point when the command line is at fault. */
@@ -52,7 +50,7 @@ interface PodFacts {
   readonly isPidShared: boolean;
 }
 
-export function containerOf(field: Field, isSidecar: boolean, pod: PodFacts): Container {
+export function containerOf(field: Field, pod: PodFacts): Container {
   const { images, configMaps, isPidShared } = pod;
   const image = field.at("image").text();
   const imageFacts = images.factsOf(image);
@@ -66,7 +64,6 @@ export function containerOf(field: Field, isSidecar: boolean, pod: PodFacts): Co
     field,
     name: field.at("name").text() ?? "(no name)",
     image,
-    isSidecar,
     argv,
     argvField: command.exists
       ? command

@@ -1,5 +1,5 @@
 import type { Field } from "@lameduck/manifests";
-import { fromField, type Amount } from "./amount.ts";
+import { fromField, wholeOr, type Amount } from "./amount.ts";
 import { everyCommand } from "./shell/every-command.ts";
 import { programOf, shellCommandOf } from "./shell/commands.ts";
 import { dereferenced, type Variables } from "./shell/scope.ts";
@@ -103,13 +103,8 @@ export function hookOf(lifecycle: Field, variables: Variables, isPidShared: bool
 export function probeOf(field: Field): Probe | undefined {
   const handler = handlerOf(field);
   if (handler === undefined) return undefined;
-  const number = (key: string, least: number, otherwise: number): Amount => {
-    const one = field.at(key);
-    const value = one.whole(least, otherwise);
-    return one.exists
-      ? fromField(key, value, one)
-      : { name: key, value, origin: { kind: "default", of: "Kubernetes" } };
-  };
+  const number = (key: string, least: number, otherwise: number): Amount =>
+    wholeOr(field.at(key), least, key, otherwise);
   const grace = field.at("terminationGracePeriodSeconds");
   return {
     ...handler,

@@ -1,4 +1,4 @@
-import { isBuiltin, programOf, type Shell } from "./shell/commands.ts";
+import { isBuiltin, isQuestion, programOf, type Shell } from "./shell/commands.ts";
 import { readScript } from "./shell/read.ts";
 import {
   argumentsOf,
@@ -94,7 +94,7 @@ export class ScriptRun {
     for (const [index, { commands, after }] of pipelines.entries()) {
       // In a pipe each command has a process of its own.
       if (commands.length > 1) continue;
-      const isMaybe = index > 0 && (after === "||" || isQuestion(pipelines[index - 1]!));
+      const isMaybe = index > 0 && (after === "||" || isQuestion(pipelines[index - 1]?.commands[0]));
       const one = isMaybe ? this.#inBranch(() => this.#execsOf(commands[0]!)) : this.#execsOf(commands[0]!);
       found.push(...one.found);
       if (one.isSure && !isMaybe) return { found, isSure: true };
@@ -450,12 +450,4 @@ function worse(a: Served, b: Served): Served {
 /** What a shell starts, behind `command`, and behind an `exec` that replaces a child of the shell only. */
 function programIn(words: readonly string[], isChild: boolean): readonly string[] {
   return words[0] === "command" || (isChild && words[0] === "exec") ? words.slice(1) : words;
-}
-
-/** The input does not say. */
-function isQuestion({ commands }: Pipeline): boolean {
-  const [command] = commands;
-  if (command?.kind === "test") return true;
-  const [piece] = (command?.kind === "simple" ? command.words[0] : undefined) ?? [];
-  return piece?.kind === "text" && /^(?:\[|test)$/.test(piece.text);
 }

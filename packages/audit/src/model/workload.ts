@@ -74,7 +74,7 @@ export function workloadOf(
   const containers = pod
     .at("containers")
     .items()
-    .map((one) => containerOf(one, false, facts));
+    .map((one) => containerOf(one, facts));
   const leads = ({ field }: KubeObject): boolean => leadsRequests(field, containers);
   return {
     object,
@@ -89,7 +89,7 @@ export function workloadOf(
       .at("initContainers")
       .items()
       .filter((one) => one.at("restartPolicy").text() === "Always")
-      .map((one) => containerOf(one, true, facts)),
+      .map((one) => containerOf(one, facts)),
     replicas: replicasOf(object, relations),
     ...relations,
     services: relations.services.filter(leads),

@@ -1,4 +1,4 @@
-import { insertField, replaceScalar, type Edit } from "@lameduck/manifests";
+import { insertField, replaceScalar, type Edit, type Field } from "@lameduck/manifests";
 import { hasStopSignal } from "../facts/stop-signal.ts";
 import type { Fix } from "../finding.ts";
 import type { Container } from "../model/container.ts";
@@ -17,6 +17,13 @@ export function setGrace({ pod }: Workload, seconds: number, { textOf }: Context
   return field.exists
     ? replaceScalar(field, text)
     : insertField(textOf(pod.source.file), pod, "terminationGracePeriodSeconds", text);
+}
+
+/** As the value stood there: with its quotes, which an argument needs. */
+export function quotedLike(field: Field, text: string, { textOf }: Context): string {
+  const [start, end] = field.span;
+  const quote = /^["']/.exec(textOf(field.source.file).slice(start, end))?.[0] ?? "";
+  return `${quote}${text}${quote}`;
 }
 
 /** The grace period for a hold of so many seconds. Hooks of containers run at the same time: the longest of them counts, not their sum. */

@@ -4,9 +4,9 @@ import { holdOf } from "../facts/hold.ts";
 import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { aloneRemedy, whyAlone } from "../facts/second-pod.ts";
-import { fixOf, graceFor, setGrace } from "./edits.ts";
+import { fixOf, graceFor, quotedLike, setGrace } from "./edits.ts";
 import { isAssumed, seconds } from "../model/amount.ts";
-import { replaceScalar, type Field } from "@lameduck/manifests";
+import { replaceScalar } from "@lameduck/manifests";
 import type { Rule } from "../rule.ts";
 
 export const lameDuckTooShort: Rule = {
@@ -88,7 +88,7 @@ yours by \`lameduck rollout --watch\`, and give the result by \`lameduck.dev/con
           ? fixOf(
               `preStop ${seconds(hook.least.value)} -> ${longer}${grace === workload.grace.value ? "" : `, grace period ${workload.grace.value} -> ${grace}`}`,
               [
-                replaceScalar(hook.number, quotedLike(hook.number, longer, context.textOf)),
+                replaceScalar(hook.number, quotedLike(hook.number, String(longer), context)),
                 ...(grace === workload.grace.value ? [] : [setGrace(workload, grace, context)]),
               ],
             )
@@ -97,10 +97,3 @@ yours by \`lameduck rollout --watch\`, and give the result by \`lameduck.dev/con
     }
   },
 };
-
-/** As the number stood there: with its quotes, which an argument needs. */
-function quotedLike(field: Field, value: number, textOf: (file: string) => string): string {
-  const [start, end] = field.span;
-  const quote = /^["']/.exec(textOf(field.source.file).slice(start, end))?.[0] ?? "";
-  return `${quote}${value}${quote}`;
-}

@@ -1,12 +1,12 @@
 import { replaceScalar, type Field } from "@lameduck/manifests";
 import { compare } from "../facts/arithmetic.ts";
 import { optionOf, ownStopOf, type OwnStop } from "../facts/lameduck.ts";
-import { fixOf } from "./edits.ts";
+import { fixOf, quotedLike } from "./edits.ts";
 import { fromField, seconds, type Amount, durationOf } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import type { RuleFinding } from "../finding.ts";
 import type { Workload } from "../model/workload.ts";
-import type { Rule } from "../rule.ts";
+import type { Context, Rule } from "../rule.ts";
 
 export const lameduckMisconfigured: Rule = {
   id: "lameduck-misconfigured",
@@ -23,7 +23,7 @@ too early. The library, and the init as PID 1, start at SIGTERM, so they cannot 
     for (const container of workload.containers) {
       const own = ownStopOf(container);
       if (own === undefined) continue;
-      yield* grace(workload, container, own, context.textOf);
+      yield* grace(workload, container, own, context);
       yield* preStop(container, own);
       yield* cap(workload, container, own);
       const pidOne = own.by === "library" ? container.served?.pidOne : undefined;
@@ -43,7 +43,7 @@ function* grace(
   { grace: own, pod }: Workload,
   container: Container,
   stop: OwnStop,
-  textOf: (file: string) => string,
+  context: Context,
 ): Iterable<RuleFinding> {
   const option = optionFor(container, stop, "--grace", "LAMEDUCK_GRACE_PERIOD");
   if (option?.amount === undefined) {
@@ -79,17 +79,10 @@ function* grace(
     remedy: `write ${seconds(own.value)}s`,
     ...(option.isWhole
       ? fixOf(`grace period configured: ${seconds(own.value)}s`, [
-          replaceScalar(option.field, likeBefore(option.field, `${seconds(own.value)}s`, textOf)),
+          replaceScalar(option.field, quotedLike(option.field, `${seconds(own.value)}s`, context)),
         ])
       : {}),
   };
-}
-
-/** With its quotes, if it had some. */
-function likeBefore(field: Field, text: string, textOf: (file: string) => string): string {
-  const [start] = field.span;
-  const quote = /["']/.exec(textOf(field.source.file).slice(start, start + 1))?.[0] ?? "";
-  return `${quote}${text}${quote}`;
 }
 
 function* preStop(container: Container, stop: OwnStop): Iterable<RuleFinding> {

@@ -58,13 +58,9 @@ the pod. No hold helps then. If the probe has a grace period of its own, the hoo
 /** From the first failure on; of a startup probe from the start on. */
 function failing(name: string, { initialDelay, period, failures, whole }: Probe): Amount {
   const delay = name === "startup probe" ? initialDelay.value : 0;
-  const { failureThreshold, periodSeconds } = {
-    failureThreshold: failures.value,
-    periodSeconds: period.value,
-  };
   return {
-    name: `${name} (${failureThreshold} x ${periodSeconds})`,
-    value: delay + failureThreshold * periodSeconds,
+    name: `${name} (${failures.value} x ${period.value})`,
+    value: delay + failures.value * period.value,
     origin: { kind: "field", path: whole.path, place: whole.place },
   };
 }

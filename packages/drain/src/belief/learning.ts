@@ -1,5 +1,5 @@
 import { delays, means, hypothesisCount, defaultPrior } from "./hypotheses.ts";
-import { shown } from "../common.ts";
+import { checksum, shown } from "../common.ts";
 import { DrainError } from "../errors.ts";
 
 /** What terminations of one workload have taught about its environment: small, and plain JSON, to be carried from pod to pod. */
@@ -19,16 +19,9 @@ const unlearntWorth = 3;
 
 /**
  * Weights mean something only together with the hypotheses that they weigh and the belief to which the first update was added. So their version is
- * a checksum of these (FNV-1a), which nobody can forget to change.
+ * a checksum of these, which nobody can forget to change.
  */
 export const learntVersion = checksum(JSON.stringify([delays, means, defaultPrior()]));
-
-function checksum(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++)
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return hash >>> 0;
-}
 
 /**
  * Adds what one termination says of its environment (`Drain.priorUpdate`, to users `lesson()`). An earlier value that cannot be used is

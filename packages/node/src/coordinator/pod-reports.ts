@@ -1,5 +1,5 @@
 import type { PodReport } from "@lameduck/protocol/pod";
-import type { ClosedEvent, ClosingEvent, LameDuckEvent } from "../events.ts";
+import type { ClosingEvent, LameDuckEvent } from "../events.ts";
 
 /** What a pod reports of its termination: docs/acknowledgements-protocol.md. */
 export function reportAtBegin({ reason, policy, floor }: LameDuckEvent): PodReport {
@@ -17,8 +17,4 @@ export function reportAtStop(event: ClosingEvent): PodReport {
     requests: String(requests),
     "oldest-wait": explanation,
   };
-}
-
-export function reportAtEnd({ phase }: ClosedEvent): PodReport {
-  return { phase };
 }

@@ -1,13 +1,10 @@
 import { unknownName } from "@lameduck/drain";
-import { decisionNames, libraryNames, rows } from "@lameduck/options";
+import { libraryNames, rows } from "@lameduck/options";
 
 /** Those for a user, as docs/node.md lists them. */
 export const documentedOptions: readonly string[] = libraryNames.filter(
   (name) => !rows[name].library?.hidden,
 );
-
-/** Those of the decision. */
-export const decisionOptions = decisionNames;
 
 /** The first name that is no option, and the message about it. */
 export function unknownOptionIn(options: object): { name: string; problem: string } | undefined {

@@ -13,7 +13,7 @@ import {
   type Duration,
 } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
-import { options as table } from "@lameduck/options";
+import { decisionNames, options as table } from "@lameduck/options";
 import { choiceOf, switchOf } from "./by-table.ts";
 import {
   isInKubernetes,
@@ -26,7 +26,7 @@ import type { LameduckOptions } from "./lameduck-options.ts";
 import { badOption } from "../errors.ts";
 import { parseHealth, type Health } from "./health.ts";
 import { parseLog, type Logger } from "./logger.ts";
-import { decisionOptions, unknownOptionIn } from "./option-names.ts";
+import { unknownOptionIn } from "./option-names.ts";
 import { isRecord } from "./nested-options.ts";
 import { warningsAbout } from "./warnings.ts";
 import { misspeltVariables } from "./misspelt.ts";
@@ -199,7 +199,7 @@ function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Enviro
 
 /** An option that is present but undefined means "not said". */
 function drainOptionsOf(options: LameduckOptions): DrainOptions {
-  const names = decisionOptions.filter((name) => options[name] !== undefined);
+  const names = decisionNames.filter((name) => options[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, options[name]]));
 }
 

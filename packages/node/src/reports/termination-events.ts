@@ -87,11 +87,7 @@ export class TerminationEvents {
   }
 }
 
-export function heldFor(timeline: Timeline | undefined): HoldExplained | undefined {
-  return timeline && explained(timeline);
-}
-
-function explained(timeline: Timeline): HoldExplained {
+export function explained(timeline: Timeline): HoldExplained {
   const { sender: pendingSender, met, unmet, release, overruled } = timeline;
   return {
     waitedFor: pendingSender

@@ -28,15 +28,8 @@ export function traceTermination(duck: Pick<Observed, "on">): () => void {
       span = api?.trace?.getTracer("@lameduck/node").startSpan("termination");
       span?.setAttributes({ "lameduck.reason": event.reason, "lameduck.policy": event.policy });
     } else if (event.phase === "closing") {
-      const { hold, expectedLoss, connections, requests, inFlight } = event;
-      span?.addEvent("closing", {
-        reason: event.reason,
-        hold,
-        expectedLoss,
-        connections,
-        requests,
-        inFlight,
-      });
+      const { reason, hold, expectedLoss, connections, requests, inFlight } = event;
+      span?.addEvent("closing", { reason, hold, expectedLoss, connections, requests, inFlight });
     } else {
       span?.addEvent("closed", { reason: event.reason, ...event.cut });
       end();

@@ -15,8 +15,7 @@ export function failHealth(server: EventEmitter, health: Health): () => void {
   // oxlint-disable-next-line typescript/unbound-method -- called with its own `this`, and put back as it was
   const { emit } = server;
   const failing = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
-    const fail = failures.get(event);
-    return fail?.(health, args) ?? emit.call(this, event, ...args);
+    return isAnswered(event, health, args) || emit.call(this, event, ...args);
   };
   server.emit = failing;
   return () => {
@@ -27,30 +26,16 @@ export function failHealth(server: EventEmitter, health: Health): () => void {
 const text = "terminating\n";
 const type = { "content-type": "text/plain" };
 
-/**
- * For each event what answers the health path and returns true, and nothing for other paths. HTTP/2 emits streams also where they become requests.
- */
-const failures: ReadonlyMap<string | symbol, (health: Health, args: unknown[]) => true | undefined> = new Map(
-  [
-    [
-      "request",
-      ({ path, status }, [request, response]: unknown[]) => {
-        if (pathOf((request as IncomingMessage).url) !== path) return undefined;
-        (response as ServerResponse).writeHead(status, type).end(text);
-        return true;
-      },
-    ],
-    [
-      "stream",
-      ({ path, status }, [stream, headers]: unknown[]) => {
-        if (pathOf((headers as IncomingHttpHeaders)[":path"]) !== path) return undefined;
-        (stream as ServerHttp2Stream).respond({ ":status": status, ...type });
-        (stream as ServerHttp2Stream).end(text);
-        return true;
-      },
-    ],
-  ],
-);
+/** Answers the health path, and no other. HTTP/2 emits streams also where they become requests. */
+function isAnswered(event: string | symbol, { path, status }: Health, [one, other]: unknown[]): boolean {
+  if (event === "request" && pathOf((one as IncomingMessage).url) === path)
+    (other as ServerResponse).writeHead(status, type).end(text);
+  else if (event === "stream" && pathOf((other as IncomingHttpHeaders)[":path"]) === path) {
+    (one as ServerHttp2Stream).respond({ ":status": status, ...type });
+    (one as ServerHttp2Stream).end(text);
+  } else return false;
+  return true;
+}
 
 /** What a health route of the application should answer. */
 export interface Readiness {

@@ -8,12 +8,10 @@ type Crash = (message: string) => void;
  * @returns what takes the listener off again.
  */
 export function closeOnCrash(close: Crash): () => void {
-  const onError = (error: unknown, origin: string): void => {
+  return onCrash((message) => {
     process.exitCode ||= 1;
-    close(describe(error, origin));
-  };
-  process.on("uncaughtException", onError);
-  return () => void process.removeListener("uncaughtException", onError);
+    close(message);
+  });
 }
 
 /**
@@ -23,16 +21,17 @@ export function closeOnCrash(close: Crash): () => void {
  */
 export function surviveCrashes(report: Crash): () => void {
   if (process.listenerCount("uncaughtException") > 0) return () => {};
-  const onError = (error: unknown, origin: string): void => {
+  return onCrash((message) => {
     process.exitCode ??= 1;
-    report(describe(error, origin));
-  };
-  process.on("uncaughtException", onError);
-  return () => process.removeListener("uncaughtException", onError);
+    report(message);
+  });
 }
 
-function describe(error: unknown, origin: string): string {
-  return `${origin}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+function onCrash(tell: Crash): () => void {
+  const onError = (error: unknown, origin: string): void =>
+    tell(`${origin}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  process.on("uncaughtException", onError);
+  return () => void process.removeListener("uncaughtException", onError);
 }
 
 export function tellCrash(message: string, announcer: Announcer, log: Settings["log"]): void {

@@ -1,5 +1,6 @@
 import { readScript } from "./read.ts";
 import { argumentsOf, noVariables, scopeOf, unknown } from "./scope.ts";
+import type { Command } from "./syntax.ts";
 
 /** By the rules of its family a shell stays, or is replaced by its last command. */
 export type Shell = "bash" | "ash" | "dash" | "zsh" | "ksh" | "sh";
@@ -30,6 +31,13 @@ export function programOf(word: string | undefined): string {
 
 export function isBuiltin(program: string): boolean {
   return ofShells.has(program);
+}
+
+/** Whether it is a test, whose outcome the input does not say. */
+export function isQuestion(command: Command | undefined): boolean {
+  if (command?.kind === "test") return true;
+  const [piece] = (command?.kind === "simple" ? command.words[0] : undefined) ?? [];
+  return piece?.kind === "text" && (piece.text === "[" || piece.text === "test");
 }
 
 /** `sh -c SCRIPT` and its like, taken apart. */

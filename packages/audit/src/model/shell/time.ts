@@ -1,4 +1,4 @@
-import { programOf, shellCommandOf, whyFails } from "./commands.ts";
+import { isQuestion, programOf, shellCommandOf, whyFails } from "./commands.ts";
 import { readScript } from "./read.ts";
 import { argumentsOf, assign, noVariables, scopeOf, unknown, type Scope, type Variables } from "./scope.ts";
 import { signalSent } from "./signals.ts";
@@ -181,13 +181,6 @@ class Clock {
 function asChain([first, ...rest]: readonly Pipeline[]): Chain {
   const pipelines = first === undefined ? [] : [{ ...first, after: undefined }, ...rest];
   return { pipelines, isBackground: false, startsLine: false };
-}
-
-/** The input does not say. */
-function isQuestion(command: Command | undefined): boolean {
-  if (command?.kind === "test") return true;
-  const [piece] = (command?.kind === "simple" ? command.words[0] : undefined) ?? [];
-  return piece?.kind === "text" && (piece.text === "[" || piece.text === "test");
 }
 
 /** Whether the command stops the server, or begins its stop: nothing serves what comes after it. */

@@ -1,8 +1,11 @@
-import { parseConfig } from "./config.ts";
-import type { Decision, StopReason } from "./decision.ts";
-import { Drain } from "./drain.ts";
-import type { Observation } from "./observation.ts";
-import type { DrainOptions } from "./options.ts";
+import {
+  Drain,
+  parseConfig,
+  type Decision,
+  type DrainOptions,
+  type Observation,
+  type StopReason,
+} from "../src/index.ts";
 
 /**
  * A decision to be taken alike by every implementation: observations, and when the hold must end and why.
@@ -52,14 +55,14 @@ function* repeat({ every, to, senders, ...observation }: Repeated): Generator<Ob
  */
 export function runVector(
   vector: DecisionVector,
-  drain = new Drain(parseConfig(vector.config)),
+  drain: Pick<Drain, "observe" | "decide"> = new Drain(parseConfig(vector.config)),
   decided?: (now: number, decision: Decision) => void,
 ): VectorOutcome {
   const observations = expandVector(vector);
   let next = 0;
   let now = observations[0]?.at ?? 0;
   for (;;) {
-    while (next < observations.length && observations[next]!.at <= now) drain.observe(observations[next++]!);
+    for (let one = observations[next]; one && one.at <= now; one = observations[++next]) drain.observe(one);
     const decision = drain.decide(now);
     decided?.(now, decision);
     if (decision.stop) return { stop: now, reason: decision.reason };
