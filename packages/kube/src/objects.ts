@@ -56,9 +56,7 @@ export interface LabelSelector {
 
 export interface Handler {
   readonly exec?: { readonly command?: readonly string[] };
-  readonly httpGet?: object;
   readonly sleep?: { readonly seconds: number };
-  readonly tcpSocket?: object;
 }
 
 export interface Container {
@@ -67,7 +65,6 @@ export interface Container {
   readonly ports?: readonly { readonly containerPort: number; readonly name?: string }[];
   readonly lifecycle?: { readonly preStop?: Handler };
   readonly readinessProbe?: object;
-  readonly restartPolicy?: string;
 }
 
 export interface PodSpec {
@@ -95,7 +92,6 @@ export interface ContainerState {
     readonly exitCode: number;
     readonly signal?: number;
     readonly reason?: string;
-    readonly startedAt?: string;
     readonly finishedAt?: string;
   };
 }
@@ -106,7 +102,6 @@ export interface Pod extends KubernetesObject {
     readonly phase?: string;
     readonly podIP?: string;
     readonly podIPs?: readonly { readonly ip: string }[];
-    readonly reason?: string;
     readonly conditions?: readonly Condition[];
     readonly containerStatuses?: readonly ContainerStatus[];
     readonly initContainerStatuses?: readonly ContainerStatus[];
@@ -157,8 +152,6 @@ export interface Workload extends KubernetesObject {
 export interface Service extends KubernetesObject {
   readonly spec: {
     readonly selector?: Readonly<Record<string, string>>;
-    readonly clusterIP?: string;
-    readonly type?: string;
   };
 }
 
@@ -179,16 +172,12 @@ export interface EndpointSlice extends KubernetesObject {
 
 export interface Event extends KubernetesObject {
   readonly involvedObject: {
-    readonly kind?: string;
-    readonly name?: string;
     readonly uid?: string;
     /** "spec.containers{app}" */
     readonly fieldPath?: string;
   };
   readonly reason?: string;
   readonly message?: string;
-  readonly type?: string;
-  readonly count?: number;
   readonly lastTimestamp?: string | null;
   readonly eventTime?: string | null;
 }
