@@ -1,5 +1,5 @@
 /*
- * Plays decision vectors, given as lines of text, on virtual time: the mirror of runVector in packages/drain/src/vectors.ts.
+ * Plays decision vectors, given as lines of text, on virtual time: the mirror of runVector in packages/drain/test/vectors.ts.
  *
  *     option NAME VALUE          a setting, by the name it has in DrainOptions
  *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none; of a connection VALUE is "old", or by how many ms it
