@@ -5,7 +5,7 @@ import type { SenderEvent } from "@lameduck/accounting";
 import type { Cluster } from "../cluster/index.ts";
 import { balancerAddress, clientRange, nodeAddress } from "../cluster/network/addresses.ts";
 import { changes, type Sender } from "../matrix/observe/proxies.ts";
-import type { RouteOptions } from "../matrix/open-route.ts";
+import type { RouteOptions } from "../matrix/routes.ts";
 import type { BalancerPlan, BalancerState } from "./balancer.ts";
 
 const name = "balancer";

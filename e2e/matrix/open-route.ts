@@ -7,9 +7,8 @@ import { ingressNode, type IngressOptions, type Upstream } from "../ingress/ingr
 import { startNginx } from "../ingress/nginx.ts";
 import { startClientPods, type ClientPod } from "./load/client-pods.ts";
 import type { Source } from "./load/fleet.ts";
-import type { PodObserver } from "./observe/pods.ts";
-import type { ProxyObserver, Sender } from "./observe/proxies.ts";
-import { headlessName, senderName, type RouteName } from "./routes.ts";
+import type { Sender } from "./observe/proxies.ts";
+import { headlessName, senderName, type RouteName, type RouteOptions } from "./routes.ts";
 
 /** haproxy-ingress applies changes at once; reload-based controllers collect them, ingress-nginx for 3.3 s (0.3 a second). */
 const haproxyThrottleMs = 200;
@@ -20,15 +19,6 @@ export interface OpenRoute extends AsyncDisposable {
   readonly sources: readonly Source[];
   /** Who chooses the pods, where it is not the nodes' kube-proxies alone, and not the clients by DNS. */
   readonly chooses?: Sender;
-}
-
-export interface RouteOptions {
-  readonly cluster: Cluster;
-  readonly clock: RunClock;
-  /** The app whose pods get the requests. */
-  readonly app: string;
-  readonly pods: PodObserver;
-  readonly proxies: readonly ProxyObserver[];
 }
 
 /** Starts what stands between clients and the Service, and says where the clients are. */

@@ -1,4 +1,7 @@
+import type { RunClock } from "@lameduck/accounting";
 import type { Cluster } from "../cluster/index.ts";
+import type { PodObserver } from "./observe/pods.ts";
+import type { ProxyObserver } from "./observe/proxies.ts";
 
 export const routes = {
   "cluster-ip": "the Service's ClusterIP, from three nodes",
@@ -23,3 +26,13 @@ export const senderName = (cluster: Cluster, node: string): string => {
 
 /** The headless Service beside the ordinary one. */
 export const headlessName = (service: string): string => `${service}-each`;
+
+/** What a route is opened with. */
+export interface RouteOptions {
+  readonly cluster: Cluster;
+  readonly clock: RunClock;
+  /** The app whose pods get the requests. */
+  readonly app: string;
+  readonly pods: PodObserver;
+  readonly proxies: readonly ProxyObserver[];
+}
