@@ -16,6 +16,8 @@ export interface SenderKind {
   /** @param others the senders of kinds before this one that the Service has. */
   readonly ofService?: (service: SeenService, others: readonly Sender[]) => Sender | undefined;
   /**
+   * How fast it is, for audit and webhook. Whom the coordinator waits for follows from the route's class alone:
+   * packages/cluster/src/paths/route-kinds.ts.
    * @param services the senders of the Services that the route leads to.
    * @returns undefined for routes of other kinds; `leadsToNodes` where the route is its own, but nodes choose the pods.
    */

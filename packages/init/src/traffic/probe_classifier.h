@@ -1,5 +1,6 @@
 /*
  * Ways to recognise probes. Each is one file that gives a struct probe_classifier. To add one, declare it here and list it in probes.c.
+ * No classifier is asked about a connection of LARGEST_PROBE bytes or more, nor while the table of probers is full: those are traffic.
  */
 #ifndef LAMEDUCK_PROBE_CLASSIFIER_H
 #define LAMEDUCK_PROBE_CLASSIFIER_H
@@ -59,7 +60,7 @@ struct probe_sighting {
 struct probe_classifier {
 	/*
 	 * Asks whether the connection is a probe. It may change what the probers in `sighting` are known by. It is not called where an earlier classifier
-	 * has recognised the prober.
+	 * has given a verdict. A prober that is known by another classifier may still come here: the order in probes.c decides who is asked first.
 	 */
 	enum probe_verdict (*note)(const struct probe_sighting *sighting);
 	/* Whether an earlier connection was a probe, of a `prober` that this classifier recognised. */
