@@ -20,12 +20,14 @@ import { count, spell } from "./words.ts";
 type Rule = (evidence: Evidence) => string | undefined;
 
 /**
- * In the order in which they are asked; the first that applies is the cause. What never reached a pod comes first, for nothing can be
- * concluded about a pod from it: the sender itself, an answer
- * that may be anybody's, no endpoint (what the generator could not send, C10, is set apart before). Then the pod that was not there yet, because its refusals look
- * like those of one that has left. Then what cut a connection, the more particular first: SIGKILL is also an exit, the accept queue and
- * the keep-alive race are also cuts while closing. Then connections to a closed listener, or to a pod that has gone. Overload comes last: it is what is
- * left when the pod was serving all the time.
+ * Rules in the order in which they are asked. The first that applies is the cause.
+ * - First come requests that never reached a pod, for they say nothing about a pod. Requests that the generator could not send (C10) are set
+ *   apart before.
+ * - Then comes the pod that was not there yet, for its refusals look like those of a pod that has left.
+ * - Then come cut connections, the more particular cause first: SIGKILL is also an exit; the accept queue and the keep-alive race are
+ *   also cuts while closing.
+ * - Then come connections to a closed listener, or to a pod that has gone.
+ * - Overload comes last: it is left when the pod was serving all the time.
  */
 const rules: readonly (readonly [Cause, Rule])[] = [
   ["proxy", senderItself],

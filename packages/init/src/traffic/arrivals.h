@@ -37,8 +37,9 @@ struct arrivals {
 void arrivals_begin(struct arrivals *arrivals, struct teller *teller, struct pools *pools, const struct probe_periods *configured);
 
 /*
- * A connection that is still open. A probe is soon over, and most come without a byte. So it is distinguished from traffic when it has ended, has
- * brought data, or has stayed. False where it is too early to tell. Without events of connections that end, those that are found open count as unattributed.
+ * Takes a connection that is still open. A probe ends soon, and most probes send no byte. So a connection is known for traffic once it has brought
+ * data or has stayed. Returns false where it is too early to tell. Where the kernel reports no ends of connections, an open connection counts as
+ * unattributed.
  */
 bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, bool with_events, double now);
 void arrivals_take_ended(struct arrivals *arrivals, const struct sighting *sighting, double ended_at);

@@ -9,9 +9,9 @@ const lifeOfNewbornsMs = 1_000;
 const pollPeriodMs = 20;
 
 /**
- * The primary of a cluster serves nothing itself. But in a container the primary gets SIGTERM, and its workers die with it. So the primary has its workers
- * hold, and stays until they have gone. Handlers of the program in the primary get SIGTERM once the holds of the workers are over. They tell the workers to
- * end, by a message, a signal or disconnect(). A primary without such handlers passes SIGTERM on.
+ * The primary of a cluster serves nothing itself. In a container it gets SIGTERM, and its workers die with it. So the primary tells its workers to
+ * hold, and stays until the last worker has gone. When the holds are over, the program's own handlers in the primary get SIGTERM. They end the
+ * workers by a message, a signal or disconnect(). A primary without such handlers passes SIGTERM on.
  * @returns what takes it back.
  */
 export function passOnToWorkers(duck: Pick<Observed, "on" | "hook" | "busy">): () => void {
