@@ -50,23 +50,25 @@ async function start(
 
 const ok: RequestListener = (_request, response) => void response.end("ok\n");
 
+// One after another: a server of another test might get the port that has become free.
+for (const kind of ["http", "https"] as const)
+  test(`${kind}: a server without connections closes, says so, and accepts nothing any more`, async () => {
+    const running = await start(kind, ok);
+    assert.equal(
+      (await running.ask()).connection?.toLowerCase(),
+      "close",
+      "asked for by a client without agent",
+    );
+    const closed = once(running.server, "close");
+    assert.equal((await running.duck.stop()).reason, "done");
+    await closed;
+    assert.equal(running.server.listening, false);
+    await assert.rejects(running.ask(), { code: "ECONNREFUSED" });
+  });
+
 // They mostly wait.
 describe("what other libraries test", { concurrency: 6 }, () => {
   for (const kind of ["http", "https"] as const) {
-    test(`${kind}: a server without connections closes, says so, and accepts nothing any more`, async () => {
-      const running = await start(kind, ok);
-      assert.equal(
-        (await running.ask()).connection?.toLowerCase(),
-        "close",
-        "asked for by a client without agent",
-      );
-      const closed = once(running.server, "close");
-      assert.equal((await running.duck.stop()).reason, "done");
-      await closed;
-      assert.equal(running.server.listening, false);
-      await assert.rejects(running.ask(), { code: "ECONNREFUSED" });
-    });
-
     test(`${kind}: a server cuts requests that hang when the time is over, and counts them`, async () => {
       const running = await start(kind, () => {}, { grace: "1500ms", reserve: "500ms" });
       const hanging = assert.rejects(running.ask(), { code: "ECONNRESET" });
