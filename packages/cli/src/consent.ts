@@ -1,6 +1,5 @@
 import { createInterface } from "node:readline/promises";
 import { KubernetesError, type ClusterConnection } from "@lameduck/kube";
-import { looksLikeProduction } from "@lameduck/rollout";
 
 export interface Asking {
   readonly connection: ClusterConnection;
@@ -35,4 +34,9 @@ export async function obtainConsent(asking: Asking): Promise<void> {
   } finally {
     terminal.close();
   }
+}
+
+/** Names of namespaces and contexts that are probably in production. @returns the name that looks so. */
+export function looksLikeProduction(names: readonly string[]): string | undefined {
+  return names.find((name) => /(^|[^a-z])(prod|prd|production|live)([^a-z]|$)/i.test(name));
 }

@@ -77,7 +77,7 @@ test("fish takes the script, and completes", { skip: missing("fish") }, async ()
   assert.deepEqual(typed("lameduck rollout --requests-m"), ["--requests-max"]);
 });
 
-test("a shell that is not known is told of", async () => {
+test("an unknown shell is an error that names the shells that are known", async () => {
   const { code, err } = await run(["completion", "tcsh"]);
   assert.equal(code, 2);
   assert.match(err, /tcsh.*bash, zsh, fish.*\[LAMEDUCK_BAD_OPTION\]/);

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
+import { looksLikeProduction } from "../src/consent.ts";
 import { program, run, start } from "./running.ts";
 import { testThatEachIsTold, type Mistake } from "./told.ts";
 
@@ -331,3 +332,10 @@ test(
     }
   },
 );
+
+test("a name that looks like production is recognised, and one that only resembles it is not", () => {
+  for (const name of ["prod", "eu-prod-1", "PRODUCTION", "shop_live"])
+    assert.equal(looksLikeProduction([name]), name);
+  for (const name of ["product-test", "delivery", "staging", "kind-dev"])
+    assert.equal(looksLikeProduction([name]), undefined);
+});

@@ -342,7 +342,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
 
   const policy = ["--policy", "acknowledged", ...policyFlags, "--cap", "9s"];
 
-  test("a coordinator that is busy is told again", async () => {
+  test("a report that a busy coordinator does not take is sent again", async () => {
     await using network = await Network.create();
     const cluster = await coordinator(network, "busy", 1_500);
     const server = await pod(network, [...policy, ...asks(coordinatorAt)]);

@@ -53,7 +53,7 @@ test("a Lease is held by one of two candidates, also when both ask at one moment
   assert.equal(api.items(resource).length, 1);
 });
 
-test("a candidate that renews a Lease keeps it, and one that falls silent loses it, first by its own clock", async () => {
+test("a candidate that renews a Lease keeps it, and one that falls silent gives it up before another takes it", async () => {
   await using all = await two();
   const { a, b, pass } = all;
   await a.ask();

@@ -149,7 +149,7 @@ test("a body without an end of its own ends with the connection; one with an end
   assert.equal(more.push(Buffer.from("HTTP/1.1 204 x\r\n\r\nrest"), 22), 18);
 });
 
-test("the records of requests survive the way through their table", () => {
+test("records of requests are the same after they were written to their table and read back", () => {
   const optional = <T>(some: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
     fc.option(some, { nil: undefined });
   const time = fc.double({ min: 0, max: 1e6, noNaN: true });

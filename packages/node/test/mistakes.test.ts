@@ -119,7 +119,7 @@ for (const [option, values] of Object.entries(wrong))
       );
     });
 
-test("known options are those of the page, and the near one is suggested", () => {
+test("the known options are those of the page, and a misspelt option is answered with the nearest name", () => {
   const page = readFileSync(new URL("../../../docs/node.md", import.meta.url), "utf8");
   const [, table = ""] = /^\| option .*\n\|[- |]+\n((?:\|.*\n)+)/m.exec(page) ?? [];
   const listed = [...table.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, names = ""]) =>

@@ -223,8 +223,3 @@ export function aboutRoute({ name, status, pod, others, address, tls }: OpenRout
       : []),
   ];
 }
-
-/** Names of namespaces and contexts that are probably in production. @returns the name that looks so. */
-export function looksLikeProduction(names: readonly string[]): string | undefined {
-  return names.find((name) => /(^|[^a-z])(prod|prd|production|live)([^a-z]|$)/i.test(name));
-}

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { KubernetesError, rightsYaml, type KubernetesErrorCode, selects, selectorText } from "@lameduck/kube";
 import { openRoute, parseRoutes } from "@lameduck/load";
-import { looksLikeProduction, parseTarget } from "../src/index.ts";
+import { parseTarget } from "../src/index.ts";
 import { controllerProgress } from "../src/progress.ts";
 
 test("a target is written as for kubectl", () => {
@@ -87,13 +87,6 @@ test("the printed rights have one rule for each resource and name", () => {
   assert.equal(yaml.match(/- pods/g)?.length, 1);
   assert.match(yaml, /- list\n\s+- watch\n\s+- delete/);
   assert.match(yaml, /kind: ClusterRole[^]*resourceNames:\n\s+- "on"/);
-});
-
-test("a name that looks like production is recognised, and one that only resembles it is not", () => {
-  for (const name of ["prod", "eu-prod-1", "PRODUCTION", "shop_live"])
-    assert.equal(looksLikeProduction([name]), name);
-  for (const name of ["product-test", "delivery", "staging", "kind-dev"])
-    assert.equal(looksLikeProduction([name]), undefined);
 });
 
 const deployment = (status: object, generation = 2): Parameters<typeof controllerProgress>[1] => ({

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Milliseconds of a tick. The kernel shows every program a hundred ticks a second. */
+/** Milliseconds of a tick: /proc counts processor time in hundredths of a second. */
 const tick = 10;
 /** utime, stime, cutime and cstime in /proc/PID/stat, counted after the program's name, which may contain spaces. */
 const times = [11, 15] as const;

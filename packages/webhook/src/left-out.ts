@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { OnLeftOut } from "@lameduck/cluster";
 import type { WebhookMetrics } from "./metrics.ts";
 
-/** Whoever changes such an object every second must not fill the log. */
+/** An object that is left out may change every second, and must not fill the log. */
 const logIntervalMs = 3_600_000;
 const mostRemembered = 1_000;
 

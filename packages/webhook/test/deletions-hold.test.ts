@@ -212,7 +212,7 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.deepEqual(replica.outcomes(), ["waited"]);
   });
 
-  it("only the API server can have a deletion held: other callers do not know the path, and withdraw nothing", async () => {
+  it("a call to a path without the secret holds no deletion, and withdraws nothing", async () => {
     const api = await shop();
     await using _api = api;
     await using replica = await replicaOf(api);

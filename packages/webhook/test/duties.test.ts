@@ -86,7 +86,7 @@ test("init volumes stay where they are while the webhook may not read which name
   assert.ok(!api.asked.some(({ method, resource }) => method === "DELETE" && resource === "configmaps"));
 });
 
-test("the leader's frequent looks leave no timer behind", async () => {
+test("fifty looks of the leader leave no timer behind", async () => {
   await using all = await onDuty(() => undefined);
   await until(() => all.duties.isLeader, "the lease");
   const timers = (): number => process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;

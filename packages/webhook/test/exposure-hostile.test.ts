@@ -128,7 +128,7 @@ for (const [what, { fill, leftOut, why }] of Object.entries(clusters))
     if (why) assert.match(result.why ?? "", why);
   });
 
-test("a namespace that is full takes nothing from another, and has room again when one of its objects goes", async () => {
+test("a namespace at the limit of objects that are kept takes no room from another, and has room again when one of its objects goes", async () => {
   await using api = await OperatorApi.start();
   const big = { metadata: { namespace: "hostile" }, spec: selecting(60) };
   const names = count(1_500, (index) => `s${index}`);

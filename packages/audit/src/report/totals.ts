@@ -11,7 +11,7 @@ export function countBySeverity({ findings }: Pick<Audit, "findings">): Readonly
   return counts;
 }
 
-/** As people call it. */
+/** The word for a severity in texts for people. */
 export function labelOf(severity: Severity): string {
   return severity === "info" ? "note" : severity;
 }

@@ -55,7 +55,7 @@ the pod. No hold helps then. If the probe has a grace period of its own, the hoo
   },
 };
 
-/** From the first failure on; of a startup probe from the start on. */
+/** Until the kubelet restarts the container: from the first failure, and with a startup probe from the start. */
 function failing(name: string, { initialDelay, period, failures, whole }: Probe): Amount {
   const delay = name === "startup probe" ? initialDelay.value : 0;
   return {

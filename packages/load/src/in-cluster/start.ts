@@ -3,7 +3,7 @@ import { InClusterError } from "./errors.ts";
 import type { Kube } from "./options.ts";
 import { containerName } from "./manifests.ts";
 
-/** A node may be on its way. */
+/** How long a pod may find no node: an autoscaler may be adding a node. */
 const timeoutForNodesMs = 20_000;
 /** A registry that did not answer at once may do so the second time. */
 const timeoutForImagesMs = 10_000;

@@ -1,7 +1,7 @@
 import { BadLine } from "./errors.ts";
 import { asCount, asObject, asText, asTime, readObject, type Parser, type ParserContext } from "./parser.ts";
 
-/** Names that people give the tag (or the metadata) in which they note the pod's header. */
+/** Tags or metadata in which scripts of k6 keep the header of an answer that names its pod. */
 const podTags = ["pod", "lameduck_pod", "x-lameduck-pod"];
 
 /** k6 reports dropped iterations one by one. */

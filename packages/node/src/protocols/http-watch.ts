@@ -8,7 +8,7 @@ import { UnclassifiedConnections } from "./unclassified-connections.ts";
 import { Upgrades } from "./upgrades.ts";
 import type { Cut, Patience, ProtocolWatch, WatchContext } from "./watch.ts";
 
-/** What a connection is about, known from the hold on. */
+/** What is kept of each connection from the beginning of the hold. */
 interface Activity {
   /** Responses begun and not finished; more than one when the client pipelines. */
   readonly responses: Set<ServerResponse>;

@@ -1,6 +1,6 @@
 import type { Decision, DrainOptions, Observation } from "@lameduck/drain";
 
-/** What decides when a pod stops: the production code's own shape, so that its Drain is one, and other people's rules can be played beside it. */
+/** Decides when a pod stops. It has the methods of the `Drain` that runs in production, so that both that and other rules can be simulated. */
 export interface Stopper {
   observe(observation: Observation): void;
   decide(now: number): Decision;

@@ -4,7 +4,7 @@ import { meanOf, type Distribution, presets } from "@lameduck/load/propagation";
 import { defaultAcknowledgements as usual } from "../model/acknowledgements.ts";
 import { usualReaction } from "../model/scenario.ts";
 
-/** Whether a number may stand for milliseconds: from code it does; in a text, as anywhere else, a duration needs its unit. */
+/** A number of a scenario from code is milliseconds. In a file a duration needs its unit, and a number is refused. */
 export type Numbers = "milliseconds" | "refused";
 
 function durations(numbers: Numbers) {
