@@ -21,13 +21,13 @@ type Rule = (evidence: Evidence) => string | undefined;
 
 /**
  * Rules in the order in which they are asked. The first that applies is the cause.
- * - First come requests that never reached a pod, for they say nothing about a pod. Requests that the generator could not send (C10) are set
- *   apart before.
- * - Then comes the pod that was not there yet, for its refusals look like those of a pod that has left.
- * - Then come cut connections, the more particular cause first: SIGKILL is also an exit; the accept queue and the keep-alive race are
- *   also cuts while closing.
- * - Then come connections to a closed listener, or to a pod that has gone.
- * - Overload comes last: it is left when the pod was serving all the time.
+ * 1. Requests that never reached a pod, and answers that may not be the app's. They say nothing about a pod. Requests that the generator
+ *    could not send (C10) are set apart before.
+ * 2. A pod that was not there yet. Its refusals look like those of a pod that has left.
+ * 3. Connections that were cut, the more particular cause first. A SIGKILL is also an exit. A full accept queue and a keep-alive race are
+ *    also cuts while closing.
+ * 4. Connections to a closed listener, and connections to a pod that has gone.
+ * 5. Overload. No other cause is left when the pod was serving all the time.
  */
 const rules: readonly (readonly [Cause, Rule])[] = [
   ["proxy", senderItself],

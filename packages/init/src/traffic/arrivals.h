@@ -37,8 +37,8 @@ struct arrivals {
 void arrivals_begin(struct arrivals *arrivals, struct teller *teller, struct pools *pools, const struct probe_periods *configured);
 
 /*
- * Takes a connection that is still open. A probe ends soon, and most probes send no byte. So a connection is known for traffic once it has brought
- * data or has stayed. Returns false where it is too early to tell. Where the kernel reports no ends of connections, an open connection counts as
+ * Takes a connection that is still open. Probes end soon, and most probes send no data. So a connection is classified once it has brought data or has
+ * stayed open. Returns false while it is too early. Without `with_events` only some connections are seen: an open connection then counts as
  * unattributed.
  */
 bool arrivals_take_open(struct arrivals *arrivals, const struct sighting *sighting, bool with_events, double now);

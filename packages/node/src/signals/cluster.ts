@@ -9,9 +9,9 @@ const lifeOfNewbornsMs = 1_000;
 const pollPeriodMs = 20;
 
 /**
- * The primary of a cluster serves nothing itself. In a container it gets SIGTERM, and its workers die with it. So the primary tells its workers to
- * hold, and stays until the last worker has gone. When the holds are over, the program's own handlers in the primary get SIGTERM. They end the
- * workers by a message, a signal or disconnect(). A primary without such handlers passes SIGTERM on.
+ * The primary of a cluster serves no requests. In a container SIGTERM goes to the primary alone, and the workers die when it exits. So the primary
+ * tells its workers to hold. It stays until the last worker has exited. The program's own SIGTERM handlers in the primary run when the holds are
+ * over. They end the workers by a message, a signal or disconnect(). A primary without such handlers passes SIGTERM on to its workers.
  * @returns what takes it back.
  */
 export function passOnToWorkers(duck: Pick<Observed, "on" | "hook" | "busy">): () => void {

@@ -1,6 +1,6 @@
 import type { Decision, DrainOptions, Observation } from "@lameduck/drain";
 
-/** Decides when a pod stops. It has the methods of the `Drain` that runs in production, so that both that and other rules can be simulated. */
+/** Decides when a pod stops. Lameduck's own `Drain` fits this interface. Rules of other projects are simulated through it, too. */
 export interface Stopper {
   observe(observation: Observation): void;
   decide(now: number): Decision;
