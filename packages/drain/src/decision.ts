@@ -6,7 +6,15 @@ export type StopReason = "delay" | "floor" | "quiet" | "idle" | "acknowledged" |
 
 /** What a hold that goes on is waiting for. */
 export type Wait =
-  "termination" | "floor" | "delay" | "deadline" | "silence" | "requests" | "in-flight" | "acknowledgements";
+  | "termination"
+  | "floor"
+  | "delay"
+  | "deadline"
+  | "silence"
+  | "requests"
+  | "in-flight"
+  | "acknowledgements"
+  | "gap";
 
 export type Decision =
   | { readonly stop: true; readonly reason: StopReason }

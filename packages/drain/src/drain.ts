@@ -8,6 +8,12 @@ import type { Adaptive, Policy } from "./policy.ts";
 import { Release } from "./release.ts";
 import { SenderTable, type PendingSender } from "./senders/senders.ts";
 
+/** So long pools must have been unused before a stop that all else allows. */
+const gapMs = 200;
+
+/** So long at most a gap is waited for. */
+const longestGapWaitMs = 3_000;
+
 /**
  * The decision when a terminating pod may stop. It has no clock and no timers: it is fed with observations, and asked.
  * Times may come from any clock, as long as it is one and the same and never runs backwards.
@@ -25,6 +31,9 @@ export class Drain {
   #lastConnection = -Infinity;
   #lastRequest = -Infinity;
   #lastArrival: number | undefined;
+  #lastOfPools: number | undefined;
+  /** When the stop was first allowed but for a gap. */
+  #allowedAt: number | undefined;
   #trafficKnown = false;
   #connections = 0;
   #requests = 0;
@@ -67,6 +76,10 @@ export class Drain {
         this.#inFlight = Math.max(0, this.#inFlight + observation.change);
         if (this.#inFlight === 0) this.#lastRequest = Math.max(this.#lastRequest, at);
         return;
+      case "pool":
+        this.#trafficKnown = true;
+        this.#lastOfPools = Math.max(this.#lastOfPools ?? -Infinity, at);
+        return;
       case "force":
         this.#forced = true;
         return;
@@ -90,6 +103,9 @@ export class Drain {
     if (now < floorAt) return goOn(floorAt, "floor");
     const [wait] = this.#unmet(now, (policy) => this.#evaluate(now, policy));
     if (wait) return goOn(wait.until, wait.for);
+    this.#allowedAt ??= now;
+    const [gap] = this.#gap(now);
+    if (gap) return goOn(gap.until, gap.for);
     return { stop: true, reason: this.#reason(now, floorAt) };
   }
 
@@ -143,6 +159,7 @@ export class Drain {
     const all = [
       ...later(now, this.#terminatedAt + this.config.floor, "floor"),
       ...this.#unmet(now, ({ lossBudget }) => (expectedLoss < lossBudget ? undefined : Infinity)),
+      ...this.#gap(now),
     ];
     return all.map((one) => one.for);
   }
@@ -177,11 +194,16 @@ export class Drain {
     }
   }
 
-  /** Senders are waited for until evidence says that all let go, or the cluster does. */
+  /**
+   * Senders are waited for until evidence says that all let go, or the cluster does. One that sends rarely leaves too little evidence: where the cluster
+   * knows of such, and nobody asks them, they are waited for as long as they are assumed to take.
+   */
   #sending(now: number, until: number | undefined): Awaited[] {
-    const { settledAt } = this.release;
-    if (until === undefined || now >= settledAt) return [];
-    return [{ until: Math.min(until, settledAt), for: "silence" }];
+    const { settledAt, assumedUntil } = this.release;
+    if (now >= settledAt) return [];
+    const silence: Awaited[] =
+      until === undefined ? [] : [{ until: Math.min(until, settledAt), for: "silence" }];
+    return [...silence, ...later(now, assumedUntil, "acknowledgements")];
   }
 
   /**
@@ -197,6 +219,16 @@ export class Drain {
 
   #unfinished(): Awaited[] {
     return this.#inFlight > 0 ? [{ until: Infinity, for: "in-flight" }] : [];
+  }
+
+  /**
+   * Whoever closes connections of a pool loses the request that is on its way. Pools as most clients keep them use the latest connection first. A gap says
+   * that it leads elsewhere for the moment; the moment after an answer is the worst of all.
+   */
+  #gap(now: number): Awaited[] {
+    const last = this.#lastOfPools;
+    if (last === undefined || this.#allowedAt === undefined || this.config.policy.kind === "fixed") return [];
+    return later(now, Math.min(last + gapMs, this.#allowedAt + longestGapWaitMs), "gap");
   }
 
   #evaluate(now: number, { lossBudget }: Weighing): number | undefined {

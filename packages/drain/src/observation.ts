@@ -2,7 +2,8 @@
  * What can be seen of the traffic, each with its time in milliseconds on one clock of the caller's choice.
  * Probes (kubelet, load-balancer health checks, scrapes) are never arrivals: leave them out.
  */
-export type Observation = Watching | Termination | Arrival | Asked | InFlight | Released | Unreleased | Force;
+export type Observation =
+  Watching | Termination | Arrival | Asked | InFlight | Pool | Released | Unreleased | Force;
 
 /** Arrivals are complete from here on. Without this observation they are complete from the first one on. */
 export interface Watching {
@@ -52,6 +53,15 @@ export interface InFlight {
   readonly change: number;
 }
 
+/**
+ * The latest request or answer on old connections whose clients will go on sending: they come from pools, and nobody can ask their owners to close them. They
+ * prolong a hold by no more than the wait for a gap between two of them.
+ */
+export interface Pool {
+  readonly type: "pool";
+  readonly at: number;
+}
+
 /** The cluster says that every consumer of the endpoint no longer chooses this pod, since `at`. */
 export interface Released {
   readonly type: "released";
@@ -68,6 +78,8 @@ export interface Unreleased {
   readonly at: number;
   /** The cluster will not release the pod: it is silent, or does not know all consumers. `acknowledged` decides as `adaptive` does meanwhile. */
   readonly local?: boolean;
+  /** Senders of which nobody reports are assumed to choose the pod for so many milliseconds from `at` on. */
+  readonly assumed?: number;
 }
 
 /** Somebody wants the hold to end now. */

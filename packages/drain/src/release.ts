@@ -33,6 +33,7 @@ export class Release {
   #surest = nobody;
   #overruled: Overrule | undefined;
   #isLocal = false;
+  #assumedUntil = -Infinity;
 
   constructor(settle: number) {
     this.#settle = settle;
@@ -45,9 +46,10 @@ export class Release {
     this.#compare();
   }
 
-  withdrawn({ local = false }: Unreleased): void {
+  withdrawn({ at, local = false, assumed = 0 }: Unreleased): void {
     this.#isLocal = local;
     this.#given = undefined;
+    this.#assumedUntil = Math.max(this.#assumedUntil, at + assumed);
   }
 
   /** @param earlier the connection came between `at - earlier` and `at`. */
@@ -65,6 +67,11 @@ export class Release {
   /** Nobody will release the pod: its own evidence decides. */
   get isLocal(): boolean {
     return this.#isLocal;
+  }
+
+  /** Until then senders that nobody asks may choose the pod, unless it is released. The latest that was said counts. */
+  get assumedUntil(): number {
+    return Math.min(this.#assumedUntil, this.settledAt);
   }
 
   get overruled(): Overrule | undefined {

@@ -7,6 +7,7 @@
  * sees the pod published again. In the modes `signal`, `hiccup` and `doubt` it releases the pod on SIGUSR2. The second and the third question it resets
  * in `hiccup`, and answers by `unknown` in `doubt`.
  * In `end` somebody has asked for the end of the hold.
+ * In `incomplete` a sender that nobody asks is assumed to send for AFTER-MS.
  * In `strict-incomplete` it cannot release the pod, and the DrainPolicy says `consistency`.
  * In `falls-silent` it answers once, and takes nothing that it is told; it prints how long it was waited for.
  * In `busy` it releases it as in `release`, and takes only what it is told for the fourth time.
@@ -71,6 +72,9 @@ function answer(): string {
           "last: kube-proxy/node5",
         ]
       : ["consumers: 4/5", "behind: kube-proxy/node5 (rules)"]),
+    ...(mode === "incomplete" && after !== "0"
+      ? [`assumed-ms: ${Math.max(0, Math.round(Number(after) - sinceWithdrawn))}`]
+      : []),
     "basis: rules",
     `mode: ${["consistency", "strict-incomplete"].includes(mode) ? "consistency" : "availability"}`,
     ...(mode === "end" ? ["end: now"] : []),

@@ -36,10 +36,16 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("watching" as const), at }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("pool" as const), at }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("released" as const), at }) },
   {
     weight: 1,
-    arbitrary: fc.record({ type: fc.constant("unreleased" as const), at, local: fc.boolean() }),
+    arbitrary: fc.record({
+      type: fc.constant("unreleased" as const),
+      at,
+      local: fc.boolean(),
+      assumed: fc.constantFrom(0, 1_000, 20_000, 60_000),
+    }),
   },
 );
 const duration = fc.integer({ min: 0, max: 40_000 });

@@ -43,7 +43,7 @@ function lineOf(seen: Observation): string {
     case "released":
       return `see released ${seen.at} ${seen.last ?? "-"} -`;
     case "unreleased":
-      return `see unreleased ${seen.at} - ${seen.local ? 1 : 0}`;
+      return `see unreleased ${seen.at} ${seen.assumed ?? "-"} ${seen.local ? 1 : 0}`;
     default:
       return `see ${seen.type} ${seen.at} - -`;
   }

@@ -10,9 +10,17 @@ test("the init reads the answers of a coordinator as the vectors say", { skip: w
   const lines = execFileSync(nativeProgram("status"), { input, encoding: "utf8" }).split("\n");
   for (const [at, { name, fields, refused = "" }] of vectors.entries()) {
     const [, version = "0"] = /^version (\d+)$/.exec(refused) ?? [];
-    const { state, withdrawnMs, releasedMs = "-", consumers = "0/0", behind = "", last = "" } = fields ?? {};
+    const {
+      state,
+      withdrawnMs,
+      releasedMs = "-",
+      consumers = "0/0",
+      assumedMs = 0,
+      behind = "",
+      last = "",
+    } = fields ?? {};
     const withdrawn = withdrawnMs === undefined ? "-" : "withdrawn";
-    const told = `${state} ${withdrawn} ${releasedMs} ${consumers} ${fields?.endsHold ? "now" : "-"} ${fields?.mode ?? "-"}`;
+    const told = `${state} ${withdrawn} ${releasedMs} ${consumers} ${fields?.endsHold ? "now" : "-"} ${fields?.mode ?? "-"} ${assumedMs}`;
     assert.equal(lines[at], fields ? `${told}\t${behind}\t${last}` : `refused ${version}`, name);
   }
 });

@@ -19,12 +19,16 @@ export interface PodAnswer {
   /** How many have let go, of how many: "4/5". */
   readonly consumers: string | undefined;
   readonly behind: string | undefined;
+  /** Senders for which nothing reports are assumed to choose the pod for so many milliseconds yet. */
+  readonly assumedMs: number | undefined;
   /** Who let go last. */
   readonly last: string | undefined;
   readonly basis: string | undefined;
   readonly mode: Mode | undefined;
   /** Somebody has asked for the end of the hold. */
   readonly endsHold: boolean;
+  /** It ends, and nobody deletes it: its endpoints stay ready unless its readiness fails. Undefined while that is not known. */
+  readonly isUndeleted: true | undefined;
 }
 
 /** An hour: longer times add nothing. */
@@ -33,17 +37,20 @@ const longestMs = 3_600_000;
 const longestText = 300;
 
 export function writePodAnswer(answer: Partial<PodAnswer> & Pick<PodAnswer, "state">): string {
-  const { state, withdrawnMs, releasedMs, consumers, behind, last, basis, mode, endsHold } = answer;
+  const { state, withdrawnMs, releasedMs, consumers, behind, assumedMs, last, basis, mode } = answer;
+  const { endsHold, isUndeleted } = answer;
   return writeLines({
     state,
     "withdrawn-ms": withdrawnMs,
     "released-ms": releasedMs,
     consumers,
     behind,
+    "assumed-ms": assumedMs,
     last,
     basis,
     mode,
     end: endsHold === true ? "now" : undefined,
+    deleted: isUndeleted === true ? "no" : undefined,
   });
 }
 
@@ -58,17 +65,19 @@ export function parsePodAnswer(text: string): PodAnswer {
   const fields = readLines(text);
   // A state that is not known is none that releases a pod.
   const state = releaseStates.find((each) => each === fields["state"]) ?? "unknown";
-  const withdrawn = fields["withdrawn-ms"];
+  const { "withdrawn-ms": withdrawn, "assumed-ms": assumed } = fields;
   return {
     state,
     withdrawnMs: withdrawn === undefined ? undefined : millisecondsOf(withdrawn),
     releasedMs: state === "released" ? millisecondsOf(fields["released-ms"]) : undefined,
     consumers: countsOf(fields["consumers"]),
     behind: shownOf(fields["behind"]),
+    assumedMs: assumed === undefined || state === "released" ? undefined : millisecondsOf(assumed),
     last: shownOf(fields["last"]),
     basis: shownOf(fields["basis"]),
     mode: modes.find((each) => each === fields["mode"]),
     endsHold: fields["end"] === "now",
+    isUndeleted: fields["deleted"] === "no" ? true : undefined,
   };
 }
 

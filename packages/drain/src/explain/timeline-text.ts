@@ -44,6 +44,7 @@ function nameOf(condition: Wait, sender: PendingSender | undefined): string {
 const namesOfWaits: Readonly<Partial<Record<Wait, string>>> = {
   requests: "requests on older connections",
   "in-flight": "requests in flight",
+  gap: "a gap on old connections",
 };
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);

@@ -37,6 +37,7 @@ void coordinator_begin(struct coordinator *coordinator, const struct coordinator
 	coordinator->ends_hold = false;
 	coordinator->status = (struct status){ .state = STATUS_NOTHING, .released = NAN, .consistency = place->consistency };
 	coordinator->seen = STATUS_NOTHING;
+	coordinator->assumed_until = -INFINITY;
 	coordinator->turn = coordinator->failures = 0;
 	coordinator->ask_at = coordinator->find_at = now;
 	coordinator->report_until = INFINITY;
@@ -166,6 +167,8 @@ static bool keeps_release(const struct status *before, const struct status *stat
 static void take(struct coordinator *coordinator, const struct status *status, double now)
 {
 	coordinator->seen = status->state;
+	if (status->assumed > 0)
+		coordinator->assumed_until = fmax(coordinator->assumed_until, now + status->assumed);
 	if (status->state == STATUS_RELEASED)
 		coordinator->ask_at = now + pause_once_released_ms;
 	if (!keeps_release(&coordinator->status, status))

@@ -30,6 +30,7 @@ struct coordinator {
 	struct http_answer answer;
 	struct status status; /* the latest answer that counts; STATUS_NOTHING where there is none */
 	enum status_state seen; /* of the latest answer */
+	double assumed_until; /* until then senders for which nothing reports may choose the pod, as any answer said; -INFINITY for none */
 	bool ends_hold; /* an answer has asked for the end of the hold */
 	double ask_at;
 	double find_at;

@@ -60,6 +60,8 @@ static void read_value(struct status *status, const char *key, const char *value
 		status->withdrawn = true;
 	else if (strcmp(key, "released-ms") == 0)
 		status->released = milliseconds(value);
+	else if (strcmp(key, "assumed-ms") == 0)
+		status->assumed = fmax(0, milliseconds(value));
 	else if (strcmp(key, "consumers") == 0)
 		read_consumers(value, status);
 	else if (strcmp(key, "behind") == 0)
@@ -119,6 +121,8 @@ bool status_parse(const char *text, struct status *status)
 		read_line(status, line, length);
 		line += length;
 	}
+	if (status->state == STATUS_RELEASED)
+		status->assumed = 0;
 	if (status->state != STATUS_RELEASED)
 		status->released = NAN;
 	else if (isnan(status->released))

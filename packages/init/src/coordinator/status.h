@@ -1,4 +1,4 @@
-/* The status of a pod, as a coordinator answers: see docs/acknowledgements-protocol.md. No I/O. */
+/* The status of a pod, as a coordinator answers: see docs/contributing/acknowledgements-protocol.md. No I/O. */
 #ifndef LAMEDUCK_STATUS_H
 #define LAMEDUCK_STATUS_H
 
@@ -14,6 +14,7 @@ struct status {
 	enum status_state state;
 	bool withdrawn; /* it has left the ready endpoints */
 	double released;  /* ms since then; NAN where it is not */
+	double assumed; /* for so many ms yet senders for which nothing reports are assumed to choose the pod */
 	unsigned reported, relevant; /* consumers; both 0 where the answer does not say */
 	char behind[STATUS_NAMES];
 	char last[STATUS_NAMES]; /* the consumer that let go last */

@@ -5,7 +5,7 @@
 
 const char *const stop_reason_names[] = { "delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced" };
 const char *const waiting_for_names[] = { "termination", "floor",    "delay",     "deadline",
-					  "silence",	 "acknowledgements", "in-flight", "requests" };
+					  "silence",	 "acknowledgements", "in-flight", "requests", "gap" };
 
 /*
  * Evidence is weighed as often as in packages/drain/src/evaluations.ts: the pause is a part of the hold so far, and longer while the expected loss is
@@ -14,6 +14,10 @@ const char *const waiting_for_names[] = { "termination", "floor",    "delay",   
 static const double least_pause_ms = 20;
 static const double close_pause = 1.0 / 64;
 static const double longest_pauses = 6;
+
+/* So long pools must have been unused before a stop that all else allows, and so long at most such a gap is waited for. */
+static const double gap_ms = 200;
+static const double longest_gap_wait_ms = 3000;
 
 /* A condition of the policy that is not met, and the earliest time at which it can be. */
 struct wait {
@@ -24,12 +28,13 @@ struct wait {
 /* All conditions that are not met, first the one that is waited for. */
 struct waits {
 	size_t count;
-	struct wait list[3];
+	struct wait list[4];
 };
 
 void drain_init(struct drain *drain, const struct drain_config *config)
 {
 	*drain = (struct drain){ .config = *config, .last_connection = -INFINITY, .last_request = -INFINITY,
+				  .last_of_pools = -INFINITY, .allowed_at = NAN,
 				  .weigh_at = -INFINITY, .enough = UINT64_MAX };
 	release_init(&drain->release, config->settle);
 	for (int i = 0; i < WAIT_KINDS; i++)
@@ -97,10 +102,14 @@ void drain_observe(struct drain *drain, const struct observation *seen)
 		release_give(&drain->release, at);
 		return;
 	case SEEN_UNRELEASED:
-		release_withdraw(&drain->release, seen->value > 0);
+		release_withdraw(&drain->release, seen->value > 0, at, seen->assumed);
 		return;
 	case SEEN_FORCE:
 		drain->forced = true;
+		return;
+	case SEEN_POOL:
+		drain->traffic_known = true;
+		drain->last_of_pools = fmax(drain->last_of_pools, at);
 		return;
 	case SEEN_SETTLED:
 		senders_settle(&drain->senders);
@@ -215,12 +224,22 @@ static struct waits unmet_conditions(const struct drain *drain, double now, doub
 	case POLICY_ACKNOWLEDGED:
 		break;
 	}
-	if (uses_evidence(drain))
+	/* One that sends rarely leaves too little evidence: it is waited for as long as it is assumed to take. */
+	if (uses_evidence(drain)) {
 		add_wait(&waits, now, fmin(evidence, settled_at), WAIT_SILENCE);
-	else
+		add_wait(&waits, now, release_assumed_until(&drain->release), WAIT_ACKNOWLEDGEMENTS);
+	} else
 		add_wait(&waits, now, settled_at, WAIT_ACKNOWLEDGEMENTS);
 	add_old_connections(&waits, drain, now);
 	return waits;
+}
+
+/* The latest connection of a pool is used first. A gap says that it leads elsewhere for the moment: who closes then loses no request on its way. */
+static double gap_at(const struct drain *drain)
+{
+	if (isnan(drain->allowed_at) || drain->config.policy == POLICY_FIXED)
+		return -INFINITY;
+	return fmin(drain->last_of_pools + gap_ms, drain->allowed_at + longest_gap_wait_ms);
 }
 
 static struct decision go_on(double until, double cap_at, enum waiting_for what)
@@ -270,6 +289,10 @@ static struct decision decide(struct drain *drain, double now)
 	struct waits waits = unmet_conditions(drain, now, evaluate(drain, now));
 	if (waits.count > 0)
 		return go_on(waits.list[0].until, cap_at, waits.list[0].what);
+	if (isnan(drain->allowed_at))
+		drain->allowed_at = now;
+	if (now < gap_at(drain))
+		return go_on(gap_at(drain), cap_at, WAIT_GAP);
 	return stop(reason_of(drain, now, floor_at));
 }
 
@@ -318,6 +341,8 @@ static void mark_unmet(const struct drain *drain, double now, double marks[WAIT_
 	struct waits waits = unmet_conditions(drain, now, evaluate_once(drain, now));
 	for (size_t i = 0; i < waits.count; i++)
 		marks[waits.list[i].what] = INFINITY;
+	if (now < gap_at(drain))
+		marks[WAIT_GAP] = INFINITY;
 }
 
 struct explanation drain_explain(const struct drain *drain, double now)

@@ -25,6 +25,7 @@ enum waiting_for {
 	WAIT_ACKNOWLEDGEMENTS,
 	WAIT_IN_FLIGHT,
 	WAIT_REQUESTS,
+	WAIT_GAP,
 	WAIT_KINDS,
 };
 
@@ -47,6 +48,7 @@ enum observation_type {
 	SEEN_RELEASED,
 	SEEN_UNRELEASED,
 	SEEN_FORCE,
+	SEEN_POOL, /* the latest request or answer on old connections of pools, which no hold ends */
 	/* Corrections of earlier observations. */
 	SEEN_SETTLED, /* habits of senders are learnt from here on; it is still known that each of them has sent */
 	SEEN_COVERAGE, /* only the share `value` of the connections before the hold was seen */
@@ -60,6 +62,7 @@ struct observation {
 	const char *name;  /* the sender; for a release the consumer that let go last, or NULL */
 	double value;      /* the change of requests in flight; the share; 1 where no release is to be waited for */
 	const char *consumers; /* for a release, and for people: "5/5", or NULL */
+	double assumed; /* where there is no release: so many ms from `at` on senders that nobody asks may choose the pod */
 	double earlier; /* for a connection: it came between `at - earlier` and `at` */
 	bool old; /* a request on a connection that was open before, observed as a connection; it does not disprove a release */
 };
@@ -81,6 +84,8 @@ struct drain {
 	double in_flight;
 	double last_connection;
 	double last_request;
+	double last_of_pools; /* -INFINITY for none */
+	double allowed_at; /* when the stop was first allowed but for a gap; NAN before */
 	bool traffic_known;
 	double requests; /* since the hold began */
 	struct release release;

@@ -1,4 +1,4 @@
-/* Every way a configuration can be wrong: codes are those of packages/drain/src/errors.ts and docs/init.md. */
+/* Every way a configuration can be wrong: codes are those of packages/drain/src/errors.ts and docs/reference/init.md. */
 #ifndef LAMEDUCK_ERRORS_H
 #define LAMEDUCK_ERRORS_H
 

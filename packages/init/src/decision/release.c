@@ -8,7 +8,7 @@ static const double on_its_way_ms = 100;
 
 void release_init(struct release *release, double settle)
 {
-	*release = (struct release){ .settle = settle, .latest_of_others = -INFINITY };
+	*release = (struct release){ .settle = settle, .latest_of_others = -INFINITY, .assumed_until = -INFINITY };
 }
 
 static void compare(struct release *release)
@@ -33,8 +33,9 @@ void release_give(struct release *release, double at)
 	compare(release);
 }
 
-void release_withdraw(struct release *release, bool local)
+void release_withdraw(struct release *release, bool local, double at, double assumed)
 {
+	release->assumed_until = fmax(release->assumed_until, at + assumed);
 	release->local = local;
 	release->given = false;
 }
@@ -110,4 +111,9 @@ double release_settled_at(const struct release *release)
 	for (unsigned i = 0; i < release->sender_count; i++)
 		latest = fmax(latest, release->senders[i].latest);
 	return fmax(release->given_at, latest) + release->settle;
+}
+
+double release_assumed_until(const struct release *release)
+{
+	return fmin(release->assumed_until, release_settled_at(release));
 }

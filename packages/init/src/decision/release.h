@@ -24,13 +24,15 @@ struct release {
 	bool overruled; /* a connection came although all consumers had reported that they let go */
 	char overruled_by[RELEASE_SENDER];
 	double overruled_at;
+	double assumed_until; /* until then senders that nobody asks may choose the pod; -INFINITY where nothing is said of them */
 	bool local; /* no release will come: the pod's own evidence decides */
 };
 
 void release_init(struct release *release, double settle);
 /* A second release does not count. */
 void release_give(struct release *release, double at);
-void release_withdraw(struct release *release, bool local);
+/* Senders that nobody asks are assumed to choose the pod for `assumed` ms from `at` on. The latest that was said counts. */
+void release_withdraw(struct release *release, bool local, double at, double assumed);
 /* A connection came between `at - earlier` and `at`. */
 void release_connection(struct release *release, const char *sender, double at, double earlier);
 /* Forgets the connections of `sender`: they were probes, or they are observed again. */
@@ -38,5 +40,7 @@ void release_forget(struct release *release, const char *sender);
 bool release_stands(const struct release *release);
 /* The time from which on the release says as much as the silence of all senders; INFINITY where there is no release. */
 double release_settled_at(const struct release *release);
+/* Until then senders that nobody asks may choose the pod, unless it is released. */
+double release_assumed_until(const struct release *release);
 
 #endif

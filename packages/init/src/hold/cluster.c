@@ -1,12 +1,16 @@
 #include "cluster.h"
 
+#include <math.h>
 #include <stdio.h>
+
+static const double rounding_ms = 100;
 
 void cluster_begin(struct cluster *cluster, const struct coordinator_place *place, const struct logger *logger, double now)
 {
 	static const struct coordinator_place nobody;
 	coordinator_begin(&cluster->coordinator, place ? place : &nobody, logger, now);
 	cluster->says = CLUSTER_WAITS;
+	cluster->assumed_until = -INFINITY;
 }
 
 /*
@@ -38,7 +42,9 @@ static void tell_decision(const struct cluster *cluster, struct teller *teller, 
 {
 	const struct status *status = &cluster->coordinator.status;
 	char consumers[32] = "";
-	struct observation seen = { .type = SEEN_UNRELEASED, .at = now, .value = cluster->says == CLUSTER_CANNOT_SAY };
+	double assumed = fmax(0, cluster->assumed_until - now);
+	struct observation seen = { .type = SEEN_UNRELEASED, .at = now, .value = cluster->says == CLUSTER_CANNOT_SAY,
+				    .assumed = assumed };
 	if (cluster->says == CLUSTER_RELEASED) {
 		if (status->relevant > 0)
 			snprintf(consumers, sizeof consumers, "%u/%u", status->reported, status->relevant);
@@ -52,9 +58,13 @@ bool cluster_step(struct cluster *cluster, struct teller *teller, double now)
 {
 	coordinator_step(&cluster->coordinator, now);
 	enum cluster_says says = state_for_decision(cluster, teller->release);
-	if (says == cluster->says)
+	/* The time of each answer is rounded, and some ms old. */
+	double assumed_until = cluster->coordinator.assumed_until;
+	bool is_longer = says != CLUSTER_RELEASED && assumed_until > cluster->assumed_until + rounding_ms;
+	if (says == cluster->says && !is_longer)
 		return false;
 	cluster->says = says;
+	cluster->assumed_until = assumed_until;
 	tell_decision(cluster, teller, now);
 	return true;
 }

@@ -11,6 +11,7 @@ enum cluster_says { CLUSTER_WAITS, CLUSTER_CANNOT_SAY, CLUSTER_RELEASED };
 struct cluster {
 	struct coordinator coordinator;
 	enum cluster_says says;
+	double assumed_until; /* as the decision was told it */
 };
 
 /* `place`: NULL where no coordinator is asked. */

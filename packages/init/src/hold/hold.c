@@ -132,8 +132,8 @@ static bool order_allows(struct hold *hold, double now)
 }
 
 /*
- * The decision allows to stop. The pod does not stop on the evidence of a second ago, nor while a connection is about to be attributed. If possible,
- * it does not stop in the middle of a request on a pool that never falls silent: the next gap between two requests is only milliseconds away.
+ * The decision allows to stop. The pod does not stop on the evidence of a second ago, nor while a connection is about to be attributed. Where pools left
+ * no gap, it does not stop in the middle of their requests if possible: not all software answers them then.
  */
 static bool is_good_moment(struct hold *hold, double now)
 {
@@ -143,8 +143,10 @@ static bool is_good_moment(struct hold *hold, double now)
 	if (now - traffic->sockets.dumped > traffic->dump_cost_ms * fresh_for_costs) {
 		traffic_dump_sockets(traffic, now);
 		decide(hold, now);
-		if (!hold->report.decision.stop)
+		if (!hold->report.decision.stop) {
+			hold->ready_since = NAN;
 			return false;
+		}
 	}
 	if (isnan(hold->ready_since))
 		hold->ready_since = now;

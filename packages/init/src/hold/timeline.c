@@ -43,6 +43,8 @@ static void add_wait(struct writer *text, const struct drain *drain, const struc
 		add_pending(text, drain, explanation, now);
 	else if (kind == WAIT_REQUESTS)
 		text_add(text, "requests on older connections");
+	else if (kind == WAIT_GAP)
+		text_add(text, "a gap on old connections");
 	else
 		text_add(text, "%s", kind == WAIT_IN_FLIGHT ? "requests in flight" : waiting_for_names[kind]);
 }

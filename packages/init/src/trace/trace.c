@@ -251,13 +251,18 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 	case SEEN_IN_FLIGHT:
 		add(trace, "{\"type\":\"in-flight\",%s,\"change\":%.17g}\n", times(trace, seen->at, text), seen->value);
 		return;
+	case SEEN_POOL:
+		add(trace, "{\"type\":\"pool\",%s}\n", times(trace, seen->at, text));
+		return;
 	case SEEN_RELEASED:
 		add(trace, "{\"type\":\"released\",%s%s%s}\n", times(trace, seen->at, text),
 		    optional("consumers", seen->consumers, escaped), optional("last", seen->name, last));
 		return;
 	case SEEN_UNRELEASED:
-		add(trace, "{\"type\":\"unreleased\",%s%s}\n", times(trace, seen->at, text),
-		    seen->value > 0 ? ",\"local\":true" : "");
+		if (seen->assumed > 0)
+			snprintf(escaped, sizeof escaped, ",\"assumed\":%.17g", seen->assumed);
+		add(trace, "{\"type\":\"unreleased\",%s%s%s}\n", times(trace, seen->at, text),
+		    seen->value > 0 ? ",\"local\":true" : "", seen->assumed > 0 ? escaped : "");
 		return;
 	case SEEN_FORCE:
 		add(trace, "{\"type\":\"force\",%s}\n", times(trace, seen->at, text));

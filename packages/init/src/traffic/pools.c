@@ -27,6 +27,8 @@ static const double steady_mean_gap_ms = 500;
 static const double steady_squares = 4;
 /* Fewer new connections are enough where there are at most four requests on old connections to each of them: a proxy with a pool opens far fewer. */
 static const double most_segments_to_one_opened = 4;
+/* The kernel counts the time since a segment in whole ms. */
+static const double unit_ms = 1;
 enum { MOST_ARRIVALS_PER_DUMP = 64 };
 
 static struct pool fresh(const struct address *peer)
@@ -47,6 +49,7 @@ void pools_begin(struct pools *pools, struct teller *teller, bool wait_for_strea
 	pools->wait_for_streams = wait_for_streams;
 	pools->began = began;
 	pools->coverage = 1;
+	pools->used_at = pools->use_told = -INFINITY;
 	pools->others = fresh(&no_address);
 }
 
@@ -114,7 +117,12 @@ bool pools_last(struct pools *pools, const struct address *peer)
 	return !isnan(pool->lasting_since) || (have_let_go(pools) && pool->segments_sent > 0);
 }
 
-/* The squares of the gaps without the longest gap. */
+void pools_note_use(struct pools *pools, double at)
+{
+	pools->used_at = fmax(pools->used_at, at);
+}
+
+/* Of the gaps without the longest one. */
 static double mean_gap(const struct pool *pool)
 {
 	return (pool->last_opened - pool->first_opened - pool->longest_gap) / (pool->opened - 2.0);
@@ -193,4 +201,8 @@ void pools_tell(struct pools *pools, double since, double now)
 		if (pools->slots[i].used)
 			tell_of(pools, &pools->slots[i], since, now);
 	tell_of(pools, &pools->others, since, now);
+	if (pools->used_at <= pools->use_told + unit_ms)
+		return;
+	pools->use_told = fmin(pools->used_at, now);
+	tell(pools->teller, &(struct observation){ .type = SEEN_POOL, .at = pools->use_told });
 }

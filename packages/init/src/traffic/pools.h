@@ -31,6 +31,8 @@ struct pools {
 	struct pool slots[MOST_POOLS]; /* open addressing; senders beyond it share `others` */
 	struct pool others;
 	unsigned count;
+	double used_at; /* the latest request or answer on connections of pools that last; -INFINITY for none */
+	double use_told; /* what the decision was told of that */
 };
 
 void pools_begin(struct pools *pools, struct teller *teller, bool wait_for_streams, double began);
@@ -44,6 +46,9 @@ void pools_note_segments(struct pools *pools, const struct address *peer, uint32
 
 /* Whether the requests of a sender are known not to end during a hold. */
 bool pools_last(struct pools *pools, const struct address *peer);
+
+/* A connection of a sender whose requests are known not to end was used at `at`. */
+void pools_note_use(struct pools *pools, double at);
 
 /* After a dump: tells of the requests since the one before. */
 void pools_tell(struct pools *pools, double since, double now);

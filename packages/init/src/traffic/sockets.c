@@ -171,6 +171,14 @@ static bool has_work(const struct sockets *sockets, const struct tcp_row *row, c
 	return taken < longest_request_ms && !(now - connection->active_since >= lasting_requests_ms);
 }
 
+/* When the latest request or answer was under way; now while there is work. */
+static double used_at(const struct sockets *sockets, const struct tcp_row *row, bool works)
+{
+	if (works)
+		return sockets->now;
+	return row->has_info ? sockets->now - fmin(row->since_received, row->since_sent_ms) : -INFINITY;
+}
+
 static void take_own(struct sockets *sockets, const struct tcp_row *row, bool beginning)
 {
 	struct connection *connection = connections_find(&sockets->connections, row);
@@ -186,12 +194,13 @@ static void take_own(struct sockets *sockets, const struct tcp_row *row, bool be
 	const struct sighting sighting = sighting_of(row, connection->undecided_since, connection->came_after);
 	if (!isnan(sighting.at) && arrivals_take_open(sockets->arrivals, &sighting, sockets->evidence & EVIDENCE_EVENTS, sockets->now))
 		connection->undecided_since = NAN;
-	if (!has_work(sockets, row, connection))
+	bool works = has_work(sockets, row, connection);
+	if (!pools_last(sockets->pools, &row->peer)) {
+		sockets->busy += works;
 		return;
-	if (pools_last(sockets->pools, &row->peer))
-		sockets->pools_busy++;
-	else
-		sockets->busy++;
+	}
+	sockets->pools_busy += works;
+	pools_note_use(sockets->pools, used_at(sockets, row, works));
 }
 
 static void take_open(void *context, const struct tcp_row *row)

@@ -26,7 +26,8 @@ int main(void)
 			printf("- ");
 		else
 			printf("%.0f ", status.released);
-		printf("%u/%u %s %s\t%s\t%s\n", status.reported, status.relevant, status.end ? "now" : "-", mode, status.behind, status.last);
+		printf("%u/%u %s %s %.0f\t%s\t%s\n", status.reported, status.relevant, status.end ? "now" : "-", mode,
+		       status.assumed, status.behind, status.last);
 	}
 	free(text);
 	return 0;

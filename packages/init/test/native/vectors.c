@@ -3,7 +3,7 @@
  *
  *     option NAME VALUE          a setting, by the name it has in DrainOptions
  *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none; of a connection VALUE is "old", or by how many ms it
- *                                may have come earlier
+ *                                may have come earlier; of "unreleased" NAME is for how many ms senders are assumed to go on
  *     forget NAME AT             what the sender did so far was no traffic
  *     coverage SHARE               of the connections before the termination, the share that is told of
  *     end                        answers "STOP REASON LOSS UNMET" or "error CODE OPTION". LOSS is the loss expected at the stop. UNMET are the
@@ -50,7 +50,7 @@ static const char **option_named(struct drain_options *options, const char *name
 static enum observation_type type_named(const char *name)
 {
 	static const char *const names[] = { "watching",  "termination", "connection", "request",
-					     "in-flight", "released", "unreleased", "force" };
+					     "in-flight", "released", "unreleased", "force", "pool" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i], name) == 0)
 			return (enum observation_type)i;
@@ -130,6 +130,7 @@ int main(void)
 								   .at = strtod(at, NULL),
 								   .name = strdup(name),
 								   .value = strtod(value, NULL),
+								   .assumed = strtod(name, NULL),
 								   .earlier = strtod(value, NULL),
 								   .old = strcmp(value, "old") == 0 };
 		} else if (sscanf(line, "forget %199s %63s", name, at) == 2 && seen_count < MOST_OBSERVATIONS) {

@@ -167,7 +167,7 @@ export class Coordinator {
   }
 
   #take(answer: PodAnswer): void {
-    const { state, withdrawnMs, releasedMs = 0, consumers, last, behind, mode } = answer;
+    const { state, withdrawnMs, releasedMs = 0, assumedMs, consumers, last, behind, mode } = answer;
     this.#seen = state;
     this.#isSilent = false;
     this.#mode = mode ?? this.#mode;
@@ -179,7 +179,7 @@ export class Coordinator {
     else if (state === "released") {
       const by = { ...(consumers !== undefined && { consumers }), ...(last !== undefined && { last }) };
       this.#evidence.observed({ type: "released", at: now - releasedMs, ...by });
-    } else this.#unreleased(state !== "waiting");
+    } else this.#unreleased(state !== "waiting", assumedMs);
     if (state === "incomplete")
       this.#once(
         "state",
@@ -194,9 +194,14 @@ export class Coordinator {
     if (problem !== undefined) this.#once("silent", `the coordinator does not answer (${problem})`);
   }
 
-  #unreleased(isLocal: boolean): void {
+  #unreleased(isLocal: boolean, assumed = 0): void {
     const local = isLocal && this.#mode === "availability";
-    this.#evidence.observed({ type: "unreleased", at: this.#clock.now(), ...(local && { local }) });
+    this.#evidence.observed({
+      type: "unreleased",
+      at: this.#clock.now(),
+      ...(local && { local }),
+      ...(assumed > 0 && { assumed }),
+    });
   }
 
   #overruled(): void {
