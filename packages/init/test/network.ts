@@ -64,6 +64,22 @@ export class Network implements AsyncDisposable {
     return Number(values?.[names?.indexOf("ListenOverflows") ?? -1]);
   }
 
+  /** As a node does that takes a pod's network away while it runs: nothing passes any more, and nobody is told. */
+  cut(): void {
+    this.#inSenders("ip", "link", "set", "senders", "down");
+  }
+
+  /** As Calico does beside another CNI, and with eBPF: what the pod sends is dropped. */
+  drop(): void {
+    this.#inSenders("nft", "add", "table", "ip", "node");
+    this.#inSenders("nft", "add chain ip node in { type filter hook input priority 0; policy drop; }");
+  }
+
+  /** The sender of that number is gone, and nobody is told. */
+  vanish(sender: number): void {
+    this.#inSenders("ip", "address", "delete", `${senderAddress(sender)}/15`, "dev", "senders");
+  }
+
   #inSenders(...command: string[]): void {
     must(...this.asSender(...command));
   }

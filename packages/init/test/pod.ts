@@ -24,6 +24,7 @@ export interface HoldReport {
   readonly evidence: readonly string[];
   readonly waited_for?: string;
   readonly explanation: string;
+  readonly network?: string;
   readonly unmet: readonly string[];
   readonly cluster?: string;
 }

@@ -42,17 +42,17 @@ export interface HoldExplained {
   readonly unmet: readonly string[];
   /** The release by the cluster that ended the wait for senders; null where none did. */
   readonly released: ReleasedBy | null;
-  /** Who connected after all consumers had let go, as the cluster said: that release did not count. */
+  /** Who connected after the release: that release did not count. */
   readonly overruledBy: string | null;
   /** The same in words: "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7". */
   readonly explanation: string;
 }
 
-/** All consumers of the endpoint have let go of the pod. */
+/** All senders that the cluster knows have stopped sending to the pod. */
 export interface ReleasedBy {
   /** How many, of how many: "5/5". */
   readonly consumers: string | null;
-  /** Who let go last. */
+  /** Who stopped sending last. */
   readonly last: string | null;
   /** Milliseconds since the hold began; before it, below 0. */
   readonly at: number;
@@ -71,6 +71,8 @@ export interface WaitedFor {
 /** The hold is over; the numbers are those behind the decision. */
 export interface ClosingEvent extends Common, HoldExplained {
   readonly phase: "closing";
+  /** Nobody acknowledges what was sent, and nothing came: silence says nothing of senders. Absent where that was not seen. */
+  readonly network?: "cut";
   /** Stop reason: delay, floor, quiet, idle, acknowledged, cap or forced. */
   readonly reason: string;
   /** Milliseconds. */

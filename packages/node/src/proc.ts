@@ -64,6 +64,39 @@ export function inodesIn(tables: string, { localPort, remotePort, state = "\\w\\
   return [...tables.matchAll(new RegExp(row, "g"))].map(([, inode = ""]) => inode);
 }
 
+/** Connections of a local port, and of them those whose peer has not acknowledged all that was sent. */
+export interface Acknowledging {
+  readonly open: number;
+  readonly pending: number;
+  /** For each of these: how often in a row it was sent again, and in how many milliseconds it will be once more. */
+  readonly resent: readonly { readonly times: number; readonly next: number }[];
+}
+
+/** Milliseconds of the tables' unit of time, whatever the kernel's own. */
+const tickMs = 10;
+
+/** States of TCP in which our side may still send: established, and those of a connection that one side has closed. */
+const sending = "(?:01|04|08|09|0B)";
+
+export function acknowledgingIn(tables: string, ports: ReadonlySet<number>): Acknowledging {
+  const row = new RegExp(
+    `:([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} ${sending} ([0-9A-F]+):\\S+ \\w\\w:([0-9A-F]+) ([0-9A-F]+) `,
+    "g",
+  );
+  const own = [...tables.matchAll(row)].filter(([, port = ""]) => ports.has(parseInt(port, 16)));
+  const pending = own.filter(([, , queue = ""]) => parseInt(queue, 16) > 0);
+  return {
+    open: own.length,
+    pending: pending.length,
+    resent: pending
+      .map(([, , , next = "", times = ""]) => ({
+        times: parseInt(times, 16),
+        next: parseInt(next, 16) * tickMs,
+      }))
+      .filter(({ times }) => times > 0),
+  };
+}
+
 function inHex(port: number | undefined): string {
   return port === undefined ? "[0-9A-F]{4}" : port.toString(16).toUpperCase().padStart(4, "0");
 }

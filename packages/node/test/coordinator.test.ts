@@ -134,6 +134,21 @@ describe("what the coordinator answers", { concurrency: 6 }, () => {
       if (what.startsWith("speaks")) assert.match(notices(child)[0]!, /it speaks version 2 of the protocol/);
     });
 
+  test("a sender that nobody asks is waited for as long as it is assumed to send, though nothing comes", async () => {
+    const behind = "mesh/istio (missing; Istio's sidecars; 3 s are assumed)";
+    await using coordination = await Coordination.start(
+      answerOf("incomplete", { "withdrawn-ms": "100", behind, "assumed-ms": "2900" }),
+    );
+    const settings = { LAMEDUCK_POLICY: "acknowledged", LAMEDUCK_FLOOR: "50ms" };
+    const child = await startServer({}, { ...coordination.environment, ...settings });
+    child.kill();
+    await child.exited;
+    const { hold, explanation } = child.event("closing")!;
+    assert.ok(hold >= 2_900, explanation);
+    assert.match(explanation, /acknowledgements until \d/);
+    assert.ok(notices(child)[0]?.includes(behind), child.stderr);
+  });
+
   test("a coordinator that is not there is one line, and evidence decides", async () => {
     const gone = await Coordination.start("");
     const { environment } = gone;

@@ -43,11 +43,23 @@ const char *report_reason(const struct report *report)
 	return stop_reason_names[report->decision.stop ? report->decision.reason : STOP_FORCED];
 }
 
+/* Why the hold took as long as it did, and that its silence may be no silence of senders. */
+static void add_words(struct writer *text, const struct report *report, const struct explanation *explanation, double now)
+{
+	const struct sockets *sockets = &report->traffic->sockets;
+	timeline_add(text, report->drain, &report->coordinator->status, explanation, now);
+	if (traffic_is_cut(report->traffic))
+		text_add(text, ", the network was cut: %zu of %zu connections acknowledge nothing",
+		    sockets->resent, sockets->open);
+}
+
 static void add_timeline_fields(struct writer *text, const struct report *report, const struct explanation *explanation, double now)
 {
-	char timeline[256], escaped[384];
+	char timeline[384], escaped[512];
 	struct writer words = { timeline, sizeof timeline };
-	timeline_add(&words, report->drain, &report->coordinator->status, explanation, now);
+	add_words(&words, report, explanation, now);
+	if (traffic_is_cut(report->traffic))
+		text_add(text, ",\"network\":\"cut\"");
 	text_add(text, ",\"explanation\":\"%s\"", json_escape(timeline, escaped, sizeof escaped));
 	if (explanation->pending.sender)
 		text_add(text, ",\"waited_for\":\"%s\",\"waited_for_rate\":%.3g",
@@ -166,7 +178,7 @@ void report_end(const struct report *report, const char *and_then, double now)
 	if (report->ended_by)
 		text_add(&text, " (%s)", report->ended_by);
 	text_add(&text, ": ");
-	timeline_add(&text, report->drain, &report->coordinator->status, &explanation, now);
+	add_words(&text, report, &explanation, now);
 	text_add(&text, "; %.0f new connection%s and ", traffic->teller->connections,
 	    traffic->teller->connections == 1 ? "" : "s");
 	add_bytes(&text, traffic->sockets.bytes);
@@ -196,7 +208,7 @@ void report_now(const struct report *report, double now)
 	    traffic->arrivals.probes_seen, drain_expected_loss(report->drain, now));
 	const struct explanation explanation = drain_explain(report->drain, now);
 	text_add(&text, "; ");
-	timeline_add(&text, report->drain, &report->coordinator->status, &explanation, now);
+	add_words(&text, report, &explanation, now);
 	if (!report->decision.stop)
 		text_add(&text, ", until %s at %s",
 		    format_duration(report->decision.until - report->began, until, sizeof until),
@@ -237,9 +249,9 @@ static void add_end(struct writer *text, const struct report *report, double now
 {
 	const struct teller *teller = report->traffic->teller;
 	const struct explanation explanation = drain_explain(report->drain, now);
-	char timeline[256] = "";
+	char timeline[384] = "";
 	struct writer words = { timeline, sizeof timeline };
-	timeline_add(&words, report->drain, &report->coordinator->status, &explanation, now);
+	add_words(&words, report, &explanation, now);
 	text_add(text, "reason: %s\nheld-ms: %.0f\nconnections: %.0f\nrequests: %.0f\noldest-wait: %s\n", report_reason(report),
 		 now - report->began, teller->connections, report->drain->requests, timeline);
 	if (!isnan(teller->last_arrival))

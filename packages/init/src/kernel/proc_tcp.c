@@ -22,7 +22,7 @@ static const char *endpoint(const char *at, int family, struct address *address,
 
 bool parse_proc_tcp_line(const char *line, int family, struct tcp_row *row)
 {
-	uint32_t ignored, state, unsent, unread, timer, when;
+	uint32_t resent, state, unsent, unread, timer, when;
 	uint64_t number, inode;
 	*row = (struct tcp_row){ 0 };
 	const char *at = read_decimal(skip_spaces(line), &number);
@@ -31,11 +31,12 @@ bool parse_proc_tcp_line(const char *line, int family, struct tcp_row *row)
 	    !(at = endpoint(skip_spaces(at), family, &row->peer, &row->peer_port)) ||
 	    !(at = read_hex(skip_spaces(at), 2, &state)) || !(at = read_hex(skip_spaces(at), 8, &unsent)) ||
 	    !(at = expect(at, ':')) || !(at = read_hex(at, 8, &unread)) || !(at = read_hex(skip_spaces(at), 2, &timer)) ||
-	    !(at = expect(at, ':')) || !(at = read_hex(at, 0, &when)) || !(at = read_hex(skip_spaces(at), 8, &ignored)) ||
+	    !(at = expect(at, ':')) || !(at = read_hex(at, 0, &when)) || !(at = read_hex(skip_spaces(at), 8, &resent)) ||
 	    !(at = read_decimal(skip_spaces(at), &number)) || !(at = read_decimal(skip_spaces(at), &number)) ||
 	    !(at = read_decimal(skip_spaces(at), &inode)))
 		return false;
 	row->inode = (uint32_t)inode;
+	row->resent = resent < UINT8_MAX ? (uint8_t)resent : UINT8_MAX;
 	row->state = (uint8_t)state;
 	row->unread = unread;
 	row->unsent = unsent;

@@ -30,6 +30,7 @@ static void take_tcp_info(struct tcp_row *row, const uint8_t *info, size_t lengt
 	row->has_info = length >= INFO_DATA_SEGS_IN + 4;
 	row->since_sent_ms = u32_at(info, length, INFO_LAST_DATA_SENT);
 	row->since_received = u32_at(info, length, INFO_LAST_DATA_RECV);
+	row->since_acknowledged = u32_at(info, length, INFO_LAST_ACK_RECV);
 	row->unsent = u32_at(info, length, INFO_NOTSENT_BYTES);
 	row->unacknowledged = u32_at(info, length, INFO_UNACKED);
 	row->segments_received = u32_at(info, length, INFO_DATA_SEGS_IN);
@@ -54,6 +55,7 @@ static bool take_message(struct tcp_row *row, struct netlink_part body)
 		.state = message.state,
 		.unread = message.read_queue,
 		.inode = message.inode,
+		.resent = message.retransmits,
 		.expires = message.expires,
 	};
 	netlink_skip(&body, sizeof message);

@@ -28,10 +28,12 @@ struct tcp_row {
 	uint8_t state;
 	uint32_t unread; /* bytes; of a listener: connections not accepted yet */
 	uint32_t inode;
+	uint8_t resent; /* how often in a row what is not acknowledged was sent again, for want of any answer */
 	uint32_t expires; /* TIME_WAIT: ms until it is forgotten */
 	bool has_info;	  /* the fields below are known */
 	uint32_t since_sent_ms;
 	uint32_t since_received;
+	uint32_t since_acknowledged; /* ms since an acknowledgement came */
 	uint32_t unsent; /* bytes */
 	uint32_t unacknowledged; /* segments */
 	uint32_t segments_received; /* segments with payload */

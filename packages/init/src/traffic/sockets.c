@@ -17,6 +17,8 @@ static const double longest_request_ms = 10000;
 static const uint32_t delayed_acknowledgement_ms = 50;
 /* A server with one worker accepts when it is done with a request. So this is at least the usual fixed delay. */
 static const double stuck_after_ms = 20000;
+/* Twice: what is lost by chance comes through at the first, after 200 ms or more. */
+static const unsigned vain_after_resent = 2;
 
 /* A mistyped port must not end all requests. Where no program listens on the chosen ports, the program's own listeners are watched. */
 static bool find_listeners(struct sockets *sockets)
@@ -50,7 +52,8 @@ bool sockets_begin(struct sockets *sockets, const struct traffic_settings *setti
 	sockets->unattributed = unattributed;
 	sockets->dumped = now;
 	sockets->events = -1;
-	sockets->backlog_since = NAN;
+	sockets->backlog_since = sockets->resent_since = NAN;
+	sockets->heard_at = -INFINITY;
 	bool found = find_listeners(sockets);
 	if (is_host_network() && sockets->ports->count == 0 && !sockets->listeners.attributed)
 		return false;
@@ -89,6 +92,15 @@ static double seen_until(const struct sockets *sockets)
 	return fmax(sockets->dumped, sockets->unattributed->attributed_until);
 }
 
+/*
+ * Somebody has acknowledged an answer, or the second packet of a handshake. A request proves less: nodes that let nothing out of a pod any more let
+ * requests on old connections in.
+ */
+static void note_heard(struct sockets *sockets, double at)
+{
+	sockets->heard_at = fmax(sockets->heard_at, at);
+}
+
 static struct connection *take_new(struct sockets *sockets, const struct tcp_row *row, bool beginning)
 {
 	struct connection *connection = connections_add(&sockets->connections, row);
@@ -101,6 +113,7 @@ static struct connection *take_new(struct sockets *sockets, const struct tcp_row
 		return connection;
 	sockets->alive = sockets->alive || row->bytes_sent > 0;
 	sockets->bytes += (double)row->bytes_received;
+	note_heard(sockets, sockets->now);
 	connection->came_after = seen_until(sockets);
 	connection->undecided_since = unattributed_explain(sockets->unattributed, sockets->now);
 	return connection;
@@ -112,6 +125,8 @@ static void take_known(struct sockets *sockets, const struct tcp_row *row, struc
 	bool sent = sockets->settings->wait_for_streams && row->unacknowledged > 0;
 	sockets->bytes += (double)(row->bytes_received - connection->bytes);
 	sockets->alive = sockets->alive || row->bytes_sent > connection->sent;
+	if (row->bytes_sent > connection->sent)
+		note_heard(sockets, sockets->now - row->since_acknowledged);
 	connection->segments = row->segments_received;
 	connection->bytes = row->bytes_received;
 	connection->sent = row->bytes_sent;
@@ -179,6 +194,13 @@ static double used_at(const struct sockets *sockets, const struct tcp_row *row, 
 	return row->has_info ? sockets->now - fmin(row->since_received, row->since_sent_ms) : -INFINITY;
 }
 
+static void watch_network(struct sockets *sockets, const struct tcp_row *row)
+{
+	bool unacknowledged = row->unacknowledged > 0 || row->unsent > 0;
+	sockets->unacknowledged += unacknowledged;
+	sockets->resent += unacknowledged && row->resent >= vain_after_resent;
+}
+
 static void take_own(struct sockets *sockets, const struct tcp_row *row, bool beginning)
 {
 	struct connection *connection = connections_find(&sockets->connections, row);
@@ -187,6 +209,7 @@ static void take_own(struct sockets *sockets, const struct tcp_row *row, bool be
 	else
 		connection = take_new(sockets, row, beginning);
 	sockets->open++;
+	watch_network(sockets, row);
 	if (!connection)
 		return;
 	connection->generation = sockets->generation;
@@ -226,6 +249,8 @@ static void take_end(struct sockets *sockets, const struct tcp_row *row, double 
 	uint64_t bytes_before = was_known ? known.bytes : 0, sent_before = was_known ? known.sent : 0;
 	double since = was_known ? known.came_after : seen_until(sockets);
 	sockets->alive = sockets->alive || (own && row->bytes_sent > sent_before);
+	if (own && row->bytes_sent > sent_before)
+		note_heard(sockets, ended_at);
 	if (own && row->has_info)
 		sockets->bytes += (double)(row->bytes_received - bytes_before);
 	if (!was_known && is_connection)
@@ -281,7 +306,7 @@ void sockets_dump(struct sockets *sockets, double now)
 	sockets->generation++;
 	if (!(sockets->evidence & EVIDENCE_SOCKETS))
 		return;
-	sockets->open = sockets->pools_busy = 0;
+	sockets->open = sockets->pools_busy = sockets->unacknowledged = sockets->resent = 0;
 	sockets->busy = 0;
 	if (sockets->generation > 1)
 		listeners_read(&sockets->listeners, sockets->ports, &sockets->settings->ignored_ports);
@@ -292,6 +317,10 @@ void sockets_dump(struct sockets *sockets, double now)
 	}
 	connections_sweep(&sockets->connections, sockets->generation);
 	watch_backlog(sockets, now);
+	if (sockets->resent == 0)
+		sockets->resent_since = NAN;
+	else if (isnan(sockets->resent_since))
+		sockets->resent_since = sockets->now;
 }
 
 bool sockets_are_stuck(const struct sockets *sockets)

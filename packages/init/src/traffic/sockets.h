@@ -35,7 +35,13 @@ struct sockets {
 	/* Of the latest dump. */
 	size_t open; /* connections of our own */
 	double busy; /* those with work in flight */
-	unsigned pools_busy; /* those with work in flight of pools that never fall silent: the decision is not told of them */
+	unsigned pools_busy; /* those with work in flight of pools that last: the decision is not told of them */
+
+	size_t unacknowledged; /* those whose peer has not acknowledged everything */
+	size_t resent; /* of these, those on which it was sent again in vain */
+
+	double resent_since; /* since when there are any such; NAN where there are none */
+	double heard_at; /* when anybody last acknowledged anything; -INFINITY where that was not seen */
 
 	bool alive; /* something was accepted or answered since the latest dump */
 	uint32_t last_backlog;

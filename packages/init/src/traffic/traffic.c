@@ -151,3 +151,13 @@ bool traffic_possible(const struct traffic *traffic)
 		return true;
 	return sockets->listeners.own_count > 0 || traffic->unix_now.listener_count > 0 || awaits_datagrams();
 }
+
+bool traffic_is_cut(const struct traffic *traffic)
+{
+	const struct sockets *sockets = &traffic->sockets;
+	bool alone = sockets->resent == 1 && sockets->open > 1;
+	if (sockets->resent == 0 || sockets->resent < sockets->unacknowledged || alone)
+		return false;
+	double heard_at = sockets->evidence & EVIDENCE_DIAG ? sockets->heard_at : traffic->teller->last_arrival;
+	return !(heard_at > sockets->resent_since);
+}

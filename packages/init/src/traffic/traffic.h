@@ -49,6 +49,12 @@ unsigned traffic_evidence(const struct traffic *traffic);
 /* Ports were chosen, and nothing listens on them. */
 bool traffic_port_is_silent(const struct traffic *traffic);
 
+/*
+ * The program's answers are sent again and again, and since before that nobody has acknowledged anything: a node took the pod's network away, and silence
+ * says nothing of senders. Without tcp_info, arrivals stand for acknowledgements. A peer that has vanished shows no cut while another one was heard.
+ */
+bool traffic_is_cut(const struct traffic *traffic);
+
 /* Anything listens, or at least waits for datagrams. */
 bool traffic_possible(const struct traffic *traffic);
 

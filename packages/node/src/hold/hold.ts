@@ -2,6 +2,7 @@ import { Conditions, type Timeline, type Decision, type Explanation, type StopRe
 import { nextTurn, sleep, type Clock } from "../clock.ts";
 import type { Servers } from "../servers/servers.ts";
 import type { Evidence } from "./evidence.ts";
+import { acknowledgingOf, cutText } from "./network-cut.ts";
 
 /** Interval of the hold's timer. An event loop that stands still is noticed from twice this time on. */
 const tickPeriodMs = 20;
@@ -26,12 +27,14 @@ export interface HoldEnd {
   readonly hold: number;
   /** Milliseconds for which the event loop stood still. */
   readonly stalled: number;
+  /** Why its silence may not be that of senders. */
+  readonly cut: string | undefined;
   /** What the hold says of the environment, for `learn`; undefined where nothing was seen. */
   readonly priorUpdate: readonly number[] | undefined;
 }
 
 /** What a hold does with the servers. */
-type HeldServers = Pick<Servers, "hold" | "hint" | "tick" | "accepted">;
+type HeldServers = Pick<Servers, "hold" | "hint" | "tick" | "accepted" | "listeners">;
 
 /** The time between SIGTERM and the decision that it is safe to stop: serving, watching, and after a while asking clients to leave. */
 export class Hold {
@@ -112,9 +115,15 @@ export class Hold {
     const decision = this.#decide(end);
     const reason = decision.stop ? decision.reason : isSecond ? "delay" : "cap";
     evidence.end(end, reason);
+    const explanation = evidence.explain(end);
+    const { lastArrival } = explanation;
     this.#end = {
       reason,
-      explanation: evidence.explain(end),
+      explanation,
+      cut: cutText(
+        acknowledgingOf(this.#servers.listeners),
+        lastArrival === undefined ? undefined : end - lastArrival,
+      ),
       timeline: this.#conditions.timeline(end),
       hold: end - from,
       stalled: this.#stalled,

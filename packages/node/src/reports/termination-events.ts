@@ -39,6 +39,7 @@ export class TerminationEvents {
 
   closing(now: number, end: HoldEnd, open: number): ClosingEvent {
     const { expectedLoss, inFlight, senders, connections, requests, lastArrival } = end.explanation;
+    const why = explained(end.timeline);
     return {
       ...this.#common(now),
       phase: "closing",
@@ -52,7 +53,10 @@ export class TerminationEvents {
       lastArrival: lastArrival === undefined ? null : this.#timeOfDay(lastArrival),
       stalled: Math.round(end.stalled),
       open,
-      ...explained(end.timeline),
+      ...why,
+      ...(end.cut === undefined
+        ? {}
+        : { network: "cut" as const, explanation: `${why.explanation}, ${end.cut}` }),
     };
   }
 
