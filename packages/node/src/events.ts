@@ -100,6 +100,11 @@ export interface ClosedEvent extends Common {
   readonly reason: "done" | "deadline" | "exit";
   /** What was still going on when it was cut. */
   readonly cut: { readonly requests: number; readonly connections: number };
+  /**
+   * WebSockets, streams without an end and sessions that carry them, as far as they were ended in order; and on how many of the WebSockets a message was
+   * not answered, as far as their bytes tell. Those without a close frame are in `cut`.
+   */
+  readonly lasting: { readonly ended: number; readonly unanswered: number };
   readonly hooks: readonly HookOutcome[];
   /** The exit code; null when the process goes on, or until the program ends it in its own way. */
   readonly exitCode: number | null;

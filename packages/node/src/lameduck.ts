@@ -159,9 +159,10 @@ export class Lameduck {
     this.#holder?.announce();
   }
 
-  #serversOf({ isProbe, isStream, health, holds }: Settings): Servers {
+  #serversOf({ isProbe, isStream, health, holds, spread }: Settings): Servers {
     const now = (): number => this.#clock.now();
-    const settings = { traffic: this.#evidence, isProbe, isStream, health, holds, now, random: Math.random };
+    const seen = { traffic: this.#evidence, isProbe, isStream, health, holds, spreads: spread > 0 };
+    const settings = { ...seen, now, random: Math.random };
     const failed = (problem: string): void => this.#announcer.notice("internal", problem);
     return new Servers(settings, failed, () => this.#leave());
   }

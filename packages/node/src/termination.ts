@@ -63,6 +63,8 @@ interface Held {
   /** Settles when the hooks of the lame-duck phase have ended, which may outlast it. */
   readonly hooks: Promise<void>;
   readonly isCapped: boolean;
+  /** Somebody has asked for the end. */
+  readonly isForced: boolean;
 }
 
 /** What happens from the signal to the exit, in order. */
@@ -97,7 +99,7 @@ export class Termination {
       if (this.#owner.exits()) others.crashed();
     });
     try {
-      const held = await this.#serveOn(events, reason, { capAt: by.cap, heldBefore, isCrash });
+      const held = await this.#serveOn(events, reason, { by, heldBefore, isCrash });
       await this.#close(held, others.exist && !settings.isKilled ? withoutKill(by) : by);
     } catch (error) {
       // Whatever goes wrong, the process must end in order and say so.
@@ -107,7 +109,7 @@ export class Termination {
     this.#owner.enter("closed");
     leaveExit();
     const exitCode = this.#exitCode();
-    const closed = events.closed(clock.now(), cut, hooks.outcomes, exitCode);
+    const closed = events.closed(clock.now(), { cut, lasting: servers.ended }, hooks.outcomes, exitCode);
     const left = Math.max(by.hooks, others.exist ? clock.now() + longestReportMs : 0) - clock.now();
     const reported = [
       announcer.phase(closed),
@@ -121,14 +123,24 @@ export class Termination {
   }
 
   /** What comes after the hold, in order. The program's own shutdown is part of it. */
-  async #close({ hooks: lameDuckHooks, isCapped }: Held, by: Deadlines): Promise<void> {
+  async #close({ hooks: lameDuckHooks, isCapped, isForced }: Held, by: Deadlines): Promise<void> {
     const { settings, clock, evidence, closing, hooks, others, endSpan, servers } = this.#parts;
     const areOthers = others.exist;
     let closingHooks: Promise<void> | undefined;
+    const runHooks = (): Promise<void> =>
+      (closingHooks ??= lameDuckHooks.then(() => hooks.run("closing", by.requests)));
+    let isListening = true;
     const stopListening = async (): Promise<void> => {
-      closingHooks = lameDuckHooks.then(() => hooks.run("closing", by.requests));
+      isListening = false;
+      void runHooks();
       await closing.stopListening(areOthers);
     };
+    if (by.spread > 0 && !isForced) {
+      // Hooks may say goodbye on these connections. Handlers may end them all at once, so they get the signal later.
+      await untilSettled(runHooks(), by.spread / 2);
+      closing.beginLasting(Math.min(by.spread, by.kill - by.reserve - clock.now()));
+      await closing.endLasting();
+    }
     const isInFlight = (): boolean => evidence.requestsInFlight + evidence.leases > 0;
     if (areOthers && isCapped) {
       // Handlers may end the process at once.
@@ -145,9 +157,9 @@ export class Termination {
       others.pass(hooks.has("closed"));
       // Where the process goes on, somebody waits for the end of ours.
       const turn = this.#owner.exits() ? by.cap : Math.min(by.cap, clock.now() + shortTurnMs);
-      if (!closingHooks) await others.closeThemselves(servers.listeners, isInFlight, turn);
+      if (isListening) await others.closeThemselves(servers.listeners, isInFlight, turn);
     }
-    if (!closingHooks) await stopListening();
+    if (isListening) await stopListening();
     const isBusy = (): boolean => evidence.leases > 0;
     const until = others.limit(by.requests, settings.isPod);
     await closing.drain(settings.drain.requestQuiet, isBusy, closingHooks ?? lameDuckHooks, until, {
@@ -171,23 +183,31 @@ export class Termination {
     events: TerminationEvents,
     reason: string,
     {
-      capAt,
+      by,
       heldBefore,
       isCrash,
     }: {
-      readonly capAt: number;
+      readonly by: Deadlines;
       readonly heldBefore: HeldBefore | undefined;
       readonly isCrash: boolean;
     },
   ): Promise<Held> {
     const { clock, announcer, servers, evidence, hold, hooks: allHooks } = this.#parts;
-    const { recording, coordinator, holder } = this.#parts;
+    const { recording, coordinator, holder, closing } = this.#parts;
+    const { cap: capAt, spread } = by;
     this.#owner.enter("lame-duck");
     holder?.begin();
+    let convergedAt: number | undefined;
+    const from = clock.now();
     const holding = hold.run(capAt, {
       isSecond: heldBefore?.isOver === true,
       // The few turns that a crash leaves may be over before anybody else asks for the end.
       isAsked: () => isCrash || holder?.isAsked() === true,
+      converged: () => {
+        convergedAt ??= clock.now();
+        // A long answer in flight is no reason to keep the others until the end.
+        if (spread > 0) closing.beginLasting(spread);
+      },
     });
     const begun = events.lameDuck(reason, evidence.requestsInFlight, servers.open);
     void announcer.phase(begun);
@@ -199,12 +219,31 @@ export class Termination {
     holder?.end();
     this.#owner.held(end);
     const stopped = events.closing(clock.now(), end, servers.open);
+    // Leases are the program's own work, or its workers.
+    if (end.reason === "cap" && evidence.requestsInFlight > 0 && convergedAt !== undefined)
+      this.#tellTooLong(evidence.requestsInFlight, convergedAt - from, by);
     void announcer.phase(stopped);
     coordinator?.report(reportAtStop(stopped));
     // What comes next may exit at once, as handlers of the application do.
     if (recording) await untilSettled(recording.written, longestWriteMs);
     this.#owner.close(end);
-    return { hooks, isCapped: end.reason === "cap" };
+    return { hooks, isCapped: end.reason === "cap", isForced: end.reason === "forced" };
+  }
+
+  /** Only the program knows how long its answers take; all else that the grace period must have room for is known here. */
+  #tellTooLong(inFlight: number, converged: number, { reserve }: Deadlines): void {
+    const { settings, announcer } = this.#parts;
+    const { prestop } = settings.drain;
+    const rounded = (time: number): string => formatDuration(Math.ceil(time / 1_000) * 1_000);
+    const parts = [
+      ...(prestop > 0 ? [`${formatDuration(prestop)} preStop`] : []),
+      `${rounded(converged)} until the senders had converged`,
+      `${formatDuration(Math.round(reserve))} reserve`,
+    ];
+    announcer.notice(
+      "cap",
+      `${inFlight} requests are still in flight at the cap: for answers that take T the grace period must be T + ${rounded(prestop + converged + reserve)} (${parts.join(", ")})`,
+    );
   }
 
   /** One of init, hook and library holds. */
@@ -225,7 +264,9 @@ export class Termination {
     const { clock, announcer, servers, hooks } = this.#parts;
     return signalGate().atExit((code) => {
       const outcomes = [...hooks.outcomes, ...hooks.unfinished("closed")];
-      void announcer.phase(events.exited(clock.now(), servers.cut(), outcomes, code));
+      void announcer.phase(
+        events.exited(clock.now(), { cut: servers.cut(), lasting: servers.ended }, outcomes, code),
+      );
     });
   }
 }

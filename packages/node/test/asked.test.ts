@@ -21,6 +21,7 @@ async function watching(server: WatchedServer) {
     isProbe: () => false,
     isStream: () => false,
     holds: true,
+    spreads: false,
     now: () => time.now,
     random: () => 0.5,
     health: undefined,

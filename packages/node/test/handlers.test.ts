@@ -103,6 +103,10 @@ describe("a program's own shutdown", { concurrency: 3 }, () => {
     assert.equal((await answer).status, 200);
     assert.equal((await child.exited).code, 4);
     assert.equal(child.event("closing")?.reason, "cap");
+    assert.match(
+      child.stderr,
+      /for answers that take T the grace period must be T \+ \d+s \(\d+s until the senders/,
+    );
   });
 
   for (const handler of ["throws", "rejects"])

@@ -41,6 +41,41 @@ describe("HTTP/2", { concurrency: 3 }, () => {
     ["h2c", "http"],
     ["h2", "https"],
   ] as const)
+    test(`${protocol}: with a spread, sessions that carry streams without an end are asked to go one after the other after the hold`, async () => {
+      await using child = await start(protocol, { LAMEDUCK_SPREAD: "3s" });
+      const goneAfter: (string | undefined)[] = [];
+      const clients = await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const session = open(child, scheme);
+          session.on("goaway", () => goneAfter.push(child.event("closing")?.phase));
+          const stream = session.request({ ":path": "/events", accept: "text/event-stream" });
+          await once(stream.resume(), "response");
+          return { session, stream };
+        }),
+      );
+      const ended = clients.map(async ({ session, stream }) => {
+        // Requests go on beside it, and do not prolong the hold.
+        while (!child.event("closing")) {
+          assert.equal(await ask(session, "/"), "ok\n");
+          await new Promise((resolve) => setTimeout(resolve, 250));
+        }
+        if (!stream.readableEnded) await once(stream, "end");
+        assert.equal(stream.rstCode, 0);
+      });
+      child.kill();
+      await child.until(() => goneAfter.length > 0);
+      assert.ok(goneAfter.length < clients.length, "the others still have their sessions");
+      await Promise.all(ended);
+      assert.deepEqual(new Set(goneAfter), new Set(["closing"]));
+      assert.equal((await child.exited).code, 0);
+      assert.ok(child.endedBeforeCap, child.stderr);
+      assert.deepEqual(child.event("closed")?.lasting, { ended: 20, unanswered: 0 });
+    });
+
+  for (const [protocol, scheme] of [
+    ["h2c", "http"],
+    ["h2", "https"],
+  ] as const)
     test(`${protocol}: streams finish, new ones are served, the client is told twice to go`, async () => {
       await using child = await start(protocol);
       const session = open(child, scheme);

@@ -137,6 +137,18 @@ test("a time-out bounds the hold and the closing together", () => {
   });
 });
 
+test("the spread is a part of the grace period of its own, and counts only where there is a hold", () => {
+  const long = { ...pod, LAMEDUCK_GRACE_PERIOD: "180s", LAMEDUCK_PRESTOP: "10s" };
+  const { drain, spread, deadline } = settings({}, { ...long, LAMEDUCK_SPREAD: "2m" });
+  assert.deepEqual([drain.cap, spread, deadline], [45_000, 120_000, 170_000]);
+  assert.equal(settings({ spread: "1m" }, { ...long, LAMEDUCK_SPREAD: "2m" }).spread, 60_000);
+  assert.equal(settings({ spread: "1m", reserve: "20s" }, long).drain.cap, 90_000);
+  assert.equal(settings({}, { LAMEDUCK_SPREAD: "2m" }).spread, 0);
+  const injected = settings({}, { ...pod, LAMEDUCK_SPREAD: "15s", LAMEDUCK_CAP: "25s" });
+  assert.equal(injected.drain.cap, 10_000);
+  assert.match(injected.warnings.join("\n"), /^LAMEDUCK_CAP: lowered to the 10s that LAMEDUCK_SPREAD leaves/);
+});
+
 test("times that a platform tells never keep a program from starting that starts without them", () => {
   const injected = { ...pod, LAMEDUCK_GRACE_PERIOD: "85s", LAMEDUCK_PRESTOP: "25s" };
   const inCode = { grace: "60s", cap: "50s", floor: "40s" } as const;
@@ -223,6 +235,21 @@ const mistakes: [
     {},
     "LAMEDUCK_BAD_OPTION",
     "otherHandlers",
+  ],
+  ["a spread without a unit", {}, { LAMEDUCK_SPREAD: "20" }, "LAMEDUCK_BAD_DURATION", "LAMEDUCK_SPREAD"],
+  [
+    "a spread that leaves no time to hold",
+    {},
+    { ...pod, LAMEDUCK_SPREAD: "25s" },
+    "LAMEDUCK_NO_TIME_TO_HOLD",
+    "LAMEDUCK_SPREAD",
+  ],
+  [
+    "a cap in code that leaves no time for the spread",
+    { cap: "20s" },
+    { ...pod, LAMEDUCK_SPREAD: "15s" },
+    "LAMEDUCK_CAP_ABOVE_GRACE",
+    "cap",
   ],
   ["options that are no object", 5 as never, {}, "LAMEDUCK_BAD_OPTION", "options"],
 ];

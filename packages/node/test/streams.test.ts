@@ -3,11 +3,13 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { io } from "socket.io-client";
 import { WebSocket } from "ws";
 import { ask } from "./ask.ts";
 import { fixture, inPod, startScript, startServer, type Child } from "./child.ts";
 
+const register = fileURLToPath(new URL("../src/register.ts", import.meta.url));
 const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_CONVERGENCE: "100ms" };
 
 function start(protocol: string): Promise<Child> {
@@ -18,6 +20,29 @@ async function openSocket(child: Child): Promise<WebSocket> {
   const socket = new WebSocket(`ws://127.0.0.1:${child.port}`);
   await once(socket, "open");
   return socket;
+}
+
+interface Talk {
+  readonly socket: WebSocket;
+  sent: number;
+  answered: number;
+}
+
+/** A client that says something a while after it has been answered. */
+async function talk(child: Child): Promise<Talk> {
+  const socket = await openSocket(child);
+  const talking: Talk = { socket, sent: 0, answered: 0 };
+  const say = (): void => {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    socket.send("hello");
+    talking.sent++;
+  };
+  socket.on("message", () => {
+    talking.answered++;
+    setTimeout(say, 300);
+  });
+  say();
+  return talking;
 }
 
 describe("connections that never finish by themselves", { concurrency: 3 }, () => {
@@ -78,6 +103,27 @@ describe("connections that never finish by themselves", { concurrency: 3 }, () =
     deaf.destroy();
   });
 
+  for (const [what, late, unanswered] of [
+    ["a message that crosses the close frame", [0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69], 1],
+    ["an answer to the close frame alone", [], 0],
+  ] as const)
+    test(`${what} counts ${unanswered} messages as not answered`, async () => {
+      await using child = await start("ws");
+      const client = connect(child.port, "127.0.0.1");
+      client.write(
+        "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+          "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+      );
+      await once(client, "data");
+      child.kill();
+      const [frame] = (await once(client, "data")) as [Buffer];
+      assert.deepEqual([...frame], [0x88, 2, 3, 0xe9]);
+      client.write(Buffer.from([...late, 0x88, 0x82, 0, 0, 0, 0, 3, 0xe9]));
+      client.resume();
+      assert.equal((await child.exited).code, 0);
+      assert.deepEqual(child.event("closed")?.lasting, { ended: 1, unanswered });
+    });
+
   for (const transport of ["websocket", "polling"])
     test(`socket.io over ${transport}: kept during the hold, then free to reconnect elsewhere`, async () => {
       await using child = await start("socket.io");
@@ -132,5 +178,52 @@ describe("connections that never finish by themselves", { concurrency: 3 }, () =
     const answer = await ask(child.port, "/events");
     assert.match(answer.body, /tick/);
     assert.equal((await child.exited).code, 0);
+  });
+
+  test("with a spread, without code, WebSockets end one after the other once the hold is over, and the server serves on meanwhile", async () => {
+    await using child = await startScript(["--import", register, fixture("protocols.ts")], {
+      ...env,
+      PROTOCOL: "ws",
+      ATTACHED: "without code",
+      // A handler that would end them all at once.
+      OWN_CODE: "4000",
+      LAMEDUCK_SPREAD: "3s",
+    });
+    let ended = 0;
+    const talks = await Promise.all(Array.from({ length: 60 }, () => talk(child)));
+    const closed = talks.map(async ({ socket }) => {
+      const [code] = (await once(socket, "close")) as [number];
+      assert.equal(code, 1001);
+      assert.ok(child.event("closing"), "not before the hold is over");
+      ended++;
+    });
+    child.kill();
+    await child.until(() => ended > 0);
+    const late = await openSocket(child);
+    late.send("hello");
+    await once(late, "message");
+    assert.ok(ended < talks.length, "a new connection is served while others are still to be ended");
+    await Promise.all(closed);
+    for (const { sent, answered } of talks) assert.equal(answered, sent);
+    assert.equal((await child.exited).code, 0);
+    assert.deepEqual(child.event("closed")?.lasting, { ended: 61, unanswered: 0 });
+    assert.equal(child.event("closed")?.reason, "done");
+  });
+
+  test("with a spread lasting connections begin to end while a long answer is still in flight", async () => {
+    await using child = await startServer({}, { ...env, LAMEDUCK_SPREAD: "3s" });
+    const headers = { accept: "text/event-stream" };
+    const events = await new Promise<IncomingMessage>((resolve) =>
+      get({ host: "127.0.0.1", port: child.port, path: "/events", headers, agent: false }, resolve),
+    );
+    const answer = ask(child.port, "/?wait=8000");
+    await child.until(() => true);
+    child.kill();
+    await once(events.resume(), "end");
+    assert.ok(events.complete);
+    assert.equal(child.event("closing"), undefined, "the hold waits for the answer");
+    assert.equal((await answer).status, 200);
+    assert.equal((await child.exited).code, 0);
+    assert.equal(child.event("closed")?.lasting.ended, 1);
   });
 });

@@ -22,6 +22,8 @@ function connections() {
     isProbe,
     isStream: () => false,
     holds: false,
+    spreads: false,
+
     isHolding: false,
     stoppedAt: Infinity,
     now: () => now,

@@ -290,12 +290,20 @@ const traffic = {
     text: "in this time all clients are asked to leave, so that pools do not all reconnect at once",
     library: {},
   },
+  spread: {
+    kind: "duration",
+    text: "after the hold, WebSockets and streams without an end are ended over this time, at an even rate",
+    byDefault: "one a millisecond, 5s at most",
+    more: "It is a part of `grace` beside `reserve`.",
+    variable: "LAMEDUCK_SPREAD",
+    library: {},
+  },
 } as const satisfies Rows;
 
 const acknowledgements = {
   coordinator: {
     kind: "own",
-    text: 'where the cluster says whether all senders have let go of this pod, "http://HOST:PORT"',
+    text: 'where the cluster says whether all senders have stopped sending to this pod, "http://HOST:PORT"',
     more: "False asks nobody. The pod's name, namespace and uid are in its environment.",
     byDefault: "",
     variable: "LAMEDUCK_COORDINATOR",
@@ -306,7 +314,7 @@ const acknowledgements = {
       value: "URL",
       keeps: "hold.place.url",
       holds: true,
-      text: "ask it whether a sender still chooses the pod, such as\nhttp://lameduck-coordinator.lameduck-system.svc:8070",
+      text: "ask it whether a sender still sends to the pod, such as\nhttp://lameduck-coordinator.lameduck-system.svc:8070",
     },
   },
   podName: {
@@ -619,20 +627,20 @@ export const releaseOptions = {
     kind: "choice",
     choices: ["availability", "consistency"],
     default: "availability",
-    text: "availability: a consumer that falls silent is left out; consistency: it is waited for, up to the cap",
+    text: "availability: a sender whose reports stop is left out; consistency: it is waited for, up to the cap",
     field: { name: "mode" },
   },
   consumers: {
     kind: "choice",
     choices: ["all", "seen"],
     default: "all",
-    text: "which nodes must have let go: all that are Ready, or those from which the pod has seen connections",
+    text: "which nodes must have stopped sending: all that are Ready, or those from which the pod has seen connections",
     field: { name: "consumers" },
   },
   quorum: {
     kind: "text",
     default: "all",
-    text: "how many of the nodes must have reported; all other consumers must have, always",
+    text: "how many of the nodes must have reported; all other senders must have, always",
     field: {
       name: "quorum",
       pattern: /^(?:all|(?:[1-9]|[1-9][0-9]|100)%)$/,
@@ -643,7 +651,7 @@ export const releaseOptions = {
   silentAfter: {
     kind: "duration",
     default: 10_000,
-    text: "a consumer without a heartbeat for so long is left out, with mode availability",
+    text: "a sender without a heartbeat for so long is left out, with mode availability",
     field: { name: "silentAfterSeconds", least: 4, most: 600 },
   },
   notReadyAfter: {
@@ -661,7 +669,7 @@ export const releaseOptions = {
   },
   external: {
     kind: "text",
-    text: "further consumers that must have let go, 16 at most, as KIND/NAME by their --name or their --serves",
+    text: "further senders that must have stopped sending, 16 at most, as KIND/NAME by their --name or their --serves",
     field: {
       name: "external",
       pattern: /^[a-z0-9-]+\/[\w.:-]+(?:, ?[a-z0-9-]+\/[\w.:-]+){0,15}$/,

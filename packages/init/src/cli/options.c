@@ -65,6 +65,7 @@ const char *const library_variables[] = {
 	"LAMEDUCK_CRASHES",
 	"LAMEDUCK_PROBES",
 	"LAMEDUCK_STREAM_PATHS",
+	"LAMEDUCK_SPREAD",
 	"LAMEDUCK_COORDINATOR_TOKEN_FILE",
 	NULL,
 };
@@ -98,7 +99,7 @@ const char option_help[] =
 	"  --max-senders N    senders tracked one by one (128)\n"
 	"\n"
 	"Acknowledgements (no connection is made before the signal)\n"
-	"  --coordinator URL  ask it whether a sender still chooses the pod, such as\n"
+	"  --coordinator URL  ask it whether a sender still sends to the pod, such as\n"
 	"                     http://lameduck-coordinator.lameduck-system.svc:8070\n"
 	"  --pod-name N, --pod-namespace N, --pod-uid U   this pod, from the downward API\n"
 	"  --mode M           --policy acknowledged, while the coordinator is silent or cannot release the pod:\n"

@@ -9,6 +9,11 @@ const pollPeriodMs = 10;
 const goodbyeTimeoutMs = 250;
 /** WebSockets and event streams are ended over at most this time, one a millisecond, so that clients do not all reconnect at once. */
 const longestSpreadMs = 5_000;
+const shortestGapMs = 1;
+/** The same where they have a time of their own: one a second at least, since so few reconnects harm nobody. */
+const longestGapMs = 1_000;
+/** A WebSocket whose turn has come then waits so long for an answer that it may follow. */
+const momentMs = 10_000;
 /** The longest that ending a stream takes: the rest of an event that is half written, and a goodbye. */
 const lastMomentMs = 1_250;
 /** An event stream that might end by itself gets this long at most, before it is ended in order like those without an end. */
@@ -23,6 +28,7 @@ const shortPatienceMs = 500;
 export class Closing {
   readonly #servers: Servers;
   readonly #clock: Clock;
+  #lastingUntil: number | undefined;
 
   constructor(servers: Servers, clock: Clock) {
     this.#servers = servers;
@@ -44,6 +50,25 @@ export class Closing {
     }
   }
 
+  /** From now on lasting connections end at an even rate, while the server serves on. Calling it again changes nothing. @param spread milliseconds. */
+  beginLasting(spread: number): void {
+    if (this.#lastingUntil !== undefined) return;
+    this.#lastingUntil = this.#clock.now() + spread;
+    const moment = Math.min(momentMs, spread / 4);
+    const all = spread - moment;
+    const doubtful = Math.min(longPatienceMs, all / 2);
+    const patience = { moment, doubtful, silence: undefined, answer: longAnswerMs };
+    this.#servers.endStreams({ spread: all, all, gap: longestGapMs, ...patience });
+  }
+
+  /** Resolves when all of them have ended, at the latest when their time is over. */
+  async endLasting(): Promise<void> {
+    await this.#until(
+      () => this.#servers.lasting === 0,
+      () => this.#lastingUntil ?? 0,
+    );
+  }
+
   /**
    * Event streams end only when they are closed. They are closed after the application's own hooks. Then what is in flight ends. Idle
    * connections are closed last, because each may still get a request.
@@ -58,7 +83,7 @@ export class Closing {
     let streamsEnding = false;
     const ending = goodbyes.then(() => {
       const left = Math.max(0, until() - this.#clock.now());
-      const spread = Math.min(longestSpreadMs, this.#servers.open, left / 2);
+      const spread = Math.min(longestSpreadMs, left / 2);
       const doubtful = Math.min(
         // Handlers that close servers would wait for such a stream; without any the process would be gone by now.
         holds || isHandled ? longPatienceMs : shortPatienceMs,
@@ -66,7 +91,8 @@ export class Closing {
       );
       const answer = holds ? longAnswerMs : shortAnswerMs;
       const silence = holds || isHandled ? undefined : shortPatienceMs;
-      this.#servers.endStreams({ spread, doubtful, silence, answer });
+      const all = spread + doubtful;
+      this.#servers.endStreams({ spread, all, gap: shortestGapMs, moment: 0, doubtful, silence, answer });
       streamsEnding = true;
     });
     await this.#until(() => streamsEnding && !busy() && this.#servers.restless(quiet) === 0, until);

@@ -11,6 +11,9 @@ export interface Deadlines {
   readonly late: number;
   /** The hold ends. */
   readonly cap: number;
+  /** Time for lasting connections after the hold, and what is kept of the grace period after that. Milliseconds. */
+  readonly spread: number;
+  readonly reserve: number;
   /** Handlers of the program get the signal, though requests are still in flight. */
   readonly others: number;
   /** Requests in flight are cut. */
@@ -33,20 +36,28 @@ export interface TerminationFacts {
 }
 
 export function deadlinesOf(
-  { drain, deadline, ramp }: Settings,
+  settings: Settings,
   { from, late, isCrash, held, hasClosedHooks }: TerminationFacts,
 ): Deadlines {
+  // After a crash nobody knows for how long the process still works.
+  const asked = isCrash ? 0 : settings.spread;
+  const { drain, ramp } = settings;
+  const deadline = settings.deadline - (isCrash ? settings.spread : 0);
   // However late the signal: the floor for senders and the reserve for requests in flight matter more than the estimated lateness.
   const counted = Math.min(late, drain.cap - drain.floor);
   const spent = isCrash ? Math.max(0, drain.cap - lastTurnsMs) : counted;
   const [cap, kill] = held
     ? afterAnother(held, from, { drain, deadline, ramp })
     : [from + drain.cap - spent, from + deadline - spent];
-  const reserve = kill - cap;
+  const left = kill - cap;
+  // Where the init has used up more than the cap, reserve and spread share what is left.
+  const spread = asked === 0 ? 0 : left * (asked / (deadline - drain.cap));
+  const reserve = left - spread;
   const hooks = kill - unforeseen(reserve);
   // Half of the reserve belongs to what comes after the last request.
-  const half = cap + reserve / 2;
-  return { late: counted, cap, others: half, requests: hasClosedHooks ? half : hooks, hooks, kill };
+  const half = kill - reserve / 2;
+  const times = { late: counted, cap, spread, reserve, others: half };
+  return { ...times, requests: hasClosedHooks ? half : hooks, hooks, kill };
 }
 
 /** What a program may take where nobody kills it: 20 days, within what a timer can wait. */

@@ -13,10 +13,15 @@ export interface HoldKind {
   readonly isSecond: boolean;
   /** Whether somebody has asked for its end. */
   readonly isAsked: () => boolean;
+  /** Called when no sender is waited for any more, only for what is in flight or on old connections. It may be called again. */
+  readonly converged: () => void;
 }
 
 /** Between two looks whether somebody has asked for the end. */
 const askPeriodMs = 200;
+
+/** What a hold waits for once the senders have converged. */
+const ofPool: readonly string[] = ["in-flight", "requests"];
 
 export interface HoldEnd {
   readonly reason: StopReason;
@@ -87,7 +92,7 @@ export class Hold {
   }
 
   /** @param capAt when it must be over, which for a signal that came late is before the cap has passed. */
-  async run(capAt: number, { isSecond, isAsked }: HoldKind): Promise<HoldEnd> {
+  async run(capAt: number, { isSecond, isAsked, converged }: HoldKind): Promise<HoldEnd> {
     const from = this.#clock.now();
     const evidence = this.#evidence;
     this.#conditions = new Conditions(evidence, from);
@@ -107,6 +112,7 @@ export class Hold {
         this.#ask = false;
         const decision = this.#decide(now);
         if (now >= capAt || (decision.stop && (await this.#stillStops()))) break;
+        if (!decision.stop && ofPool.includes(decision.waitingFor)) converged();
         until = decision.stop ? now : Math.min(decision.until, capAt);
       }
       await this.#tick(until);

@@ -2,10 +2,10 @@ import { DrainError, type DrainOptions } from "@lameduck/drain";
 import { decisionNames, rows } from "@lameduck/options";
 import { variableOf, type Environment } from "./environment.ts";
 
-/** Options that an injection sets by variables (docs/inject.md). It cannot see the options in the program's code. */
+/** Options that an injection sets by variables (docs/operate/inject.md). It cannot see the options in the program's code. */
 const injected = ["grace", "prestop"] as const;
 /** Options in code that can contradict them. */
-const bounds = [...decisionNames.filter((name) => rows[name].bound), "timeout", "lbHealth"];
+const bounds = [...decisionNames.filter((name) => rows[name].bound), "timeout", "lbHealth", "spread"];
 
 /**
  * Injected times must not keep a pod from starting. If they leave too little time for the options in code, they are left out, with a warning.

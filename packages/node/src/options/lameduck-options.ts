@@ -35,8 +35,13 @@ export interface LameduckOptions extends DrainOptions {
   /** In this time all clients are asked to leave, so that pools do not all reconnect at once. Default: 1s. */
   ramp?: Duration;
   /**
-   * Where the cluster says whether all senders have let go of this pod, "http://HOST:PORT". False asks nobody. The
-   * pod's name, namespace and uid are in its environment.
+   * After the hold, WebSockets and streams without an end are ended over this time, at an even rate. Default: one
+   * a millisecond, 5s at most. It is a part of `grace` beside `reserve`.
+   */
+  spread?: Duration;
+  /**
+   * Where the cluster says whether all senders have stopped sending to this pod, "http://HOST:PORT". False asks
+   * nobody. The pod's name, namespace and uid are in its environment.
    */
   coordinator?: string | false;
   /**

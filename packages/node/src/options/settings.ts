@@ -45,6 +45,8 @@ export interface Settings {
   /** Milliseconds from SIGTERM to SIGKILL. */
   readonly deadline: number;
   readonly ramp: number;
+  /** Time after the hold that belongs to lasting connections, milliseconds. 0: they are ended within the reserve. */
+  readonly spread: number;
   /** When answers begin to say close, counted from SIGTERM. */
   readonly hintAt: number;
   readonly isProbe: IsProbe;
@@ -84,14 +86,16 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const unusable = forgetUnusable(asked);
   const health = parseHealth(options.lbHealth);
   const { timeout } = options;
+  // A developer's machine has no grace period that it would have to fit into.
+  const spread = spreadOf(options.spread, environment, holds);
   const {
     parsed,
     options: merged,
     warnings: yielded,
   } = yieldToCode(asked, { ...options }, environment, (some) => {
-    const whole = parseAt(some, inCode, environment);
+    const whole = parseAt(some, inCode, environment, spread);
     if (timeout !== undefined) boundBy(timeout, some, whole.prestop);
-    return waitingFor(health, timeout === undefined ? whole : parseAt(some, inCode, environment));
+    return waitingFor(health, timeout === undefined ? whole : parseAt(some, inCode, environment, spread));
   });
   // Options in code are checked alike everywhere, as the same code runs in a pod later.
   const drain = holds ? parsed : withoutHold(parsed);
@@ -100,6 +104,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     ...misspeltVariables(environment),
     ...unread,
     ...(holds ? alone : []),
+    ...ofLoweredCap(merged, parsed, spread),
     ...unusable,
     ...yielded,
     ...coordinator.warnings,
@@ -113,6 +118,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     drain,
     deadline: parseDuration(merged.grace ?? drainDefaults.grace, "grace") - drain.prestop,
     ramp,
+    spread: spread.time,
     hintAt: hintsFrom(drain, ramp),
     isProbe: parseProbes(options.probes, health?.path === undefined ? [] : [health.path], environment),
     isStream: parseStreams(options.streams, environment),
@@ -186,11 +192,64 @@ function withoutHold(drain: DrainConfig): DrainConfig {
   return { ...drain, policy: { kind: "fixed", delay: 0 }, floor: 0, requestQuiet: 0 };
 }
 
-function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Environment): DrainConfig {
+/** A time of its own in the grace period, and where it was said. */
+interface Spread {
+  readonly time: number;
+  readonly place: string;
+}
+
+function spreadOf(inCode: Duration | undefined, environment: Environment, holds: boolean): Spread {
+  const { variable } = table.spread;
+  const isInCode = inCode !== undefined;
+  const said = isInCode ? inCode : valueOf(environment, variable);
+  const place = isInCode ? "spread" : variable;
+  const time = said === undefined ? 0 : parseDuration(said, place);
+  return { time: holds ? time : 0, place };
+}
+
+/** The hold gets what the spread leaves of the grace period. */
+function besideSpread(merged: DrainOptions, inCode: DrainOptions, { time, place }: Spread): DrainConfig {
+  if (time === 0) return parseConfig(merged);
+  const { cap, ...others } = merged;
+  const grace = parseDuration(merged.grace ?? drainDefaults.grace, "grace");
+  const taken = `${formatDuration(time)} of the ${formatDuration(grace)} grace period`;
+  const most = parseConfig({ ...others, floor: 0 }).cap;
+  if (time >= most)
+    throw new DrainError(
+      "LAMEDUCK_NO_TIME_TO_HOLD",
+      place,
+      `${taken} leave no time to hold: the reserve and preStop hooks take ${formatDuration(grace - most)}; raise the grace period, or lower the spread`,
+    );
   try {
-    return parseConfig(merged);
+    const parsed = parseConfig({ ...others, grace: grace - time });
+    if (cap === undefined) return parsed;
+    // An injection sets the cap by its variable, and does not know of the spread.
+    const isLowered = inCode.cap === undefined && parseDuration(cap, "cap") > parsed.cap;
+    return isLowered ? parsed : parseConfig({ ...others, cap, grace: grace - time });
   } catch (error) {
-    if (!(error instanceof DrainError) || error.place in inCode) throw error;
+    if (!(error instanceof DrainError)) throw error;
+    const problem = error.message.replace(/^[^:]*: /, "");
+    throw new DrainError(error.code, error.place, `${problem} (${place} has taken ${taken})`);
+  }
+}
+
+function ofLoweredCap(merged: DrainOptions, { cap }: DrainConfig, { time, place }: Spread): string[] {
+  if (time === 0 || merged.cap === undefined || parseDuration(merged.cap, "cap") <= cap) return [];
+  return [
+    `${table.cap.variable}: lowered to the ${formatDuration(cap)} that ${place} leaves of the grace period`,
+  ];
+}
+
+function parseAt(
+  merged: DrainOptions,
+  inCode: DrainOptions,
+  environment: Environment,
+  spread: Spread,
+): DrainConfig {
+  try {
+    return besideSpread(merged, inCode, spread);
+  } catch (error) {
+    if (!(error instanceof DrainError) || error.place in inCode || error.place === spread.place) throw error;
     const variable = variableOf(error.place, environment);
     if (!variable) throw error;
     throw new DrainError(error.code, variable, error.message.replace(/^[^:]*: /, ""));

@@ -25,12 +25,16 @@ export class Answers<T extends Writable> {
   readonly #finite = new Set<T>();
   /** Streams without an end, each with a function that keeps it from being ended. */
   readonly #endless = new Map<T, () => void>();
+  /** Those of them that are to be ended, and those that are not to be ended yet. */
+  readonly #ripe = new Set<T>();
+  readonly #unripe = new Set<T>();
   /** Those of the endless ones that may end by themselves. */
   readonly #doubtful = new WeakSet<T>();
   readonly #boundaries = new WeakMap<T, EventBoundary>();
   /** Undefined before closing. */
   #patience: Patience | undefined;
   #patientUntil = -Infinity;
+  #ended = 0;
 
   constructor(context: WatchContext, kind: AnswerKind<T>) {
     this.#context = context;
@@ -39,6 +43,24 @@ export class Answers<T extends Writable> {
 
   get unfinished(): number {
     return this.#inFlight.size + this.#endless.size;
+  }
+
+  /** Streams without an end that nobody has begun to end. */
+  get lasting(): number {
+    return this.#ripe.size + this.#unripe.size;
+  }
+
+  lasts(answer: T): boolean {
+    return this.#ripe.has(answer) || this.#unripe.has(answer);
+  }
+
+  /** Those of them that are to be ended now, one after the other. */
+  get ripe(): ReadonlySet<T> {
+    return this.#ripe;
+  }
+
+  get ended(): number {
+    return this.#ended;
   }
 
   /** Changes nothing for an answer that is known. */
@@ -55,6 +77,8 @@ export class Answers<T extends Writable> {
   finish(answer: T): void {
     this.#undecided.delete(answer);
     this.#finite.delete(answer);
+    this.#ripe.delete(answer);
+    this.#unripe.delete(answer);
     this.#endless.get(answer)?.();
     if (!this.#endless.delete(answer) && this.#inFlight.delete(answer)) this.#context.traffic.inFlight(-1);
   }
@@ -64,19 +88,28 @@ export class Answers<T extends Writable> {
     for (const [answer, lasting] of this.#undecided)
       if (this.#kind.isEventStream(answer)) this.#decide(answer, lasting);
       else if (this.#kind.isBegun(answer)) this.#undecided.delete(answer);
+    this.#ripen();
     if (this.#patience?.silence === undefined) return;
     const latest = this.#context.now() - this.#patience.silence;
     for (const answer of this.#finite)
       if ((this.#boundaries.get(answer)?.writtenAt ?? Infinity) <= latest) this.#becomesEndless(answer);
   }
 
-  /** Ends the endless ones, also those that begin later. */
+  /** From now on the endless ones may be ended. */
   endStreams(patience: Patience): void {
     this.#patience = patience;
     const now = this.#context.now();
     this.#patientUntil = now + patience.doubtful;
     for (const answer of this.#finite) this.#follow(answer).writtenAt = now;
-    for (const answer of this.#endless.keys()) this.#addEndless(answer);
+  }
+
+  /** Ends one that waits, between two events. */
+  end(answer: T): void {
+    if (!this.#ripe.delete(answer)) return;
+    this.#ended++;
+    const end = (): void => this.#kind.end(answer);
+    if (!this.#kind.isBegun(answer) || !this.#kind.isEventStream(answer)) end();
+    else this.#endless.set(answer, this.#boundaries.get(answer)?.whenBetweenEvents(end) ?? (() => {}));
   }
 
   stop(): void {
@@ -85,6 +118,8 @@ export class Answers<T extends Writable> {
     this.#finite.clear();
     for (const cancel of this.#endless.values()) cancel();
     this.#endless.clear();
+    this.#ripe.clear();
+    this.#unripe.clear();
   }
 
   #decide(answer: T, lasting: Lasting): void {
@@ -112,19 +147,20 @@ export class Answers<T extends Writable> {
 
   #addEndless(answer: T): void {
     this.#follow(answer);
-    if (this.#patience === undefined) {
-      this.#endless.set(answer, () => {});
-      return;
-    }
-    const wait = this.#doubtful.has(answer) ? Math.max(0, this.#patientUntil - this.#context.now()) : 0;
-    const timer = setTimeout(() => this.#end(answer), wait + this.#context.random() * this.#patience.spread);
-    this.#endless.set(answer, () => clearTimeout(timer));
+    this.#endless.set(answer, () => {});
+    this.#unripe.add(answer);
+    this.#ripen();
   }
 
-  #end(answer: T): void {
-    const end = (): void => this.#kind.end(answer);
-    if (!this.#kind.isBegun(answer) || !this.#kind.isEventStream(answer)) end();
-    else this.#endless.set(answer, this.#boundaries.get(answer)?.whenBetweenEvents(end) ?? (() => {}));
+  /** Those that may end by themselves have some time for it. */
+  #ripen(): void {
+    if (this.#patience === undefined) return;
+    const isPatient = this.#context.now() < this.#patientUntil;
+    for (const answer of this.#unripe)
+      if (!isPatient || !this.#doubtful.has(answer)) {
+        this.#unripe.delete(answer);
+        this.#ripe.add(answer);
+      }
   }
 }
 

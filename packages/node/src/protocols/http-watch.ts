@@ -3,10 +3,11 @@ import type { Socket } from "node:net";
 import { Answers } from "./answers.ts";
 import { closeAfter, httpAnswers } from "./http-answers.ts";
 import { currentResponse, onRequests, senderOf, setKeepAlive, trackResponses } from "../internals.ts";
+import { Pace } from "./pace.ts";
 import { OpenSockets } from "./open-sockets.ts";
 import { UnclassifiedConnections } from "./unclassified-connections.ts";
 import { Upgrades } from "./upgrades.ts";
-import type { Cut, Patience, ProtocolWatch, WatchContext } from "./watch.ts";
+import type { Cut, Lasting, Patience, ProtocolWatch, WatchContext } from "./watch.ts";
 
 /** What is kept of each connection from the beginning of the hold. */
 interface Activity {
@@ -39,6 +40,8 @@ export class HttpWatch implements ProtocolWatch {
   readonly #open: OpenSockets;
   readonly #activities = new Map<Socket, Activity>();
   readonly #answers: Answers<ServerResponse>;
+  /** Of streams without an end; undefined before closing. */
+  #pace: Pace | undefined;
   readonly #untrack: () => void;
   #unfollow = (): void => {};
   #hinted = 0;
@@ -93,8 +96,25 @@ export class HttpWatch implements ProtocolWatch {
       for (const response of activity.responses) this.#hintTo(activity, response);
   }
 
+  get lasting(): number {
+    return this.#upgrades.lasting + this.#answers.lasting;
+  }
+
+  get ended(): Lasting {
+    const { ended, unanswered } = this.#upgrades.ended;
+    return { ended: ended + this.#answers.ended, unanswered };
+  }
+
   tick(): void {
     this.#answers.classify();
+    this.#upgrades.tick();
+    if (this.#pace === undefined) return;
+    const { ripe } = this.#answers;
+    let due = this.#pace.due(ripe.size, this.#context.now());
+    for (const answer of ripe) {
+      if (due-- <= 0) break;
+      this.#answers.end(answer);
+    }
   }
 
   restless(quiet: number): number {
@@ -121,8 +141,11 @@ export class HttpWatch implements ProtocolWatch {
   }
 
   endStreams(patience: Patience): void {
-    this.#upgrades.close(patience, this.#context.random);
+    const { now, random } = this.#context;
+    this.#upgrades.close(patience, random);
     this.#answers.endStreams(patience);
+    const from = now();
+    this.#pace = new Pace({ from, until: from + patience.all, gap: patience.gap }, random);
   }
 
   cut(): Cut {

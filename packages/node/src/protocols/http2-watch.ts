@@ -10,7 +10,8 @@ import { answerPings, canNotify, isBetterAskedLater, mayDropCalls, notify } from
 import { http2Answers } from "./http2-answers.ts";
 import type { ProbeRequest } from "../options/requests.ts";
 import { senderOf } from "../internals.ts";
-import type { Cut, Patience, ProtocolWatch, WatchContext } from "./watch.ts";
+import { Pace } from "./pace.ts";
+import type { Cut, Lasting, Patience, ProtocolWatch, WatchContext } from "./watch.ts";
 
 type AnyHttp2Server = Http2Server | Http2SecureServer;
 
@@ -51,6 +52,8 @@ interface SessionState {
   hasPinged: boolean;
   /** Time since when its turn to be asked has come. */
   dueAt: number;
+  /** It carries streams without an end, and its turn to be ended came then. */
+  leavingAt: number;
   /** Open streams, from the hold on without probes. */
   readonly streams: Map<ServerHttp2Stream, Asked>;
   /** Takes our listeners back. */
@@ -64,6 +67,9 @@ export class Http2Watch implements ProtocolWatch {
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
   readonly #answers: Answers<ServerHttp2Stream>;
   #hinted = 0;
+  /** Of sessions that carry streams without an end; undefined before closing. */
+  #pace: Pace | undefined;
+  #endedSessions = 0;
 
   constructor(server: AnyHttp2Server, context: WatchContext) {
     this.#server = server;
@@ -89,8 +95,18 @@ export class Http2Watch implements ProtocolWatch {
     for (const [session, state] of this.#sessions) this.#askIfDue(session, state);
   }
 
+  get lasting(): number {
+    return this.#answers.lasting;
+  }
+
+  /** Sessions, not streams: their clients connect again. */
+  get ended(): Lasting {
+    return { ended: this.#endedSessions, unanswered: 0 };
+  }
+
   tick(): void {
     this.#answers.classify();
+    this.#endLasting(this.#context.now());
     if (this.#context.stoppedAt === Infinity) return;
     // The GOAWAY that names the last stream. The session ends by itself when its streams have ended.
     const now = this.#context.now();
@@ -99,6 +115,42 @@ export class Http2Watch implements ProtocolWatch {
       const due = canBeNotified(session, state) ? afterNotice(state) : this.#betweenStreams(state);
       if (!session.closed && now >= due && !this.#isBetterAskedLater(state)) session.close();
     }
+  }
+
+  /** The session is what its client opens again elsewhere, so the streams of one session end together. */
+  #endLasting(now: number): void {
+    if (this.#pace === undefined || this.#answers.ripe.size === 0) return;
+    const ripe = [...this.#sessions].filter(
+      ([, { leavingAt, streams }]) =>
+        leavingAt === Infinity && some(streams.keys(), (stream) => this.#answers.ripe.has(stream)),
+    );
+    const due = this.#pace.due(ripe.length, now);
+    for (const [, state] of ripe.slice(0, due)) state.leavingAt = now;
+    for (const [session, state] of this.#sessions) this.#letGo(session, state, now);
+  }
+
+  /** Its client must know that it is to connect elsewhere before its streams end, or it asks for them again on this session. */
+  #letGo(session: ServerHttp2Session, state: SessionState, now: number): void {
+    const { leavingAt, streams, idleSince } = state;
+    const lasting = [...streams.keys()].filter((stream) => this.#answers.ripe.has(stream));
+    if (leavingAt > now || lasting.length === 0) return;
+    if (canBeNotified(session, state)) this.#askIfDue(session, state);
+    else if (!session.closed) {
+      // Best of all it is told with an answer; see #arrived().
+      const waited = now - leavingAt;
+      const isQuiet = streams.size === lasting.length && now >= idleSince + roundTripMs;
+      if (waited < longestRoundTripMs || (!isQuiet && waited < 2 * longestRoundTripMs)) return;
+      session.close();
+    }
+    for (const stream of lasting) this.#answers.end(stream);
+    if (leavingAt !== -Infinity) this.#endedSessions++;
+    state.leavingAt = -Infinity;
+  }
+
+  /** Such a session is asked to go when its turn comes. Until then it is served, and its requests say nothing of senders. */
+  #lasts({ leavingAt, streams }: SessionState): boolean {
+    if (!this.#context.spreads || leavingAt < Infinity || this.#answers.lasting === 0) return false;
+    return some(streams.keys(), (stream) => this.#answers.lasts(stream));
   }
 
   restless(): number {
@@ -110,7 +162,9 @@ export class Http2Watch implements ProtocolWatch {
   }
 
   endStreams(patience: Patience): void {
+    const from = this.#context.now();
     this.#answers.endStreams(patience);
+    this.#pace = new Pace({ from, until: from + patience.all, gap: patience.gap }, this.#context.random);
   }
 
   cut(): Cut {
@@ -139,6 +193,7 @@ export class Http2Watch implements ProtocolWatch {
       dropsCalls: false,
       hasPinged: false,
       dueAt: Infinity,
+      leavingAt: Infinity,
       streams: new Map(),
       forget: () => {
         clearTimeout(timer);
@@ -196,12 +251,16 @@ export class Http2Watch implements ProtocolWatch {
     headers: IncomingHttpHeaders,
   ): void {
     if (!this.#begin(state, stream, headers)) return;
-    if (!this.#count(session, state) && session.socket) {
+    if (!this.#count(session, state) && session.socket && !this.#lasts(state)) {
       state.requests++;
       this.#context.traffic.request(senderOf(session.socket), state.askedAt < Infinity);
     }
-    if (!canBeNotified(session, state) && !state.dropsCalls)
-      setImmediate(() => this.#askWithAnswer(session, state));
+    if (canBeNotified(session, state) || state.dropsCalls) return;
+    if (state.leavingAt < Infinity)
+      state.takesTurns = [...state.streams.keys()].every(
+        (one) => one === stream || isAnswered(one) || this.#answers.lasts(one),
+      );
+    setImmediate(() => this.#askWithAnswer(session, state));
   }
 
   /** @returns false for a probe. */
@@ -221,7 +280,10 @@ export class Http2Watch implements ProtocolWatch {
     this.#answers.finish(stream);
   }
 
-  #isToBeAsked({ askedAt, turn, openedAt }: SessionState): boolean {
+  #isToBeAsked(state: SessionState): boolean {
+    const { askedAt, turn, openedAt, leavingAt } = state;
+    if (leavingAt < Infinity) return askedAt === Infinity;
+    if (this.#context.stoppedAt === Infinity && this.#lasts(state)) return false;
     // When the listener closes, all are asked.
     const latest = this.#hinted === Infinity ? Infinity : this.#context.now() - youngestAgeMs;
     return askedAt === Infinity && this.#hinted > turn && openedAt <= latest;
@@ -270,6 +332,11 @@ export class Http2Watch implements ProtocolWatch {
     const isPatient = takesTurns && this.#context.holds;
     return Math.min(latest, idleSince + (isPatient ? longestRoundTripMs : roundTripMs));
   }
+}
+
+function some<T>(all: Iterable<T>, is: (one: T) => boolean): boolean {
+  for (const one of all) if (is(one)) return true;
+  return false;
 }
 
 function isAnswered(stream: ServerHttp2Stream): boolean {

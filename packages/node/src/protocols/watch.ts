@@ -27,18 +27,34 @@ export interface WatchContext {
   readonly now: () => number;
   /** 0 to 1; spreads what must not happen all at once. */
   readonly random: () => number;
+  /** Lasting connections have a time of their own after the hold. */
+  readonly spreads: boolean;
 }
 
-/** How long streams are waited for that might end by themselves, once closing has begun. Milliseconds. */
+/** How lasting connections are ended, and how long streams are waited for that might end by themselves. Milliseconds. */
 export interface Patience {
-  /** Those without an end are ended within this time, each at a random moment. */
+  /** Those without an end are ended at an even rate, over at most this time. */
   readonly spread: number;
+  /** Between two ends at most. */
+  readonly gap: number;
+  /** A WebSocket whose turn has come is waited for so long, for a moment after an answer. 0: it is ended at once. */
+  readonly moment: number;
   /** Before those are ended that may have an end. */
   readonly doubtful: number;
+  /** All are ended within this time. */
+  readonly all: number;
   /** How long a client has to answer that it has understood. */
   readonly answer: number;
   /** Those that have an end are ended, too, after such a silence; undefined: never. */
   readonly silence: number | undefined;
+}
+
+/** Lasting connections: WebSockets, streams without an end, sessions that carry such streams. */
+export interface Lasting {
+  /** Those that the server has ended in order: a WebSocket with its close frame, a stream between two events. */
+  readonly ended: number;
+  /** WebSockets among them that were ended before a message was answered, as far as their bytes tell. */
+  readonly unanswered: number;
 }
 
 /** What was still going on when it was cut. */
@@ -67,8 +83,11 @@ export interface ConnectionWatch {
 export interface ProtocolWatch extends ConnectionWatch {
   /** From now on asks clients to leave; `share` is how much of the ramp is over, 0 to 1. Infinity: the listener closes. */
   hint(share: number): void;
+  /** Lasting connections that have not been ended. */
+  readonly lasting: number;
+  readonly ended: Lasting;
   /** Called often during hold and closing, for what no event tells. */
   tick(): void;
-  /** Ends streams that never fall silent (server-sent events, WebSockets). */
+  /** Ends lasting connections from now on, also those that come later. A further call replaces the patience of the one before. */
   endStreams(patience: Patience): void;
 }

@@ -3,7 +3,13 @@ import type { ClosedEvent, ClosingEvent, HoldExplained, HookOutcome, LameDuckEve
 import type { Deadlines } from "../closing/deadlines.ts";
 import type { HoldEnd } from "../hold/hold.ts";
 import type { Settings } from "../options/settings.ts";
-import type { Cut } from "../protocols/watch.ts";
+import type { Cut, Lasting } from "../protocols/watch.ts";
+
+/** What became of connections. */
+interface Outcome {
+  readonly cut: Cut;
+  readonly lasting: Lasting;
+}
 
 /** Builds the events of one termination. Times within the process are monotonic; events carry time of day. */
 export class TerminationEvents {
@@ -60,21 +66,27 @@ export class TerminationEvents {
     };
   }
 
-  closed(now: number, cut: Cut, hooks: readonly HookOutcome[], exitCode: number | null): ClosedEvent {
+  closed(
+    now: number,
+    { cut, lasting }: Outcome,
+    hooks: readonly HookOutcome[],
+    exitCode: number | null,
+  ): ClosedEvent {
     const isCut = cut.requests + cut.connections > 0 || hooks.some((hook) => hook.result === "skipped");
     return {
       ...this.#common(now),
       phase: "closed",
       reason: isCut ? "deadline" : "done",
       cut,
+      lasting,
       hooks,
       exitCode,
     };
   }
 
   /** The application called process.exit(), whatever was still going on. */
-  exited(now: number, cut: Cut, hooks: readonly HookOutcome[], exitCode: number): ClosedEvent {
-    return { ...this.closed(now, cut, hooks, exitCode), reason: "exit" };
+  exited(now: number, outcome: Outcome, hooks: readonly HookOutcome[], exitCode: number): ClosedEvent {
+    return { ...this.closed(now, outcome, hooks, exitCode), reason: "exit" };
   }
 
   #common(now: number): { lameduck: "phase"; at: number; pid: number; elapsed: number } {

@@ -9,7 +9,14 @@ import type { Health } from "../options/health.ts";
 import { Handshakes } from "../protocols/handshakes.ts";
 import { HttpWatch } from "../protocols/http-watch.ts";
 import { Http2Watch } from "../protocols/http2-watch.ts";
-import type { ConnectionWatch, Cut, Patience, ProtocolWatch, WatchContext } from "../protocols/watch.ts";
+import type {
+  ConnectionWatch,
+  Cut,
+  Lasting,
+  Patience,
+  ProtocolWatch,
+  WatchContext,
+} from "../protocols/watch.ts";
 import { failHealth } from "./health.ts";
 
 export type WatchedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer;
@@ -127,9 +134,22 @@ export class Servers {
     for (const connections of this.#connections()) connections.endIdle();
   }
 
-  /** Ends streams that never fall silent (server-sent events, WebSockets). */
+  /** Ends lasting connections from now on (WebSockets, event streams). */
   endStreams(patience: Patience): void {
     for (const protocol of this.#protocols()) protocol.endStreams(patience);
+  }
+
+  /** Lasting connections that have not been ended. */
+  get lasting(): number {
+    return sum(this.#protocols(), ({ lasting }) => lasting);
+  }
+
+  get ended(): Lasting {
+    const all = [...this.#protocols()].map((protocol) => protocol.ended);
+    return {
+      ended: sum(all, ({ ended }) => ended),
+      unanswered: sum(all, ({ unanswered }) => unanswered),
+    };
   }
 
   /** Cuts what is left. @returns how many requests and connections that were. */
