@@ -40,11 +40,10 @@ export class Cluster {
   readonly #essential: readonly Source<KubernetesObject>[];
   readonly #sources: readonly Source<KubernetesObject>[];
   readonly #options: ClusterOptions;
-  #slicesHeardAt: number;
+  readonly #slices: Source<KubernetesObject>;
 
   constructor(client: KubernetesClient, options: ClusterOptions) {
     this.#options = options;
-    this.#slicesHeardAt = options.now();
     const { nodes, routing, settings, terminations, now, onChange } = options;
     const follow = following(client, { ...options, onTaken: onChange });
     const slim = new SlimPaths({
@@ -64,13 +63,13 @@ export class Cluster {
       route: (change) => routing.route(change, now()),
       grant: (change) => routing.grant(change, now()),
     });
+    this.#slices = follow(endpointSlices, slimSlice, (change) => terminations.slice(change, now()), {
+      quota: { ...slim.quota(endpointSlices.name), sizeOf: sizeOfSlice, most: slicesQuotaBytes },
+      renewalSeconds: slicesRenewalSeconds,
+    });
     this.#essential = [
       follow(followed.pods, slimPod, (change) => terminations.pod(change, now())),
-      follow(endpointSlices, slimSlice, (change) => terminations.slice(change, now()), {
-        quota: { ...slim.quota(endpointSlices.name), sizeOf: sizeOfSlice, most: slicesQuotaBytes },
-        renewalSeconds: slicesRenewalSeconds,
-        onHeard: () => (this.#slicesHeardAt = now()),
-      }),
+      this.#slices,
       follow(followed.nodes, slimNode, (change) => nodes.take(change, now())),
       paths.services,
       ...paths.builtIn,
@@ -100,22 +99,23 @@ export class Cluster {
 
   /** The lists that have not been read once, or may not be read. No pod is released without all of them. */
   notReady(): string | undefined {
-    const waiting = this.#essential.filter(({ state }) => state === "waiting" || state === "refused");
-    if (waiting.length > 0) return `not read yet: ${waiting.map(({ name }) => name).join(", ")}`;
+    const unread = this.#essential.filter(({ isKnown }) => !isKnown);
+    if (unread.length > 0)
+      return `not read: ${unread.map(({ name, state }) => `${name} (${state})`).join(", ")}`;
     return this.knowsEndpoints ? undefined : `endpointslices: not heard of for ${Math.round(this.unheard)} s`;
   }
 
   /** Lists that are refused, not answered yet, or not kept up to date, by name. */
   unread(): readonly UnreadList[] {
     const unread = this.#sources.flatMap(({ name, state }): UnreadList[] =>
-      state === "waiting" || state === "refused" ? [{ name, state }] : [],
+      state === "synced" || state === "absent" ? [] : [{ name, state }],
     );
     return unread.length > 0 || this.knowsEndpoints ? unread : [{ name: "endpointslices", state: "unheard" }];
   }
 
   /** Seconds since the API server gave a sign that the EndpointSlices are up to date. */
   get unheard(): number {
-    return (this.#options.now() - this.#slicesHeardAt) / 1_000;
+    return this.#slices.unheardMs / 1_000;
   }
 
   /** Whether a pod that is published here is published in the cluster. */
@@ -125,7 +125,7 @@ export class Cluster {
 
   /** Whether every list that the cluster has is read. A kind that it does not have names no consumer. */
   get seesAll(): boolean {
-    return this.#sources.every(({ state }) => state === "synced" || state === "absent");
+    return this.#sources.every(({ isKnown }) => isKnown);
   }
 
   sizes(): ReadonlyMap<string, number> {

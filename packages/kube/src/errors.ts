@@ -1,6 +1,6 @@
 import { errorClass } from "@lameduck/drain/common";
 
-/** Every way `lameduck rollout` can be asked for wrongly, refused, or fail to reach a cluster. The same codes stand in docs/errors.md. */
+/** Every way `lameduck rollout` can be asked for wrongly, refused, or fail to reach a cluster. The same codes stand in docs/reference/errors.md. */
 export const kubernetesErrors = {
   LAMEDUCK_NO_KUBECONFIG: "give --kubeconfig FILE, set KUBECONFIG, or run in a pod with a service account",
   LAMEDUCK_KUBECONFIG_INVALID:

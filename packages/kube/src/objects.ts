@@ -74,6 +74,7 @@ export interface PodSpec {
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly tolerations?: readonly object[];
   readonly imagePullSecrets?: readonly { readonly name?: string }[];
+  readonly readinessGates?: readonly { readonly conditionType: string }[];
 }
 
 export interface ContainerStatus {

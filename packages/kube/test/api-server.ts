@@ -26,6 +26,8 @@ export class ApiServer implements AsyncDisposable {
   readonly requests: URL[] = [];
   /** Everything is forbidden, as by a server that does not know its roles yet. */
   forbids = false;
+  /** What converts the objects is down, as the webhook of a custom resource may be. */
+  fails = false;
   readonly #items = new Map<string, Item>();
   readonly #log: Entry[] = [];
   readonly #watches = new Set<{ response: ServerResponse; bookmarks: boolean }>();
@@ -135,7 +137,8 @@ export class ApiServer implements AsyncDisposable {
     if (this.forbids) {
       const status = { kind: "Status", reason: "Forbidden", message: "pods is forbidden", code: 403 };
       response.writeHead(403).end(JSON.stringify(status));
-    } else if (url.searchParams.get("watch") === "true") this.#watch(url, response);
+    } else if (this.fails) response.writeHead(500).end("{}");
+    else if (url.searchParams.get("watch") === "true") this.#watch(url, response);
     else this.#list(url, response);
   }
 

@@ -244,6 +244,7 @@ export class FakeApi implements AsyncDisposable {
 
   #answer({ method, resource, name, sub, url }: Asked, body: object): Answer {
     if (resource === "selfsubjectaccessreviews") return { status: 201, body: { status: { allowed: true } } };
+    if (url.pathname === "/apis") return { status: 200, body: { groups: this.#groups() } };
     if (url.pathname === "/version") return { status: 200, body: { major: "1", minor: "36" } };
     if (method !== "GET") {
       const done = this.act(method, resource, name, sub, body as Item);
@@ -261,6 +262,15 @@ export class FakeApi implements AsyncDisposable {
     const more = end < items.length ? { continue: String(end) } : {};
     const metadata = { resourceVersion: String(this.#version), ...more };
     return { status: 200, body: { metadata, items: items.slice(from, end) } };
+  }
+
+  /** Those with a collection: each is served in any version. */
+  #groups(): readonly object[] {
+    const names = [...this.#collections.keys()].flatMap((one) =>
+      one.includes("/") ? one.split("/", 1) : [],
+    );
+    const version = { version: "v1" };
+    return [...new Set(names)].map((name) => ({ name, versions: [version], preferredVersion: version }));
   }
 
   #watch({ resource, url }: Asked, response: ServerResponse, fault: Fault | undefined): void {

@@ -10,7 +10,7 @@ interface Following extends AsyncDisposable {
 }
 
 /** Follows pods, and believes refusals at once. */
-function follow(api: ApiServer): Following {
+function follow(api: ApiServer, clock: { readonly now?: () => number } = {}): Following {
   const client = api.client();
   const changes: Change<KubernetesObject>[] = [];
   const source = new Source(client, {
@@ -20,6 +20,7 @@ function follow(api: ApiServer): Following {
     onProblem: () => undefined,
     refusalMs: 0,
     againMs: 10,
+    ...clock,
   });
   source.start();
   return {
@@ -82,4 +83,46 @@ test("a source tells after refusals only what has changed meanwhile, in the orde
   api.put("live");
   await until(() => changes.length === 1, "what the watch tells");
   assert.ok(changes.every(({ live }) => live));
+});
+
+test("a source whose API server answers with errors for long may be outdated, until it is read again", async () => {
+  await using api = await ApiServer.start();
+  let now = 0;
+  await using following = follow(api, { now: () => now });
+  const { source } = following;
+  await until(() => source.state === "synced" && api.watching > 0, "a watch");
+  api.fails = true;
+  api.cut();
+  await until(() => api.watching === 0, "the end of the watch");
+  now = 80_000;
+  assert.equal(source.state, "synced", "old knowledge is better than none");
+  now = 100_000;
+  assert.equal(source.state, "unheard");
+  api.fails = false;
+  await until(() => api.watching > 0, "another watch");
+  api.bookmark();
+  await until(() => source.state === "synced", "a sign");
+});
+
+test("a collection is followed where it is served now, and is absent without a request while it is served nowhere", async () => {
+  await using api = await ApiServer.start();
+  const client = api.client();
+  let place: string | undefined;
+  let looks = 0;
+  const source = new Source(client, {
+    name: "proxies",
+    path: "/apis/other.example/v1/proxies",
+    onChange: () => undefined,
+    onProblem: () => undefined,
+    locate: () => (looks++, Promise.resolve(place)),
+    locateAgainMs: 10,
+  });
+  assert.equal(source.resource, "proxies.other.example");
+  source.start();
+  await until(() => looks > 2, "it is looked for again");
+  assert.deepEqual([source.state, api.watching], ["absent", 0]);
+  place = "/api/v1/pods";
+  await until(() => source.state === "synced" && api.watching > 0, "it is followed");
+  await source.stop();
+  client.close();
 });

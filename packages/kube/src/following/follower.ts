@@ -73,6 +73,8 @@ export interface FollowerOptions<T> {
   readonly onHeard?: (() => void) | undefined;
   /** A refusal (401, 403, 404) is believed after this time. Default: 30,000. */
   readonly refusalMs?: number;
+  /** Only the list is read, for who wants to know how things are now. */
+  readonly isListOnly?: boolean;
 }
 
 /**
@@ -91,10 +93,13 @@ export class Follower<T extends KubernetesObject> {
   #silent = 0;
   #refusedFrom: number | undefined;
   #following: Promise<void> = Promise.resolve();
+  /** Before a start it may be set to where the same collection is now. */
+  path: string;
 
   constructor(client: KubernetesClient, options: FollowerOptions<T>) {
     this.#client = client;
     this.#options = options;
+    this.path = options.path;
     this.#quota = new Quota(options.quota);
   }
 
@@ -123,7 +128,7 @@ export class Follower<T extends KubernetesObject> {
     this.#counts.lists = 0;
     this.#silent = 0;
     this.#refusedFrom = undefined;
-    this.#following = this.#follow();
+    if (this.#options.isListOnly !== true) this.#following = this.#follow();
   }
 
   async stop(): Promise<void> {
@@ -277,8 +282,7 @@ export class Follower<T extends KubernetesObject> {
   }
 
   #take({ type, object: received }: WatchLine<T>, at: number): void {
-    if (type === "ERROR")
-      throw new ApiFailure(this.#options.path, received.code ?? 500, "", received.message ?? "");
+    if (type === "ERROR") throw new ApiFailure(this.path, received.code ?? 500, "", received.message ?? "");
     if (!isObject(received) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
     this.#heard(at);
     this.#silent = 0;
@@ -301,10 +305,10 @@ export class Follower<T extends KubernetesObject> {
   }
 
   #senseless(what: string): KubernetesError {
-    return new KubernetesError("LAMEDUCK_API_REFUSED", this.#options.path, `the answer is ${what}`);
+    return new KubernetesError("LAMEDUCK_API_REFUSED", this.path, `the answer is ${what}`);
   }
 
   #path(parameters: Readonly<Record<string, string>>): string {
-    return `${this.#options.path}?${new URLSearchParams({ ...this.#options.query, ...parameters }).toString()}`;
+    return `${this.path}?${new URLSearchParams({ ...this.#options.query, ...parameters }).toString()}`;
   }
 }
