@@ -1,18 +1,17 @@
 import { classOf, isIngress, type Sender, type SenderKind } from "./kind.ts";
+import { asProxies } from "./recognising.ts";
 
 const gateway: Sender = {
   name: "gateway",
   label: "gateway",
-  seconds: 10,
-  because: "proxies that watch endpoints take 3 to 10 s",
+  ...asProxies,
   knownBy: "a route of the Gateway API",
 };
 
 const ingress: Sender = {
   name: "ingress proxy",
   label: "ingress",
-  seconds: 10,
-  because: "a proxy that watches endpoints takes 3 to 10 s",
+  ...asProxies,
   knownBy: "any other Ingress",
 };
 

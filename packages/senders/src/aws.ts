@@ -1,16 +1,35 @@
-import { classOf, isIngress, leadsToNodes, type Annotations, type Sender, type SenderKind } from "./kind.ts";
+import {
+  classOf,
+  isIngress,
+  leadsToNodes,
+  type SeenService,
+  type Annotations,
+  type Assumed,
+  type Sender,
+  type SenderKind,
+  type ObjectKind,
+} from "./kind.ts";
+import { fieldsAt, serviceAt } from "./recognising.ts";
 
 const ofServices = "service.beta.kubernetes.io/aws-load-balancer-";
 const ofIngresses = "alb.ingress.kubernetes.io/";
 
+/** Network load balancers send to a target that is deregistered for so long, whatever their documentation and the deregistration delay say. */
+const nlbSeconds = 120;
+
 const nlb: Sender = {
   name: "AWS NLB (IP targets)",
   label: "NLB",
-  seconds: 120,
+  seconds: nlbSeconds,
   because:
     "new connections were seen for 2 minutes, whatever the deregistration delay (aws-load-balancer-controller #2366)",
   knownBy: "a Service of type LoadBalancer, its `...nlb-target-type` being `ip` or its `...type` `nlb-ip`",
   replacesNodes: true,
+};
+
+export const slowestBalancer: Assumed = {
+  seconds: nlbSeconds,
+  because: "no figure is published: as the slowest that is known, an NLB of AWS",
 };
 
 const alb: Sender = {
@@ -21,9 +40,49 @@ const alb: Sender = {
   knownBy: "an Ingress of class `alb`, its `...target-type` being `ip`",
 };
 
+/** By the protocol of a target group: who sends to its targets, and for how long yet after `draining` has begun. */
+export function awsBalancerOf(
+  protocol: unknown,
+): { readonly name: string; readonly sendsOnSeconds: number } | undefined {
+  if (protocol === "HTTP" || protocol === "HTTPS") return { name: alb.label, sendsOnSeconds: 0 };
+  const isNetwork = ["TCP", "TLS", "UDP", "TCP_UDP", "QUIC", "TCP_QUIC"].some((one) => one === protocol);
+  return isNetwork ? { name: nlb.label, sendsOnSeconds: nlbSeconds } : undefined;
+}
+
 const hasPodTargets = (annotations: Annotations): boolean =>
   annotations.get(`${ofServices}nlb-target-type`) === "ip" ||
   annotations.get(`${ofServices}type`) === "nlb-ip";
+
+/** EKS Auto Mode sends to pods unless it is told otherwise. */
+const sendsToPods = ({ annotations, loadBalancerClass }: SeenService): boolean =>
+  hasPodTargets(annotations) ||
+  (loadBalancerClass === "eks.amazonaws.com/nlb" &&
+    annotations.get(`${ofServices}nlb-target-type`) !== "instance");
+
+/** The controller labels its bindings by what it made them for; whoever makes one by hand need not say. */
+function balancerOf(labels: Readonly<Record<string, string>> = {}): Sender {
+  return Object.keys(labels).some((name) => name.startsWith("ingress.k8s.aws/stack")) ? alb : nlb;
+}
+
+/** The controller makes one for each target group. Those of instances are nodes. */
+const bindings = (group: string, versions: readonly string[]): ObjectKind => ({
+  group,
+  versions,
+  kind: "TargetGroupBinding",
+  plural: "targetgroupbindings",
+  read: ({ metadata: { namespace, labels }, spec }) => {
+    const { targetType } = (spec ?? {}) as { readonly targetType?: unknown };
+    const services =
+      targetType === "instance"
+        ? []
+        : fieldsAt(spec, "serviceRef").flatMap(({ name }) => serviceAt(namespace, name));
+    return {
+      services,
+      by: services.map((service) => `load-balancer/aws/${service}`),
+      converges: balancerOf(labels),
+    };
+  },
+});
 
 export const aws = {
   name: "aws",
@@ -33,8 +92,13 @@ export const aws = {
     help: "addresses as targets; needs @aws-sdk/client-elastic-load-balancing-v2",
     reads: [
       {
-        what: "`DescribeTargetHealth`",
+        what: "`DescribeTargetHealth` for a target group of an ALB",
         letGoWhen: "it is not registered any more, or `draining`",
+      },
+      {
+        what: "the same of an NLB",
+        letGoWhen: `it has been so for ${nlbSeconds} s (aws-load-balancer-controller #2366)`,
+        basis: "evidence",
       },
     ],
   },
@@ -45,7 +109,30 @@ export const aws = {
     if (!isIngress(route) || classOf(route) !== "alb") return undefined;
     return route.annotations.get(`${ofIngresses}target-type`) === "ip" ? alb : leadsToNodes;
   },
-  mayTarget: hasPodTargets,
+  mayTarget: sendsToPods,
+  programs: [
+    {
+      who: "AWS's load balancers",
+      classes: [
+        "ingress.k8s.aws/",
+        "eks.amazonaws.com/alb",
+        "gateway.k8s.aws/",
+        "application-networking.k8s.aws/",
+      ],
+    },
+  ],
+  recognised: [
+    {
+      need: "load-balancer/aws",
+      who: "a load balancer of AWS with pods as targets",
+      reader: "aws",
+      converges: nlb,
+      source:
+        "kubernetes-sigs/aws-load-balancer-controller: apis/elbv2/v1beta1, pkg/deploy/tracking/provider.go",
+      knownBy: "only bindings whose targets are no instances",
+      objects: [bindings("elbv2.k8s.aws", ["v1beta1"]), bindings("eks.amazonaws.com", ["v1"])],
+    },
+  ],
   nodeChecks: {
     interval: `${ofServices}healthcheck-interval`,
     threshold: `${ofServices}healthcheck-unhealthy-threshold`,
@@ -84,7 +171,10 @@ export const aws = {
     nlb: {
       summary: "AWS Network Load Balancer, IP targets",
       source: "aws-load-balancer-controller issues 2366 and 3270: new connections for about 2 minutes",
-      forwarder: { kind: "delay", delay: { uniform: [110_000, 130_000] } },
+      forwarder: {
+        kind: "delay",
+        delay: { uniform: [(nlbSeconds - 10) * 1_000, (nlbSeconds + 10) * 1_000] },
+      },
     },
   },
 } as const satisfies SenderKind;

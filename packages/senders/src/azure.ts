@@ -13,6 +13,12 @@ const gateway: Sender = {
 export const azure = {
   name: "azure",
   seen: [gateway],
+  programs: [
+    {
+      who: "Azure's Application Gateway",
+      classes: ["azure/application-gateway", "alb.networking.azure.io/"],
+    },
+  ],
   ofRoute: (route) => (isIngress(route) && classOf(route).startsWith("azure") ? gateway : undefined),
   nodeChecks: { interval: `${probe}interval`, threshold: `${probe}num-of-probe` },
 } as const satisfies SenderKind;

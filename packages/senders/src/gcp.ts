@@ -1,4 +1,5 @@
 import { classOf, isIngress, type Sender, type SenderKind } from "./kind.ts";
+import { serviceAt } from "./recognising.ts";
 
 const annotation = "cloud.google.com/neg";
 
@@ -15,11 +16,12 @@ export const gcp = {
   serves: "service",
   consumer: {
     usage: "gcp=PROJECT/ZONE/NEG",
-    help: "network endpoint group; needs @google-cloud/compute",
+    help: "network endpoint group; needs google-auth-library",
     reads: [
       {
         what: "`listNetworkEndpoints`",
         letGoWhen: "it is not in the network endpoint group",
+        basis: "evidence",
       },
     ],
   },
@@ -29,7 +31,29 @@ export const gcp = {
     /"ingress"\s*:\s*true|"exposed_ports"/.test(annotations.get(annotation) ?? "") ? neg : undefined,
   ofRoute: (route, services) =>
     isIngress(route) && (classOf(route).startsWith("gce") || services.includes(neg)) ? neg : undefined,
-  mayTarget: (annotations) => annotations.get(annotation) !== undefined,
+  mayTarget: ({ annotations }) => annotations.get(annotation) !== undefined,
+  programs: [{ who: "Google's load balancers", classes: ["networking.gke.io/"] }],
+  recognised: [
+    {
+      need: "load-balancer/gcp",
+      who: "a load balancer of Google with a group of pods",
+      reader: "gcp",
+      converges: neg,
+      source: "kubernetes/ingress-gce: pkg/apis/svcneg/v1beta1/types.go, pkg/neg/types",
+      objects: [
+        {
+          group: "networking.gke.io",
+          versions: ["v1beta1", "v1"],
+          kind: "ServiceNetworkEndpointGroup",
+          plural: "servicenetworkendpointgroups",
+          read: ({ metadata: { namespace, labels = {} } }) => {
+            const services = serviceAt(namespace, labels["networking.gke.io/service-name"]);
+            return { services, by: services.map((service) => `load-balancer/gcp/${service}`) };
+          },
+        },
+      ],
+    },
+  ],
   presets: {
     neg: {
       summary: "GKE container-native load balancing",

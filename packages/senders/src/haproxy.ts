@@ -1,4 +1,5 @@
 import type { SenderKind } from "./kind.ts";
+import { asProxies, hasImage, namedAt } from "./recognising.ts";
 
 export const haproxy = {
   name: "haproxy",
@@ -13,4 +14,29 @@ export const haproxy = {
       },
     ],
   },
+  programs: [
+    {
+      who: "the ingress controller of HAProxy",
+      classes: ["haproxy.org/ingress-controller", "haproxy-ingress.github.io/controller"],
+      isProxy: (pod) => hasImage(pod, /haproxytech\/kubernetes-ingress|\/haproxy-ingress(?:[:@]|$)/),
+      consumer: "haproxy=SOCKET",
+      needs: "SOCKET is its runtime API: HOST:PORT, or a path in a volume that both containers mount",
+    },
+  ],
+  recognised: [
+    {
+      need: "proxy/haproxy",
+      who: "the ingress controller of HAProxy",
+      reader: "haproxy=SOCKET",
+      converges: asProxies,
+      source: "haproxytech/kubernetes-ingress: crs/definition",
+      objects: ["v1", "v3"].map((version) => ({
+        group: `ingress.${version}.haproxy.org`,
+        versions: [version],
+        kind: "TCP",
+        plural: "tcps",
+        read: namedAt("service", "services"),
+      })),
+    },
+  ],
 } as const satisfies SenderKind;

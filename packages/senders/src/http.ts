@@ -5,7 +5,7 @@ export const http = {
   serves: "class",
   consumer: {
     usage: "http=URL",
-    help: "your own endpoint, as docs/consumers.md describes",
+    help: "your own endpoint, as docs/operate/watchers.md describes",
     reads: [
       {
         what: "an endpoint of yours, below",

@@ -1,17 +1,27 @@
 /** Facts of each kind of sender, and the questions about all kinds. */
-export { aws } from "./aws.ts";
+export { aws, awsBalancerOf } from "./aws.ts";
+export { dnsTtlAnnotation, type KeptAddresses, keptAddressesOf, type NamedPort } from "./dns.ts";
 export { cilium } from "./cilium.ts";
 export { envoy } from "./envoy.ts";
 export { gcp } from "./gcp.ts";
 export { haproxy } from "./haproxy.ts";
 export { http } from "./http.ts";
+export { ztunnel } from "./istio.ts";
+export { ingressNginx } from "./ingress-nginx.ts";
 export { kubeProxy } from "./kube-proxy.ts";
 export { nginx } from "./nginx.ts";
 export { traefik } from "./traefik.ts";
 export {
   type Annotations,
   annotationsOf,
+  type Assumed,
   type ConsumerFacts,
+  type ObjectKind,
+  type Program,
+  type Recognised,
+  type SeenContainer,
+  type SeenObject,
+  type SeenPod,
   type Sender,
   type SenderKind,
   type SeenRoute,
@@ -20,15 +30,39 @@ export {
 export {
   balancers,
   balancersOf,
+  convergenceOf,
   isNodeKind,
   isNodeProxy,
+  isNodeNeed,
+  isReadInside,
   isServed,
   kinds,
+  namedByAnnotations,
+  needsOfService,
   nodeCheckOf,
+  objectKinds,
+  type PodSender,
   type PresetName,
   presets,
+  programOf,
+  programs,
+  recognised,
+  recognisedBy,
   senderOfRoute,
+  sendersOfNamespace,
+  sendersOfPod,
   sendersOfService,
   servesNode,
+  whoIs,
 } from "./kinds.ts";
+export {
+  environmentOf,
+  environments,
+  noticeOf,
+  notices,
+  type NodeEnvironment,
+  type SeenNode,
+  type ShortNotice,
+} from "./environments.ts";
+export { classesOf, everyService, everyServiceIn } from "./recognising.ts";
 export type { Distribution, Mechanism, Periodic, Preset } from "./preset.ts";

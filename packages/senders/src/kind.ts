@@ -29,7 +29,13 @@ export interface SenderKind {
    * One of its consumers may have the Service's pods as targets. True in doubt: a consumer that nobody waits for
    * makes a release too early.
    */
-  readonly mayTarget?: (annotations: Annotations) => boolean;
+  readonly mayTarget?: (service: SeenService) => boolean;
+  /** Annotations of an Ingress whose values are names of Services. */
+  readonly namesServices?: readonly string[];
+  /** Its senders that objects of a cluster show, whether or not anybody reports for them. */
+  readonly recognised?: readonly Recognised[];
+  /** What serves classes of Ingresses and Gateways. */
+  readonly programs?: readonly Program[];
   /** Annotations of Services by which a cloud's load balancer checks nodes. */
   readonly nodeChecks?: NodeChecks;
   /** Its health checks, which a new pod must pass first. */
@@ -46,7 +52,7 @@ export interface ConsumerFacts {
   /** "aws=TARGET-GROUP-ARN" */
   readonly usage: string;
   readonly help: string;
-  /** Rows of docs/consumers.md. */
+  /** Rows of docs/operate/watchers.md. */
   readonly reads: readonly {
     /** `usage` unless given. */
     readonly form?: string;
@@ -57,15 +63,19 @@ export interface ConsumerFacts {
   }[];
 }
 
+/** How long a sender is assumed to go on choosing a pod that is deleted. */
+export interface Assumed {
+  readonly seconds: number;
+  /** Where the number comes from. */
+  readonly because: string;
+}
+
 /** A sender that an object shows, and its convergence. */
-export interface Sender {
+export interface Sender extends Assumed {
   /** "AWS NLB (IP targets)" */
   readonly name: string;
   /** Of the number: "NLB". */
   readonly label: string;
-  readonly seconds: number;
-  /** Where the number comes from. */
-  readonly because: string;
   /** For people: by what in which object it is known. */
   readonly knownBy: string;
   /** The annotation of the object that says the number. */
@@ -96,6 +106,10 @@ export interface SeenService {
   readonly type: string | undefined;
   readonly clusterIP: string | undefined;
   readonly externalTrafficPolicy: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly loadBalancerClass?: string | undefined;
+  /** False where a load balancer needs no port of the nodes. */
+  readonly allocateLoadBalancerNodePorts?: boolean | undefined;
 }
 
 /** An Ingress, or what leads to Services as an Ingress does. */
@@ -104,6 +118,102 @@ export interface SeenRoute {
   readonly annotations: Annotations;
   /** `spec.ingressClassName`. */
   readonly ingressClassName: string | undefined;
+}
+
+/**
+ * Senders that choose pods themselves, and that objects of a cluster show: a mesh by its sidecars, an ingress proxy by objects
+ * of its own API group. Nobody need report for them. Where nobody does, the pods that they may choose are not released.
+ */
+export interface Recognised {
+  /** What a reader of it reports to serve, and what `sendsNothing` of a DrainPolicy names: "mesh/istio". */
+  readonly need: string;
+  /** "Istio's sidecars" */
+  readonly who: string;
+  /** `--consumer` of a watcher that can report for it; undefined where none can. */
+  readonly reader?: string;
+  /** No pod stops sooner by its own evidence, where nobody reports for it: one that sends rarely leaves none. */
+  readonly converges: Assumed;
+  /** For people: by what it is known besides `objects`. */
+  readonly knownBy?: string;
+  /** Where upstream names that by which it is known. */
+  readonly source: string;
+  /** Where the pod sends: see `everyService`; or in place of kube-proxy, from its node. */
+  readonly ofPod?: (pod: SeenPod) => readonly string[] | "its node" | undefined;
+  /** The pod is the proxy of its node, beside kube-proxy: each node that has one needs a reader of it. */
+  readonly isOfNode?: (pod: SeenPod) => boolean;
+  readonly ofService?: (service: SeenService) => boolean;
+  /** Where pods of the namespace send, or who sends to them. */
+  readonly ofNamespace?: (namespace: SeenNamespace) => readonly string[] | undefined;
+  readonly objects?: readonly ObjectKind[];
+}
+
+/** A proxy or load balancer that serves classes of Ingresses or Gateways. */
+export interface Program {
+  /** "Contour's Envoy" */
+  readonly who: string;
+  /** How `spec.controller` of its IngressClass begins, or `spec.controllerName` of its GatewayClass. */
+  readonly classes: readonly string[];
+  /** Its own pods, beside which a watcher reads it. */
+  readonly isProxy?: (pod: SeenPod) => boolean;
+  /** `--consumer` of a watcher that reads it; undefined where none can. */
+  readonly consumer?: string;
+  /** What must be so first, for people. */
+  readonly needs?: string;
+  /** The reader follows what is published of this program, and has never been run against it: it is off unless somebody chooses it. */
+  readonly isUntried?: true;
+  /** What the watcher needs of the pod: to see its processes. */
+  readonly sharesProcesses?: true;
+}
+
+/** Objects that lead to Services. */
+export interface ObjectKind {
+  readonly group: string;
+  /** Those that are known, the best one first. */
+  readonly versions: readonly string[];
+  readonly kind: string;
+  readonly plural: string;
+  readonly read: (object: SeenObject) => LedTo;
+}
+
+export interface LedTo {
+  readonly services: readonly string[];
+  /** What the senders' readers report to serve. It is `need` of the entry unless given. */
+  readonly by?: readonly string[];
+  /** Where the object tells more than `converges` of the entry. */
+  readonly converges?: Assumed | undefined;
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+export interface SeenObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Texts;
+    readonly annotations?: Texts;
+  };
+  readonly spec?: unknown;
+}
+
+export interface SeenNamespace {
+  readonly name: string;
+  readonly labels: Texts;
+}
+
+export interface SeenPod {
+  readonly namespace: string;
+  readonly labels: Texts;
+  readonly annotations: Texts;
+  /** Init containers among them: a sidecar may be one. */
+  readonly containers: readonly SeenContainer[];
+}
+
+export interface SeenContainer {
+  readonly name: string;
+  readonly image?: string;
+  readonly command?: readonly string[] | null;
+  readonly args?: readonly string[] | null;
+  readonly env?: readonly { readonly name: string; readonly value?: string }[] | null;
 }
 
 export interface NodeChecks {

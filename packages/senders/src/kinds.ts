@@ -2,25 +2,38 @@ import { anyProxy } from "./any.ts";
 import { aws } from "./aws.ts";
 import { azure } from "./azure.ts";
 import { cilium } from "./cilium.ts";
+import { contour } from "./contour.ts";
 import { dns } from "./dns.ts";
 import { envoy } from "./envoy.ts";
 import { gcp } from "./gcp.ts";
 import { haproxy } from "./haproxy.ts";
 import { http } from "./http.ts";
 import { ingressNginx } from "./ingress-nginx.ts";
-import { istio } from "./istio.ts";
+import { istio, ztunnel } from "./istio.ts";
 import {
   type Annotations,
+  annotationsOf,
+  type Assumed,
   leadsToNodes,
   type Sender,
   type SenderKind,
   type SeenRoute,
   type SeenService,
+  type ObjectKind,
+  type Program,
+  type Recognised,
+  type SeenNamespace,
+  type SeenPod,
 } from "./kind.ts";
+import { linkerd } from "./linkerd.ts";
+import { meshes } from "./meshes.ts";
+import { nodeProxies } from "./node-proxies.ts";
 import type { Preset } from "./preset.ts";
+import { hasWatcher } from "./recognising.ts";
 import { kubeProxy } from "./kube-proxy.ts";
 import { nginx } from "./nginx.ts";
 import { nodeBalancer } from "./node-balancer.ts";
+import { proxies } from "./proxies.ts";
 import { skipper } from "./skipper.ts";
 import { traefik } from "./traefik.ts";
 
@@ -35,10 +48,16 @@ const named = [
   http,
   skipper,
   istio,
+  ztunnel,
   aws,
   gcp,
   azure,
   dns,
+  contour,
+  linkerd,
+  meshes,
+  proxies,
+  nodeProxies,
 ] as const satisfies readonly SenderKind[];
 
 const all: readonly SenderKind[] = named;
@@ -68,6 +87,12 @@ export function nodeCheckOf(annotations: Annotations): Sender {
   return ofNodes.detection(annotations);
 }
 
+/** Needs of proxies that send from the node on which they run, in kube-proxy's place: "node-proxy/cilium". */
+const ofNodeProxies = "node-proxy/";
+
+/** Whether it is a need that a node's consumer serves for its node alone. */
+export const isNodeNeed = (need: string): boolean => need === servesNode || need.startsWith(ofNodeProxies);
+
 /** What a consumer reports to serve if it carries its node's traffic, whatever its kind. */
 export const servesNode = "node";
 
@@ -89,13 +114,99 @@ export function isNodeProxy(consumer: {
 export const balancers = "load-balancer";
 
 /** The load balancers that may have the Service's pods as targets: "load-balancer/aws". */
-export function balancersOf(annotations: Annotations): readonly string[] {
-  return all.flatMap(({ name, mayTarget }) => (mayTarget?.(annotations) ? [`${balancers}/${name}`] : []));
+export function balancersOf(service: SeenService): readonly string[] {
+  return all.flatMap(({ name, mayTarget }) => (mayTarget?.(service) ? [`${balancers}/${name}`] : []));
 }
 
+/** Senders that objects of a cluster show, whether or not anybody reports for them. */
+export const recognised: readonly Recognised[] = all.flatMap((kind) => kind.recognised ?? []);
+
+/** Others than its load balancers that a Service itself shows: "other-clusters/cilium". */
+export function needsOfService(service: SeenService): readonly string[] {
+  return recognised.flatMap(({ need, ofService }) => (ofService?.(service) ? [need] : []));
+}
+
+/** A sender that a pod shows. */
+export interface PodSender {
+  readonly need: string;
+  /** The Services to which it leads, as `Recognised` has them; undefined for one that takes kube-proxy's place on the pod's node. */
+  readonly services?: readonly string[];
+  /** It does so from the pod's node, and each such node needs a reader. */
+  readonly isOfNode?: true;
+}
+
+export function sendersOfPod(pod: SeenPod): readonly PodSender[] {
+  return recognised.flatMap(({ need, ofPod, isOfNode }): readonly PodSender[] => {
+    const services = ofPod?.(pod);
+    if (services === undefined) return [];
+    if (services === "its node") return [{ need }];
+    return [{ need, services, ...(isOfNode?.(pod) === true && { isOfNode: true }) }];
+  });
+}
+
+/** Senders that a namespace shows. */
+export function sendersOfNamespace(
+  namespace: SeenNamespace,
+): readonly (PodSender & { readonly services: readonly string[] })[] {
+  return recognised.flatMap(({ need, ofNamespace }) => {
+    const services = ofNamespace?.(namespace);
+    return services === undefined ? [] : [{ need, services }];
+  });
+}
+
+/** Objects that lead to Services; `need` is whom to ask where an object names nobody else. */
+export const objectKinds: readonly (ObjectKind & Pick<Recognised, "need" | "converges">)[] =
+  recognised.flatMap(({ need, converges, objects = [] }) =>
+    objects.map((kind) => ({ ...kind, need, converges })),
+  );
+
+/** Names of Services to which an Ingress leads by its annotations. */
+export function namedByAnnotations(annotations: Readonly<Record<string, string>>): readonly string[] {
+  return all.flatMap(({ namesServices = [] }) => namesServices).flatMap((name) => annotations[name] || []);
+}
+
+/** What serves a class of Ingresses or Gateways, by what the class names as its controller; undefined for what is not known here. */
+export function programOf(controller: string): (Program & { readonly kind: SenderKind }) | undefined {
+  return programs.find(({ classes }) => classes.some((one) => controller.startsWith(one)));
+}
+
+export const programs: readonly (Program & { readonly kind: SenderKind })[] = all.flatMap((kind) =>
+  (kind.programs ?? []).map((one) => ({ ...one, kind })),
+);
+
+/** Whether a watcher stands beside the proxy in a pod; undefined for pods of no proxy that one can read. */
+export function isReadInside(pod: SeenPod): boolean | undefined {
+  const isProxy = programs.some((one) => one.consumer !== undefined && one.isProxy?.(pod) === true);
+  return isProxy ? hasWatcher(pod) : undefined;
+}
+
+/** Who it is that a need names, for people; undefined for a class of Ingresses or Gateways, and for what is declared. */
+export function whoIs(need: string): string | undefined {
+  return recognisedBy(need)?.who;
+}
+
+/** What is known of the sender that a need names; undefined as above. */
+export function recognisedBy(need: string): Recognised | undefined {
+  return recognised.find((one) => one.need === need || need.startsWith(`${one.need}/`));
+}
+
+/** How long whoever the need names is assumed to take, where no object tells more; undefined where nothing is known of it. */
+export function convergenceOf(need: string): Assumed | undefined {
+  const known = recognisedBy(need)?.converges;
+  if (known !== undefined) return known;
+  const [what, ingressClassName] = need.split("/");
+  if (what === "gateway-class") return senderOfRoute(routeOf("HTTPRoute"), []);
+  return what === "ingress-class" ? senderOfRoute(routeOf("Ingress", ingressClassName), []) : undefined;
+}
+
+function routeOf(kind: string, ingressClassName?: string): SeenRoute {
+  return { kind, ingressClassName, annotations: annotationsOf() };
+}
+
+const recognisedNeeds = recognised.map(({ need }) => need);
 const balancerKinds = all.flatMap(({ name, serves }) => (serves === "service" ? [name] : []));
 const served = new RegExp(
-  `^(?:${servesNode}|consumer/[a-z0-9-]+/[\\w.:-]{1,253}|(?:ingress-class|gateway-class)/[\\w.:-]{1,253}|${balancers}/(?:${balancerKinds.join("|")})(?:/[\\w.-]{1,63}){0,2})$`,
+  `^(?:${servesNode}|${recognisedNeeds.join("|")}|consumer/[a-z0-9-]+/[\\w.:-]{1,253}|(?:ingress-class|gateway-class)/[\\w.:-]{1,253}|${balancers}/(?:${balancerKinds.join("|")})(?:/[\\w.-]{1,63}){0,2})$`,
 );
 
 /** The values that a coordinator looks for. It would take any other text, and wait for no consumer. */

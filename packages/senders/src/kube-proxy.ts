@@ -1,5 +1,6 @@
 import type { Sender, SenderKind } from "./kind.ts";
 import { watchDelay, type Preset } from "./preset.ts";
+import { containerOf } from "./recognising.ts";
 
 const ofNodes: Sender = {
   name: "kube-proxy",
@@ -54,6 +55,17 @@ export const kubeProxy = {
       },
     ],
   },
+  recognised: [
+    {
+      need: "node-proxy/kube-proxy",
+      who: "kube-proxy",
+      reader: "kube-proxy",
+      converges: ofNodes,
+      source: "kubernetes/kubernetes: cmd/kubeadm/app/phases/addons/proxy/manifests.go",
+      knownBy: "a pod with a container `kube-proxy`: it must report for its own node, whatever else does",
+      ofPod: (pod) => (containerOf(pod, "kube-proxy") === undefined ? undefined : "its node"),
+    },
+  ],
   seen: [ofNodes],
   ofService: ({ clusterIP }) => (clusterIP === "None" ? undefined : ofNodes),
   presets: {

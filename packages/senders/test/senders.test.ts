@@ -102,8 +102,11 @@ test("a number of health checks names the annotation that says it", () => {
   assert.equal(nodeCheckOf(annotationsOf({ [`${aws}type`]: "x" })).annotation, undefined);
 });
 
+const unnamed = { type: undefined, clusterIP: undefined, externalTrafficPolicy: undefined };
+
 test("a Service that a load balancer may have as its target is waited for, in doubt too", () => {
-  const of = (annotations: Record<string, string>): string => balancersOf(annotationsOf(annotations)).join();
+  const of = (annotations: Record<string, string>): string =>
+    balancersOf({ ...unnamed, annotations: annotationsOf(annotations) }).join();
   assert.equal(of({}), "");
   assert.equal(of(targets), "load-balancer/aws");
   assert.equal(of({ ...targets, "cloud.google.com/neg": "{" }), "load-balancer/aws,load-balancer/gcp");

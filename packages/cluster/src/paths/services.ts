@@ -12,7 +12,9 @@ export interface ServiceObject extends KubernetesObject {
 }
 
 /** Load balancers that send to the pods of a Service themselves: "load-balancer/aws/shop/web". */
-export function balancersOf({ metadata }: ServiceObject): readonly string[] {
-  const kinds = kindsOfBalancers(annotationsOf(metadata.annotations));
+export function balancersOf({ metadata, spec = {} }: ServiceObject): readonly string[] {
+  const { type, clusterIP, externalTrafficPolicy } = spec;
+  const annotations = annotationsOf(metadata.annotations);
+  const kinds = kindsOfBalancers({ annotations, type, clusterIP, externalTrafficPolicy });
   return kinds.map((one) => `${one}/${metadata.namespace}/${metadata.name}`);
 }
