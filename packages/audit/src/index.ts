@@ -2,6 +2,7 @@ export { audit, type Audit, type AuditOptions } from "./audit.ts";
 export { AuditError, auditErrors } from "./errors.ts";
 export { factNames, factOf, type FactName, type Facts } from "./facts/facts.ts";
 export { ownStopOf } from "./facts/lameduck.ts";
+export { disks } from "./facts/second-pod.ts";
 export { convergenceOf, sendersOf } from "./facts/senders.ts";
 export { exposureOf, servingContainers } from "./facts/serving.ts";
 export { delaySetting, drainSetting } from "./facts/settings.ts";
@@ -12,10 +13,17 @@ export type { Container } from "./model/container.ts";
 export { fileOf, liveObjects, liveTypes } from "./live/objects.ts";
 export type { Inventory } from "./model/inventory.ts";
 export { auditedTypes, spell } from "./model/object.ts";
+export { onlySleep, type NoSleep, type OnlySleep } from "./model/only-sleep.ts";
 export { observedPort } from "./model/ports.ts";
 export { dockerHubs, repositoryOf } from "./model/image-name.ts";
 export { programOf } from "./model/shell/commands.ts";
-export { softwares, stopsGracefully, type Software } from "./model/software.ts";
+export {
+  softwareOfImage,
+  softwares,
+  stopSignalOfImage,
+  stopsGracefully,
+  type Software,
+} from "./model/software.ts";
 export type { Workload } from "./model/workload.ts";
 export { whyWindows } from "./model/windows.ts";
 export { imagesOf, type ImageFile } from "./model/images.ts";

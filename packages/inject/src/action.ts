@@ -1,13 +1,13 @@
 import { options } from "@lameduck/options";
-import { isMap } from "@lameduck/protocol";
 import type { Reason } from "./injection.ts";
 import { mayBeRepeated } from "./node-options.ts";
-import { mapsIn, pathIn, preStopOf, textOf, type PodView } from "./pod.ts";
-import { isNode, isSidecar, ownLameduck } from "./software.ts";
+import { hooksOf, type FormerSleep, type WhyKept } from "./former-sleep.ts";
+import { mapsIn, preStopOf, textOf, type PodView } from "./pod.ts";
+import { isFront, isInitHook, isNode, isSidecar, ownLameduck } from "./software.ts";
 
 /**
- * What is done to a container. `hold`: by a hook. `instrument`: with the library. `follow`: a sidecar follows the holds of
- * others. `own`: it brings Lameduck itself. `nothing`.
+ * What is done to a container. `hold`: by a hook. `instrument`: with the library. `follow`: a sidecar, or what is behind a front, follows
+ * the holds of others. `own`: it brings Lameduck itself. `nothing`.
  */
 export interface Action {
   readonly index: number;
@@ -15,20 +15,30 @@ export interface Action {
   readonly container: Readonly<Record<string, unknown>>;
   readonly does: "hold" | "instrument" | "follow" | "own" | "nothing";
   readonly because: string;
+  /** It follows a front, and may be sent requests itself. */
+  readonly isBehind?: true;
+  /** Its own hook, in whose place ours comes. */
+  readonly former?: FormerSleep;
 }
 
+/** @param replaces whether a hold comes in place of hooks that only sleep, or else why not. */
 export function actionsOf(
-  { containers, nativeSidecars, isInjected }: PodView,
-  mayInstrument: boolean,
+  view: PodView,
+  { mayInstrument, replaces }: { readonly mayInstrument: boolean; readonly replaces: true | WhyKept },
 ): { readonly actions: readonly Action[]; readonly reasons: readonly Reason[] } {
+  const { containers, nativeSidecars, isInjected } = view;
+  const hooks = hooksOf(view, replaces);
   const reasons: Reason[] = nativeSidecars.map((name) => ({
     code: "native-sidecar",
     container: name,
     text: "an init container with restartPolicy Always is stopped after the others",
   }));
+  // A sidecar whose sleep is replaced waits for the file of a hook, which the library does not write.
+  const mayBeNode =
+    mayInstrument && ![...hooks.values()].some((one) => typeof one !== "string" && one.seconds > 0);
   // Alone, or among its like, a proxy is the app: a gateway.
   const hasApp = containers.some((one) => !isSidecar(one));
-  const actions = containers.map((container, index): Action => {
+  const single = containers.map((container, index): Action => {
     const name = textOf(container["name"]);
     const act = (does: Action["does"], because: string): Action => ({
       index,
@@ -44,31 +54,45 @@ export function actionsOf(
     // Only what another webhook has added since.
     if (isInjected && mapsIn(container["env"]).some(({ name: one }) => one === options.grace.variable))
       return leave("already-injected", "it was told the grace period before");
-    const preStop = preStopOf(container);
     const own = ownLameduck(container);
     if (own !== undefined) return leave("own-lameduck", own, "own");
-    if (preStop !== undefined) {
-      const sleep = preStop["sleep"];
-      if (isMap(sleep) && (sleep["seconds"] === 0 || sleep["seconds"] === undefined))
-        return leave("opted-out", "preStop sleeps for 0 seconds");
-      const command = isMap(preStop["exec"]) ? preStop["exec"]["command"] : undefined;
-      if (Array.isArray(command) && pathIn(command[0]).split("/").at(-1) === "lameduck-init")
-        return leave("own-lameduck", "its preStop hook is lameduck-init", "own");
-      return leave("hook-kept", "it has a preStop hook");
-    }
-    if (hasApp && isSidecar(container)) return act("follow", "a sidecar of the app");
-    if (mayInstrument && isNode(container) && canTakeNodeOptions(container))
+    if (isInitHook(preStopOf(container) ?? {}))
+      return leave("own-lameduck", "its preStop hook is lameduck-init", "own");
+    const former = hooks.get(index);
+    if (typeof former === "string") return leave("hook-kept", former);
+    if (former?.seconds === 0) return leave("opted-out", "preStop sleeps for 0 seconds");
+    const replacing = (one: Action): Action => (former === undefined ? one : { ...one, former });
+    if (hasApp && isSidecar(container)) return replacing(act("follow", "a sidecar of the app"));
+    if (mayBeNode && isNode(container) && canTakeNodeOptions(container))
       return act("instrument", "its program is node");
-    return act(
-      "hold",
-      mapsIn(container["ports"]).length > 0
-        ? "it declares ports"
-        : containers.length > 1
-          ? "it is no known sidecar"
-          : "it is the only container",
+    return replacing(
+      act(
+        "hold",
+        mapsIn(container["ports"]).length > 0
+          ? "it declares ports"
+          : containers.length > 1
+            ? "it is no known sidecar"
+            : "it is the only container",
+      ),
     );
   });
-  return { actions, reasons };
+  return { actions: behindFronts(single), reasons };
+}
+
+/** What is behind a front must not stop before that. It holds as long as by itself, and longer where the front does. */
+function behindFronts(actions: readonly Action[]): readonly Action[] {
+  const fronts = actions.filter(({ does, container }) => does === "hold" && isFront(container));
+  if (fronts.length === 0) return actions;
+  return actions.map((one) =>
+    one.does === "hold" && !fronts.includes(one)
+      ? {
+          ...one,
+          does: "follow",
+          isBehind: true,
+          because: `it may be behind ${fronts.map(({ name }) => name).join(", ")}`,
+        }
+      : one,
+  );
 }
 
 /** What `envFrom` holds is not to be seen here, and a variable of ours would hide it. */

@@ -1,10 +1,11 @@
 import type { InjectionSettings } from "./policy/settings.ts";
 import { options } from "@lameduck/options";
 import type { Action } from "./action.ts";
+import type { Times } from "./injection.ts";
 import { initVolumePath, initFile } from "@lameduck/protocol";
 import { orderPath, orderVolume } from "./init-volume.ts";
 import { gracefulSignalOf } from "./software.ts";
-import { handedOnBy, longestSeconds, type Times } from "./times.ts";
+import { handedOnBy, longestSeconds } from "./times.ts";
 
 export const orderMount = { name: orderVolume, mountPath: orderPath } as const;
 /** In memory: the cluster autoscaler takes any other emptyDir for data that must not be lost. */
@@ -36,9 +37,9 @@ export function hookOf(action: Action, circumstances: HookOptions): Hook | undef
     : { preStop: { exec: { command: waitCommand(action, circumstances) } }, isInit: true };
 }
 
-/** Nothing in it comes from the pod but the numbers of its containers. */
+/** Nothing in it comes from the pod but the numbers of its containers, and the name of a signal that a table has. */
 function waitCommand(
-  { does, index, container }: Action,
+  { does, index, container, former }: Action,
   { holds, isOrdered, times, settings }: HookOptions,
 ): string[] {
   const { grace, hold } = times;
@@ -54,13 +55,13 @@ function waitCommand(
     `${hold}s`,
   ];
   for (const { flag, value } of handedOnBy(settings, hold)) command.push(flag, value);
+  const signal = former?.stops ? former.signal : gracefulSignalOf(container);
+  if (signal !== undefined) command.push("--then", signal);
   if (does === "follow")
     return [
       ...command,
       ...(isOrdered ? holds.slice(0, mostAwaited) : []).map((one) => `--wait-for=${orderPath}/${one.index}`),
     ];
-  const signal = gracefulSignalOf(container);
-  if (signal !== undefined) command.push("--then", signal);
   if (isOrdered) command.push("--ready-file", `${orderPath}/${index}`);
   return command;
 }

@@ -10,7 +10,8 @@ import { isMap } from "@lameduck/protocol";
  */
 export function inject(pod: PodView | Reason, settings: InjectionSettings, facts: ClusterFacts): Injection {
   const { plan, reasons, warnings } = planOf(pod, settings, facts);
-  return { patch: plan === undefined ? [] : patchOf(plan), reasons, warnings };
+  if (plan === undefined) return { patch: [], reasons, warnings };
+  return { patch: patchOf(plan), reasons, warnings, times: plan.times };
 }
 
 /** The plan as a JSON patch, for the answer to an AdmissionReview. */

@@ -1,6 +1,6 @@
 import type { Architecture } from "./policy/settings.ts";
 
-/** The coordinator that pods ask whether all senders have let go of them (docs/acknowledgements-protocol.md). */
+/** The coordinator that pods ask whether all senders have let go of them (docs/contributing/acknowledgements-protocol.md). */
 export interface PodsCoordinator {
   /** "http://HOST:PORT" */
   readonly address: string;
@@ -21,11 +21,25 @@ export interface Reason {
   readonly text: string;
 }
 
+/** Whole seconds, as in Kubernetes. */
+export interface Times {
+  readonly convergence: { readonly value: number; readonly origin: string };
+  /** terminationGracePeriodSeconds, before and after. */
+  readonly graceBefore: number;
+  readonly grace: number;
+  /** The longest hold that fits; below 1 there is no time for any. */
+  readonly hold: number;
+  /** For people: how hold and grace come about. */
+  readonly because: { readonly hold: string; readonly grace: string };
+}
+
 /** What injection makes of one pod. An empty patch leaves it alone, and the reasons say why. */
 export interface Injection {
   readonly patch: readonly PatchOperation[];
   readonly reasons: readonly Reason[];
   readonly warnings: readonly string[];
+  /** Of a pod that is injected. */
+  readonly times?: Times;
 }
 
 /** What a pod alone does not tell. */
@@ -44,20 +58,24 @@ export interface ClusterFacts {
   readonly isUndoable?: boolean | undefined;
   /** Where acknowledgements are on. */
   readonly coordinator?: PodsCoordinator | undefined;
+  /** What makes the pods, where they do not say it by an owner: "StatefulSet". */
+  readonly workloadKind?: string | undefined;
 }
 
-/** Each with what it means; docs/inject.md lists them. */
+/** Each with what it means; docs/operate/inject.md lists them. */
 export const reasonCodes = {
   "held-by-hook": "a preStop hook of lameduck-init holds the stop signal while traffic comes",
   "held-by-sleep": "the kubelet's own sleep holds the stop signal for a fixed time",
   "held-by-library": "@lameduck/node is loaded into the Node app",
-  "sidecar-ordered": "a sidecar's stop signal waits until the holds of the app's containers are over",
+  "sidecar-ordered":
+    "the stop signal of a sidecar, or of what is behind a front, waits until the holds of the others are over",
   "sleep-instead": "lameduck-init cannot be used, and the kubelet sleeps instead; the text says why",
   "grace-raised": "terminationGracePeriodSeconds was raised to fit the hold",
   "environment-only":
     "LAMEDUCK_GRACE_PERIOD or another time was added for a Lameduck that the container brings itself",
   "own-lameduck": "the container brings Lameduck itself, and that wins",
-  "hook-kept": "the container has a preStop hook, and that is never replaced",
+  "hook-kept": "the container has a preStop hook, and that stays; the text says why",
+  "sleep-replaced": "a hold comes in place of a preStop hook that only sleeps",
   "opted-out": "a preStop sleep of 0 seconds, or the annotation, says no",
   "native-sidecar": "the kubelet stops it after all others anyway",
   "not-exposed": "nothing leads requests to the pod, and it declares no port",

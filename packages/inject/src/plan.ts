@@ -3,17 +3,20 @@ import type { InjectionSettings } from "./policy/settings.ts";
 import { holdMethodOf, type HoldMethod } from "./init-volume.ts";
 import { actionsOf, type Action } from "./action.ts";
 import { hookOf, mostAwaited, orderMount, sharedOrder } from "./hook.ts";
-import type { ClusterFacts, Reason } from "./injection.ts";
+import type { ClusterFacts, Reason, Times } from "./injection.ts";
 import { nodeOptionsFor } from "./node-options.ts";
-import { injectedAnnotation } from "@lameduck/protocol";
+import { formerSleepAnnotation, injectedAnnotation } from "@lameduck/protocol";
 import { mapsIn, textOf, undoAnnotation, type PodView } from "./pod.ts";
 import { type EnvVariable, variablesFor } from "./variables.ts";
-import { graceOf, timesOf, usualGrace, type Times } from "./times.ts";
+import { whyAwaited } from "./former-sleep.ts";
+import { graceOf, spreadIn, timesOf, usualGrace, type FormerTimes } from "./times.ts";
 
 /** What is added to one container. */
 export interface ContainerPlan {
   readonly index: number;
   readonly preStop: Readonly<Record<string, unknown>> | undefined;
+  /** The hook comes in place of one of the container's own. */
+  readonly replaces: boolean;
   readonly env: readonly EnvVariable[];
   /** A variable that is there gets another value. */
   readonly changed: { readonly at: number; readonly value: string } | undefined;
@@ -28,6 +31,7 @@ export interface Plan {
   readonly initContainers: readonly Readonly<Record<string, unknown>>[];
   /** undefined: stays as it is. */
   readonly grace: number | undefined;
+  readonly times: Times;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
@@ -46,16 +50,23 @@ export function planOf(view: PodView | Reason, settings: InjectionSettings, fact
   if (exposure === undefined) return leftAlone({ code: "not-exposed", text: notExposed(settings, facts) });
 
   const carried = holdMethodOf(view, settings, facts);
-  const { actions, reasons } = actionsOf(view, settings.instrumentNode && carried.kind === "wait");
+  const { actions, reasons } = actionsOf(view, {
+    mayInstrument: settings.instrumentNode && carried.kind === "wait",
+    replaces: replacing(view, settings, carried),
+  });
   const stopping = actions.filter(({ does }) => does === "hold" || does === "instrument");
   if (!actions.some(({ does }) => does !== "nothing" && (does !== "follow" || view.isInjected)))
     return leftAlone({ code: "nothing-to-do", text: "no container is left that could be held" }, ...reasons);
+  const graceBefore = graceOf(view.spec);
+  const former = formerTimes(actions, graceBefore, whyAwaited(view, facts.workloadKind) !== undefined);
   const times = timesOf(
-    graceOf(view.spec),
+    graceBefore,
     carried.kind === "sleep" ? "sleep" : "wait",
     settings,
     facts,
     stopping.length > 0 && !view.isInjected,
+    former,
+    spreadIn(view.containers),
   );
   if (stopping.length > 0 && carried.kind === "nothing")
     return leftAlone({ code: "no-init-volume", text: carried.because }, ...reasons);
@@ -65,6 +76,29 @@ export function planOf(view: PodView | Reason, settings: InjectionSettings, fact
       ...reasons,
     );
   return assemble(view, actions, carried, times, settings, facts, reasons);
+}
+
+/** True, or why sleeps stay. */
+function replacing(
+  { isInjected }: PodView,
+  { existingSleep }: InjectionSettings,
+  { kind, because }: HoldMethod,
+): true | string {
+  if (existingSleep !== "replace") return "existingSleep: replace would put a hold in its place";
+  if (kind !== "wait")
+    return `only lameduck-init could take its place${because === "" ? "" : `: ${because}`}`;
+  // A sidecar that comes later, whose sleep may be as long as what the app's hook does.
+  return isInjected ? "the pod was injected before, and a hold here could not wait for those" : true;
+}
+
+/** @returns undefined where no sleep is replaced. */
+function formerTimes(actions: readonly Action[], grace: number, isLongest: boolean): FormerTimes | undefined {
+  const sleeps = actions.flatMap(({ former }) => (former ? [Math.min(former.seconds, grace)] : []));
+  if (sleeps.length === 0) return undefined;
+  // A sidecar needs no time of its own behind the app's.
+  const held = actions.filter(({ does, former }) => does === "hold" || does === "instrument" || former);
+  const shutdowns = held.map(({ former }) => grace - Math.min(former?.seconds ?? 0, grace));
+  return { sleep: Math.max(...sleeps), shutdown: Math.max(...shutdowns), isLongest };
 }
 
 export function leftAlone(reason: Reason, ...before: readonly Reason[]): Planned {
@@ -101,6 +135,7 @@ function assemble(
     return {
       index: action.index,
       preStop: hook?.preStop,
+      replaces: hook !== undefined && action.former !== undefined,
       env:
         options !== undefined && options.at === undefined
           ? [...env, { name: "NODE_OPTIONS", value: options.value }]
@@ -128,14 +163,22 @@ function assemble(
       ],
       initContainers: isCarried && carried.initContainer ? [carried.initContainer] : [],
       grace,
+      times,
       annotations: {
         [injectedAnnotation]: facts.lameduckVersion,
+        ...formerAnnotation(actions),
         ...(facts.isUndoable ? { [undoAnnotation]: undoText(pod, containers, grace) } : {}),
       },
     },
     reasons: [...reasons, ...reasonsOf(actions, containers, carried, times)],
     warnings: [...warningsOf(pod), ...(isOrdered ? unawaitedWarning(byHook) : [])],
   };
+}
+
+/** For the records: how long the pod would have slept. */
+function formerAnnotation(actions: readonly Action[]): Readonly<Record<string, string>> {
+  const sleeps = actions.flatMap(({ former }) => former?.seconds ?? []);
+  return sleeps.length === 0 ? {} : { [formerSleepAnnotation]: `${Math.max(...sleeps)}s` };
 }
 
 /** A grace period from before is nowhere else; a hook and a variable may be anybody's. */
@@ -175,13 +218,21 @@ function reasonsOf(
   { hold, grace, graceBefore, convergence }: Times,
 ): Reason[] {
   const reasons = containers.flatMap(({ index, preStop, env, changed }): Reason[] => {
-    const { name, does, because } = actions[index]!;
+    const { name, does, because, former } = actions[index]!;
     if (does === "instrument" && (env.length > 0 || changed))
       return [{ code: "held-by-library", container: name, text: because }];
     if (preStop === undefined)
       return env.length > 0
         ? [{ code: "environment-only", container: name, text: `the grace period is ${grace} s` }]
         : [];
+    if (former)
+      return [
+        {
+          code: "sleep-replaced",
+          container: name,
+          text: `${hold} s at most, in place of its sleep of ${former.seconds} s; ${because}`,
+        },
+      ];
     if (does === "follow") return [{ code: "sidecar-ordered", container: name, text: because }];
     return [
       "sleep" in preStop

@@ -34,7 +34,7 @@ export const imageStopSignals: Readonly<Record<string, string>> = Object.fromEnt
 
 /** The signal for `--then`, without SIG: where the software is known to need another than the kubelet will send. */
 export function gracefulSignalOf(container: Raw): string | undefined {
-  const software = softwareOf(recognise(container));
+  const software = softwareOf(container);
   if (software?.graceful === undefined) return undefined;
   const { lifecycle, image } = container;
   if (isMap(lifecycle) && lifecycle["stopSignal"] !== undefined) return undefined;
@@ -43,7 +43,8 @@ export function gracefulSignalOf(container: Raw): string | undefined {
     : software.graceful.replace("SIG", "");
 }
 
-function softwareOf({ program, image }: Recognised): Software | undefined {
+export function softwareOf(container: Raw): Software | undefined {
+  const { program, image } = recognise(container);
   return softwares.find(({ programs, images }) =>
     program === undefined ? images.includes(image) : programs.includes(program),
   );
@@ -53,6 +54,36 @@ function softwareOf({ program, image }: Recognised): Software | undefined {
 export function isNode(container: Raw): boolean {
   const { program, image } = recognise(container);
   return program === undefined ? image === "node" : program === "node";
+}
+
+/** Servers that pass requests on to other containers of their pod, by their programs, and by the last part of their images' names. */
+export const frontPrograms: readonly string[] = [
+  "nginx",
+  "openresty",
+  "haproxy",
+  "httpd",
+  "httpd-foreground",
+  "apache2",
+  "apache2-foreground",
+  "caddy",
+  "traefik",
+  "varnishd",
+];
+export const frontImages: readonly string[] = [
+  "nginx",
+  "nginx-unprivileged",
+  "openresty",
+  "haproxy",
+  "haproxy-alpine",
+  "httpd",
+  "caddy",
+  "traefik",
+  "varnish",
+];
+
+export function isFront(container: Raw): boolean {
+  const { program, image } = recognise(container);
+  return program === undefined ? frontImages.includes(image) : frontPrograms.includes(program);
 }
 
 /** Containers that serve the pod's app, by name, and images of them, by the last part of their name. */
@@ -97,6 +128,12 @@ export function isSidecar(container: Raw): boolean {
 /** Variables by which an app with a Lameduck of its own is told. */
 export const ownVariables = new RegExp(`^(?:${decisionVariables.join("|")})$`);
 export const ownLoaders: readonly string[] = ["@lameduck/node/register", "lameduck-register.cjs"];
+
+/** Whether a preStop hook is lameduck-init, of the injection or of the container's own. */
+export function isInitHook({ exec }: Raw): boolean {
+  const command = isMap(exec) ? exec["command"] : undefined;
+  return Array.isArray(command) && programOf(pathIn(command[0])) === "lameduck-init";
+}
 
 /** In which way the container brings Lameduck itself. */
 export function ownLameduck(container: Raw): string | undefined {

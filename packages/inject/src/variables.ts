@@ -2,9 +2,9 @@ import type { InjectionSettings } from "./policy/settings.ts";
 import { isMap, coordinatorVariable } from "@lameduck/protocol";
 import { initVariableOf, options } from "@lameduck/options";
 import type { Action } from "./action.ts";
-import type { ClusterFacts, PodsCoordinator } from "./injection.ts";
+import type { ClusterFacts, PodsCoordinator, Times } from "./injection.ts";
 import { mapIn, mapsIn, preStopOf } from "./pod.ts";
-import { handedOnBy, longestSeconds, type Times } from "./times.ts";
+import { handedOnBy, longestSeconds } from "./times.ts";
 
 export type EnvVariable =
   | { readonly name: string; readonly value: string }
@@ -22,7 +22,7 @@ export const longestProbePeriod = 3_600;
 
 /** Variables for the library and the init, which cannot know the pod's times; what is set already stays. */
 export function variablesFor(
-  { does, container }: Action,
+  { does, isBehind, container }: Action,
   hookSeconds: number | undefined,
   { grace, hold }: Times,
   settings: InjectionSettings,
@@ -44,8 +44,8 @@ export function variablesFor(
           ...handedOnBy(settings, hold).map(({ variable, value }) => ({ name: variable, value })),
         ]
       : []),
-    // Whoever only follows others has nothing to ask.
-    ...(coordinator === undefined || does === "follow" || known.includes(coordinatorVariable)
+    // A sidecar that only follows others has nothing to ask.
+    ...(coordinator === undefined || (does === "follow" && !isBehind) || known.includes(coordinatorVariable)
       ? []
       : coordinatorVariables(coordinator)),
   ];

@@ -14,6 +14,11 @@ describe("times", () => {
     ["a floor above what is usual", {}, { floorSeconds: 40 }, 70, "40s"],
     ["slow senders", {}, { convergenceSeconds: 120 }, 210, "180s"],
     ["a reserve", {}, { reserveSeconds: 10 }, 35, "25s"],
+    ["nodes that leave 15 s at a shutdown", {}, { nodeShutdownSeconds: 15 }, 40, "10s"],
+    ["nodes that leave 2 s", {}, { nodeShutdownSeconds: 2 }, 31, "1s"],
+    ["nodes that leave more than is needed", {}, { nodeShutdownSeconds: 120 }, 55, "25s"],
+    ["less time than its own shutdown takes", {}, { nodeShutdownSeconds: 15, reserveSeconds: 40 }, 47, "7s"],
+    ["a cap that nodes leave no time for", {}, { nodeShutdownSeconds: 15, capSeconds: 60 }, 40, "10s"],
     ["a grace period for all", {}, { gracePeriodSeconds: 40 }, 40, "25s"],
     [
       "a grace period for all that leaves a shorter hold",

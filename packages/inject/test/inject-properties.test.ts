@@ -30,12 +30,13 @@ const clusterPolicy = {
   apiVersion: "lameduck.dev/v1alpha1",
   kind: "DrainPolicy",
   metadata: { name: "default" },
-  spec: { instrumentNode: true, initImage: "registry.example/lameduck:0.1.0" },
+  spec: { instrumentNode: true, initImage: "registry.example/lameduck:0.1.0", existingSleep: "replace" },
 };
+const keepingSleeps = { ...clusterPolicy, spec: { ...clusterPolicy.spec, existingSleep: "keep" } };
 
-function injected(pod: Fields): unknown {
+function injected(pod: Fields, policy = clusterPolicy): unknown {
   const { annotations } = pod["metadata"] as { annotations?: Fields };
-  const { settings } = settingsFor({ clusterPolicy, podAnnotations: annotations });
+  const { settings } = settingsFor({ clusterPolicy: policy, podAnnotations: annotations });
   return applyPatch(pod, inject(podToInject(pod), settings, facts).patch);
 }
 
@@ -86,6 +87,14 @@ describe("manifests and pods are injected alike", () => {
     });
 });
 
+/** Pods whose first container has a sleep. */
+const sleepers = fc.tuple(pods, fc.constantFrom(1, 12, 20, 45, 400)).map(([pod, seconds]) => {
+  const { containers, ...spec } = pod["spec"] as Fields & { containers: Fields[] };
+  const [first = {}, ...rest] = containers;
+  const lifecycle = { preStop: { exec: { command: ["sleep", `${seconds}`] } } };
+  return { ...pod, spec: { ...spec, containers: [{ ...first, lifecycle }, ...rest] } };
+});
+
 describe("any pod", () => {
   it("a pod is injected once: a second injection changes nothing", () => {
     fc.assert(
@@ -100,7 +109,7 @@ describe("any pod", () => {
     fc.assert(
       fc.property(pods, (pod) => {
         const before = (pod["spec"] as { containers: Fields[] }).containers;
-        const after = (injected(pod) as { spec: { containers: Fields[] } }).spec.containers;
+        const after = (injected(pod, keepingSleeps) as { spec: { containers: Fields[] } }).spec.containers;
         for (const [index, container] of before.entries()) {
           const now = after[index] ?? {};
           const hook = (container["lifecycle"] as Fields | undefined)?.["preStop"];
@@ -130,6 +139,32 @@ describe("any pod", () => {
           assert.ok(Number(cap) < grace);
       }),
     );
+  });
+
+  it("a hold in place of a sleep may last as long as that, as far as the grace period lets it", () => {
+    let replaced = 0;
+    fc.assert(
+      fc.property(sleepers, (pod) => {
+        const { metadata, spec } = injected(pod) as { metadata: Fields; spec: Fields };
+        const sleep = Number.parseInt(
+          String((metadata["annotations"] as Fields | undefined)?.["lameduck.dev/former-sleep"]),
+          10,
+        );
+        const annotations = Object.keys((metadata["annotations"] as Fields | undefined) ?? {});
+        const isBounded = annotations.some((key) => /\/(?:reserve|node-shutdown)$/.test(key));
+        if (Number.isNaN(sleep) || isBounded) return;
+        replaced++;
+        const before = ((pod["spec"] as Fields)["terminationGracePeriodSeconds"] as number | undefined) ?? 30;
+        const grace = (spec["terminationGracePeriodSeconds"] as number | undefined) ?? 30;
+        for (const [, cap] of JSON.stringify(spec).matchAll(/"--cap","(\d+)s"/g))
+          assert.ok(
+            Number(cap) >= Math.min(sleep, before, grace - Math.min(5, Math.ceil(grace / 3))),
+            `${cap} of ${grace} s`,
+          );
+      }),
+      { numRuns: 300 },
+    );
+    assert.ok(replaced > 5, `${replaced} were replaced`);
   });
 });
 

@@ -47,6 +47,22 @@ describe("what a plain pod gets", () => {
   });
 });
 
+for (const [spread, grace, settings, expected] of [
+  ["90s", 30, {}, [121, 25]],
+  ["90s", 300, {}, [325, 25]],
+  ["90s", 30, { reserveSeconds: 20 }, [136, 25]],
+  ["90s", 30, { maxGracePeriodSeconds: 100 }, [100, 4]],
+  ["soon", 30, {}, [55, 25]],
+] as const)
+  it(`a spread of ${spread} beside a grace period of ${grace} s with ${JSON.stringify(settings)} gives ${expected.join(" s, and a hold of ")} s`, () => {
+    const env = [{ name: "LAMEDUCK_SPREAD", value: spread }];
+    const given = pod({ containers: [{ ...web, env }], terminationGracePeriodSeconds: grace });
+    const { times } = injected(given, settings);
+    assert.deepEqual([times?.grace, times?.hold], expected);
+    if (grace === 30 && spread === "90s")
+      assert.match(times?.because.grace ?? "", /90 s of them LAMEDUCK_SPREAD/);
+  });
+
 describe("who is left alone, and why", () => {
   const needing = (...matchExpressions: readonly object[]): object => ({
     nodeAffinity: {

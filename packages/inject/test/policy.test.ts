@@ -55,6 +55,7 @@ describe("a DrainPolicy", () => {
       initImage: "registry.example:5000/lameduck@sha256:00ff",
       architecture: "arm64",
       instrumentNode: true,
+      existingSleep: "replace",
       onlyExposed: false,
     };
     assert.deepEqual(validatePolicy(policy(all)), []);

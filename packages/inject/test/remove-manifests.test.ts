@@ -42,6 +42,7 @@ const settings = {
   "the kubelet's sleep": { initVolume: "none" },
   "an init container": { initVolume: "init-container", initImage: "lameduck:1" },
   "the library": { instrumentNode: true },
+  "a hold in place of sleeps": { existingSleep: "replace" },
   "a grace period of its own": { gracePeriodSeconds: 90, capSeconds: 40, floorSeconds: 2 },
 };
 

@@ -7,6 +7,8 @@ export {
   appendItems,
   applyEdits,
   type Edit,
+  exchangeField,
+  fieldText,
   insertField,
   insertFields,
   replaceField,

@@ -145,17 +145,43 @@ export function scalar(value: string | number | boolean): string {
   return isPlain ? value : JSON.stringify(value);
 }
 
-/** Replaces a field by another field with its value. @returns undefined where an alias shares it. */
+/** Replaces a field by another field with its value. @returns undefined where an alias shares it, or comments in it would go. */
 export function replaceField(text: string, field: Field, key: string, value: Written): Edit | undefined {
-  const { base, file } = field.source;
-  const { keySpan, contentEnd } = field;
-  if (keySpan === undefined || contentEnd === undefined || field.isShared) return undefined;
-  const start = base + keySpan[0];
-  const end = base + keySpan[0] + text.slice(start, base + contentEnd).trimEnd().length;
-  // Comments in it would go.
-  if (/(?:^|\s)#/.test(text.slice(start, end))) return undefined;
-  const quote = text[start] === '"' ? '"' : "";
-  return { file, span: [start, end], text: flow({ [key]: value }, quote).slice(2, -2) };
+  const was = fieldText(text, field);
+  return was === undefined || /(?:^|\s)#/.test(was)
+    ? undefined
+    : exchangeField(text, field, { [key]: value });
+}
+
+/**
+ * Puts another field in the place of one, with all that stands in it.
+ * @param by the field, or its text as fieldText gave it.
+ * @returns undefined where an alias shares it.
+ */
+export function exchangeField(
+  text: string,
+  field: Field,
+  by: string | { readonly [key: string]: Written },
+): Edit | undefined {
+  const { keySpan, source } = field;
+  const was = fieldText(text, field);
+  if (keySpan === undefined || was === undefined) return undefined;
+  const start = source.base + keySpan[0];
+  const quote = was.startsWith('"') ? '"' : "";
+  return {
+    file: source.file,
+    span: [start, start + was.length],
+    text: typeof by === "string" ? by : flow(by, quote).slice(2, -2),
+  };
+}
+
+/** A field as it stands in the file, from its key to the end of its value. @returns undefined where an alias shares it. */
+export function fieldText(
+  text: string,
+  { source, keySpan, contentEnd, isShared }: Field,
+): string | undefined {
+  if (keySpan === undefined || contentEnd === undefined || isShared) return undefined;
+  return text.slice(source.base + keySpan[0], source.base + contentEnd).trimEnd();
 }
 
 /** @param edits in any order. @returns undefined where two of them overlap. */

@@ -98,7 +98,7 @@ const whenToStop = {
   },
   lossBudget: {
     kind: "number",
-    // 300 terminations without a loss need a budget near 2e-4 * (rate * convergence + 1); see docs/decision.md.
+    // 300 terminations without a loss need a budget near 2e-4 * (rate * convergence + 1); see docs/contributing/decision.md.
     default: 0.001,
     text: "requests that a termination may lose on average",
     more: "They are counted within one `convergence` after the stop.",
@@ -568,6 +568,12 @@ const injection = {
     byDefault: "",
     field: { name: "convergenceSeconds", annotation: "convergence", least: 1, most: hourSeconds },
   },
+  nodeShutdown: {
+    kind: "duration",
+    text: "what a graceful shutdown of their node leaves pods; holds fit into it",
+    byDefault: "",
+    field: { name: "nodeShutdownSeconds", annotation: "node-shutdown", least: 2, most: hourSeconds },
+  },
   initVolume: {
     kind: "choice",
     choices: initVolumes,
@@ -607,6 +613,13 @@ const injection = {
     default: false,
     text: "load @lameduck/node into Node apps by NODE_OPTIONS, instead of a hook",
     field: { name: "instrumentNode", annotation: "instrument-node" },
+  },
+  existingSleep: {
+    kind: "choice",
+    choices: ["keep", "replace"],
+    default: "keep",
+    text: "preStop hooks that only sleep: keep them, or replace them by holds that may take as long or longer",
+    field: { name: "existingSleep", annotation: "existing-sleep" },
   },
   onlyExposed: {
     kind: "switch",
@@ -662,9 +675,9 @@ export const releaseOptions = {
   },
   dnsTtl: {
     kind: "duration",
-    // CoreDNS's kubernetes plugin, unless its `ttl` says otherwise.
-    default: 5_000,
-    text: "how long clients of headless Services may keep an address: CoreDNS's ttl, twice that with NodeLocal DNSCache",
+    // `ttl 30` in the Corefile of kubeadm and of Kubernetes' own manifests. CoreDNS without that line, as in k3s, says 5.
+    default: 30_000,
+    text: "how long clients of headless Services may keep an address: CoreDNS's ttl (kubeadm's: 30), or their own time",
     field: { name: "dnsTtlSeconds", least: 0, most: 3_600 },
   },
   external: {
@@ -675,6 +688,16 @@ export const releaseOptions = {
       pattern: /^[a-z0-9-]+\/[\w.:-]+(?:, ?[a-z0-9-]+\/[\w.:-]+){0,15}$/,
       longest: 1_024,
       example: "http/cdn, aws/shop",
+    },
+  },
+  sendsNothing: {
+    kind: "text",
+    text: "senders that are recognised and send nothing to these pods, 16 at most, as the coordinator names them",
+    field: {
+      name: "sendsNothing",
+      pattern: /^[a-z-]+\/[\w.:/-]+(?:, ?[a-z-]+\/[\w.:/-]+){0,15}$/,
+      longest: 1_024,
+      example: "mesh/istio, proxy/by-flags",
     },
   },
 } as const satisfies Rows;

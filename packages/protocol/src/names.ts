@@ -12,6 +12,16 @@ export const probeAnnotation = "lameduck.dev/probe";
 /** An annotation of pods: the version that has injected it. */
 export const injectedAnnotation = "lameduck.dev/injected";
 
+/** An annotation of pods: the longest sleep in whose place a hold has come, "15s". Records compare the hold with it. */
+export const formerSleepAnnotation = "lameduck.dev/former-sleep";
+
+/** Seconds; undefined where no sleep was replaced, or somebody has written something else. */
+export function formerSleepIn(annotations: Readonly<Record<string, unknown>> = {}): number | undefined {
+  const text = annotations[formerSleepAnnotation];
+  const [, seconds] = (typeof text === "string" && /^(\d{1,5})s$/.exec(text)) || [];
+  return seconds === undefined ? undefined : Number(seconds);
+}
+
 /** Where lameduck-init lies in an injected container, and what lies there. */
 export const initVolumePath = "/lameduck";
 export const initFile = "lameduck-init";
@@ -30,6 +40,10 @@ export const endAnnotationValue = "now";
 /** The label of a namespace, or of a pod, that says whether deletions are held; as an annotation of a pod "false" says no. */
 export const holdLabel = "lameduck.dev/held-deletions";
 
+/** The label of a pod for which another is to be ready before it is evicted. */
+export const surgeLabel = "lameduck.dev/surge";
+export const surgeLabelValue = "enabled";
+
 /** Group and version of DrainPolicies and DrainReports, and where the API server has them. */
 export const apiVersion = "lameduck.dev/v1alpha1";
 export const apiPath = `/apis/${apiVersion}`;
@@ -41,7 +55,7 @@ export const heldMark = "lameduck.dev/held";
 export const consumerAccount = /^[a-z0-9-]+\/[a-z0-9.-]+(?:=[a-z0-9][a-z0-9-]*(?:,[a-z0-9][a-z0-9-]*)*)?$/;
 
 /**
- * What the operator's process, the chart, `lameduck install` and `lameduck status` must call alike. docs/operator.md describes them.
+ * What the operator's process, the chart, `lameduck install` and `lameduck status` must call alike. docs/contributing/operator.md describes them.
  */
 export const operatorNames = {
   /** Where everything is installed unless told otherwise. */
@@ -64,12 +78,15 @@ export const operatorNames = {
   },
   /** A ValidatingWebhookConfiguration of its own: who deletes it has switched held deletions off. Also ClusterRole and its binding. */
   heldDeletions: "held-deletions.lameduck.dev",
+  /** The same, of surges before evictions; also the name of its one webhook. */
+  surge: "surge.lameduck.dev",
   /** ClusterRole and its binding: what auditing workloads needs. */
   workloadAudit: "workload-audit.lameduck.dev",
   paths: {
     mutate: "/mutate",
     validate: "/validate",
     hold: "/hold",
+    surge: "/surge",
     ready: "/readyz",
     live: "/livez",
     metrics: "/metrics",
@@ -108,9 +125,11 @@ export const operatorNames = {
     /** Of the node itself, on its loopback address. */
     livePort: 8071,
   },
+  /** Who reports for load balancers of clouds: Deployment, ServiceAccount, ClusterRole and its binding. */
+  balancers: { workload: "lameduck-balancers" },
 } as const;
 
-/** The oldest minor version of Kubernetes 1 that each needs; chart and docs/install.md say the same, and a test holds them to it. */
+/** The oldest minor version of Kubernetes 1 that each needs. A test holds the chart and docs/operate/compatibility.md to it. */
 export const oldestKubernetes = {
   /** matchConditions of webhooks. */
   webhook: 30,

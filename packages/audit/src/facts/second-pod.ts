@@ -39,7 +39,7 @@ export const aloneRemedy =
   "let callers try again while it is replaced, or run it so that a second pod can take over";
 
 /** Disks that one node has at a time. */
-const disks =
+export const disks: readonly string[] =
   "awsElasticBlockStore azureDisk cinder fc flexVolume gcePersistentDisk iscsi photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos vsphereVolume".split(
     " ",
   );

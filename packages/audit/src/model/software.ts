@@ -131,12 +131,12 @@ export function softwareOf(
   isWhole: boolean,
   around: Surroundings,
 ): Software | undefined {
-  if (!isWhole) return ofImage(around.image);
+  if (!isWhole) return softwareOfImage(around.image);
   const program = programOf(servedBy(argv, around).argv[0]);
   const found = softwares.find(({ programs }) => programs.includes(program));
   // With a command in the manifest, the image's own program does not run.
   const isEntryPoint = /entrypoint/.test(programOf(argv[0]));
-  return found ?? (isEntryPoint ? ofImage(around.image) : undefined);
+  return found ?? (isEntryPoint ? softwareOfImage(around.image) : undefined);
 }
 
 /** Whether a hook begins the graceful stop. Nobody here knows what an HTTP hook does: it counts as one. */
@@ -161,7 +161,8 @@ export function serverOf([first, ...rest]: readonly string[]): string {
   return at === -1 ? program : (rest[at + 1] ?? program);
 }
 
-function ofImage(image: string | undefined): Software | undefined {
+/** What an image is known to run by itself. */
+export function softwareOfImage(image: string | undefined): Software | undefined {
   if (image === undefined) return undefined;
   const last = repositoryOf(image).split("/").at(-1);
   return softwares.find(({ images }) => images.some((one) => one === last)) ?? fpm(image);

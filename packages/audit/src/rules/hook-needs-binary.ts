@@ -1,11 +1,8 @@
 import { replaceField, type Edit } from "@lameduck/manifests";
 import { fixOf, hasNativeSleep } from "./edits.ts";
-import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
-import { programOf, scriptOf, whyFails } from "../model/shell/commands.ts";
-import { everyCommand } from "../model/shell/every-command.ts";
-import { readScript } from "../model/shell/read.ts";
-import { noVariables } from "../model/shell/scope.ts";
+import { onlySleep } from "../model/only-sleep.ts";
+import { programOf, whyFails } from "../model/shell/commands.ts";
 import type { Context, Rule } from "../rule.ts";
 
 /** Images without a shell and without coreutils, by their names. */
@@ -19,7 +16,8 @@ export const hookNeedsBinary: Rule = {
   meaning: `An \`exec\` hook runs a program of the container's image. Distroless and scratch images have no \`sleep\` and no shell. The kubelet
 does not treat a hook that cannot start as an error. It writes the event FailedPreStopHook and sends SIGTERM at once, so the pod stops as it would
 without a hook. Since Kubernetes 1.30 the kubelet itself can sleep: \`preStop: { sleep: { seconds: 15 } }\`.`,
-  remedy: "Use the kubelet's own sleep, or an image that has the program",
+  remedy:
+    "Use the kubelet's own sleep, or an image that has the program; `lameduck inject` puts a hold in place of the sleep, with the annotation lameduck.dev/existing-sleep: replace",
   references: [
     "https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/3960-pod-lifecycle-sleep-action",
   ],
@@ -41,7 +39,8 @@ without a hook. Since Kubernetes 1.30 the kubelet itself can sleep: \`preStop: {
       const program = programOf(hook.command[0]);
       const isBare =
         image !== undefined && bare.test(image) && /^(?:sleep|sh|bash|ash|curl|wget|kill|nc)$/.test(program);
-      const isSleep = sleepsOnly(hook.command);
+      const sleep = onlySleep(hook.command);
+      const isSleep = "seconds" in sleep && sleep.stop === undefined;
       if (!isBare && !isSleep) continue;
       yield {
         severity: isBare ? "warning" : "info",
@@ -50,44 +49,18 @@ without a hook. Since Kubernetes 1.30 the kubelet itself can sleep: \`preStop: {
           : `the hook needs \`${program}\` in the image; the kubelet can sleep itself`,
         at: hook.number ?? hook.field,
         container: container.name,
-        ...fixOf(`the kubelet sleeps ${seconds(hook.least.value)} s itself`, [
-          nativeSleep(container, context),
-        ]),
+        ...(isSleep
+          ? fixOf(`the kubelet sleeps ${sleep.seconds} s itself`, [
+              nativeSleep(container, sleep.seconds, context),
+            ])
+          : {}),
       };
     }
   },
 };
 
-function nativeSleep({ hook }: Container, context: Context): Edit | undefined {
-  if (hook === undefined || !hook.isExact || !hasNativeSleep(context) || !Number.isFinite(hook.least.value))
-    return undefined;
-  if (!sleepsOnly(hook.command)) return undefined;
+function nativeSleep({ hook }: Container, whole: number, context: Context): Edit | undefined {
+  if (hook === undefined || !hasNativeSleep(context)) return undefined;
   const text = context.textOf(hook.field.source.file);
-  return replaceField(text, hook.field, "sleep", { seconds: String(Math.ceil(hook.least.value)) });
-}
-
-/** Nothing but sleeping is in it, so that the kubelet can do it as well. */
-function sleepsOnly(command: readonly string[]): boolean {
-  const commands = everyCommand(command, noVariables);
-  return (
-    commands.length > 0 &&
-    commands.every((words) => programOf(words[0]) === "sleep") &&
-    isPlainList(scriptOf(command))
-  );
-}
-
-/** Commands one behind the other, which end one behind the other. */
-function isPlainList(script = ""): boolean {
-  return readScript(script).list.every(
-    ({ pipelines, isBackground }) =>
-      !isBackground &&
-      pipelines.every(
-        ({ commands: [first, ...more], after, isPrefixed }) =>
-          after !== "||" &&
-          !isPrefixed &&
-          more.length === 0 &&
-          first?.kind === "simple" &&
-          !first.isRedirected,
-      ),
-  );
+  return replaceField(text, hook.field, "sleep", { seconds: String(whole) });
 }

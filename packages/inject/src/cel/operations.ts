@@ -53,7 +53,7 @@ export function containerVariables({ coordinator }: ClusterFacts): Variable[] {
     },
     {
       name: "addsCoordinator",
-      expression: `${containers}.transformList(i, c, ${coordinator === undefined ? "false" : `variables.does[i] != "follow" && !(${hasVariable(coordinatorVariable)})`})`,
+      expression: `${containers}.transformList(i, c, ${coordinator === undefined ? "false" : `variables.single[i] != "follow" && !(${hasVariable(coordinatorVariable)})`})`,
     },
     {
       name: "isChanged",
@@ -185,9 +185,8 @@ function hook(): string {
     ...handedOn.map(
       (one) => `(variables.${one.option} >= 0 ? [${literal(one.flag)}, string(${bounded(one)}) + "s"] : [])`,
     ),
-    `(variables.does[i] == "follow" ? (variables.isOrdered ? variables.awaited : []) : ` +
-      `(variables.then[i] == "" ? [] : ["--then", variables.then[i]]) + ` +
-      `(variables.isOrdered ? ["--ready-file", ${literal(`${orderPath}/`)} + string(i)] : []))`,
+    `(variables.then[i] == "" ? [] : ["--then", variables.then[i]])`,
+    `(!variables.isOrdered ? [] : variables.does[i] == "follow" ? variables.awaited : ["--ready-file", ${literal(`${orderPath}/`)} + string(i)])`,
   ].join(" + ");
   return `variables.byEvidence ? dyn({"exec": dyn({"command": ${command}})}) : dyn({"sleep": dyn({"seconds": variables.hold})})`;
 }

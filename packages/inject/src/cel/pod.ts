@@ -11,7 +11,15 @@ import { mostAwaited } from "../hook.ts";
 import { longestOptions } from "../node-options.ts";
 import { injectedAnnotation, declining, injectLabel } from "@lameduck/protocol";
 import { mostContainers } from "../pod.ts";
-import { imageStopSignals, ownLoaders, ownVariables, sidecarImages, sidecarNames } from "../software.ts";
+import {
+  frontImages,
+  frontPrograms,
+  imageStopSignals,
+  ownLoaders,
+  ownVariables,
+  sidecarImages,
+  sidecarNames,
+} from "../software.ts";
 import type { InjectionSettings } from "../policy/settings.ts";
 import { lastPart, literal } from "./expression.ts";
 import { text, type Variable } from "./settings.ts";
@@ -43,7 +51,15 @@ export function podVariables(settings: InjectionSettings): Variable[] {
       name: "isNode",
       expression: `${containers}.transformList(i, c, (c.?command[?0].hasValue() ? variables.programs[i] : variables.imageNames[i]) == "node" && ${takesNodeOptions()})`,
     },
-    { name: "does", expression: `${containers}.transformList(i, c, ${does()})` },
+    { name: "single", expression: `${containers}.transformList(i, c, ${does()})` },
+    {
+      name: "isFront",
+      expression: `${containers}.transformList(i, c, variables.single[i] == "hold" && (c.?command[?0].hasValue() ? variables.programs[i] in ${literal(frontPrograms)} : variables.imageNames[i] in ${literal(frontImages)}))`,
+    },
+    {
+      name: "does",
+      expression: `variables.single.transformList(i, d, d == "hold" && !variables.isFront[i] && variables.isFront.exists(f, f) ? "follow" : d)`,
+    },
     { name: "then", expression: `${containers}.transformList(i, c, ${then()})` },
     { name: "isStopped", expression: `variables.does.exists(d, d == "hold" || d == "instrument")` },
     {

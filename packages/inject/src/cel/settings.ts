@@ -49,6 +49,7 @@ export function settingVariables(settings: InjectionSettings, facts: ClusterFact
     ...seconds("reserveAsked", "reserveSeconds", settings.reserveSeconds),
     ...seconds("graceAsked", "gracePeriodSeconds", settings.gracePeriodSeconds),
     ...seconds("convergence", "convergenceSeconds", convergenceSeconds),
+    ...seconds("shutdown", "nodeShutdownSeconds", settings.nodeShutdownSeconds),
     {
       name: "capByWaiting",
       expression: `variables.convergence >= 0 ? ${greater(String(leastCap), "((variables.convergence * 3 + 1) / 2)")} : ${Math.max(leastCap, Math.ceil(known * 1.5))}`,
@@ -69,11 +70,24 @@ export function timeVariables(): Variable[] {
   const given = "object.spec.terminationGracePeriodSeconds";
   return [
     {
-      name: "wanted",
+      name: "wantedAlways",
       expression: greater(
         `(variables.byEvidence ? (${cap}) : ${lesser(`(${cap})`, "variables.capBySleeping")})`,
         "variables.floor",
       ),
+    },
+    {
+      name: "reserveAtShutdown",
+      expression: lesser(
+        greater("variables.reserveAsked", lesser(String(usualReserve), "((variables.shutdown + 2) / 3)")),
+        "((variables.shutdown + 1) / 2)",
+      ),
+    },
+    {
+      name: "wanted",
+      expression:
+        "variables.shutdown < 0 ? variables.wantedAlways : " +
+        lesser("variables.wantedAlways", "(variables.shutdown - variables.reserveAtShutdown)"),
     },
     {
       name: "graceBefore",

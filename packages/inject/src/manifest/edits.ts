@@ -1,5 +1,6 @@
 import {
   appendItems,
+  exchangeField,
   insertField,
   insertFields,
   replaceScalar,
@@ -33,11 +34,12 @@ export function editsOf(plan: Plan, template: Field, text: string): readonly Edi
 type Edits = (Edit | undefined)[];
 
 function ofContainer(
-  { changed, env, mounts, preStop }: ContainerPlan,
+  { changed, env, mounts, preStop, replaces }: ContainerPlan,
   container: Field,
   text: string,
 ): Edits {
   const lifecycle = container.at("lifecycle");
+  const [former] = replaces ? lifecycle.at("preStop").entries() : [];
   const variable = changed && container.at("env").items()[changed.at];
   return [
     ...(variable ? [put(text, variable, "value", scalar(changed.value))] : []),
@@ -46,9 +48,11 @@ function ofContainer(
     ...(preStop === undefined
       ? []
       : [
-          lifecycle.exists
-            ? insertField(text, lifecycle, "preStop", written(preStop))
-            : insertField(text, container, "lifecycle", { preStop: written(preStop) }),
+          former !== undefined
+            ? exchangeField(text, lifecycle.at("preStop").at(former[0]), fieldsOf(preStop))
+            : lifecycle.exists
+              ? insertField(text, lifecycle, "preStop", written(preStop))
+              : insertField(text, container, "lifecycle", { preStop: written(preStop) }),
         ]),
   ];
 }

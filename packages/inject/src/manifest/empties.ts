@@ -1,8 +1,11 @@
-import { emptyValue, type Field } from "@lameduck/manifests";
+import { emptyValue, fieldText, type Field } from "@lameduck/manifests";
 import { undoAnnotation } from "../pod.ts";
 import type { Plan } from "../plan.ts";
 
-/** Values such as `[]` that an injection filled, as they stood in the file; by "web/env", and by "/volumes" for those of the pod. */
+/**
+ * What an injection filled or replaced, as it stood in the file: values such as `[]` by "web/env", and by "/volumes" for those of the pod;
+ * and what a hook did, by "web/preStop".
+ */
 export type Empties = ReadonlyMap<string, string>;
 
 /** The plan, and in its undo annotation what of the file it fills: "empty web/env=%5B%5D". */
@@ -42,10 +45,18 @@ function filledBy(plan: Plan, template: Field, text: string): [string, string][]
       ];
     }),
   ];
-  return places.flatMap(([name, parent, key, isFilled]): [string, string][] => {
+  const replaced = plan.containers.flatMap(({ index, replaces }): [string, string][] => {
+    const container = containers[index]!;
+    const preStop = container.at("lifecycle").at("preStop");
+    const [former] = replaces ? preStop.entries() : [];
+    const was = former && fieldText(text, preStop.at(former[0]));
+    return was === undefined ? [] : [[`${container.at("name").text() ?? ""}/preStop`, was]];
+  });
+  const filled = places.flatMap(([name, parent, key, isFilled]): [string, string][] => {
     const was = isFilled ? emptyValue(text, parent, key) : undefined;
     return was === undefined ? [] : [[`${name}/${key}`, was]];
   });
+  return [...filled, ...replaced];
 }
 
 /** Somebody may have changed it by hand. */

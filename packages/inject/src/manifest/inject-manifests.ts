@@ -22,9 +22,11 @@ import {
 } from "./reading.ts";
 
 export interface ManifestOptions {
-  readonly facts: Omit<ClusterFacts, "exposedBy" | "convergenceSeconds">;
+  readonly facts: Omit<ClusterFacts, "exposedBy" | "convergenceSeconds" | "workloadKind">;
   /** Stands for the cluster's DrainPolicy; else that of Lameduck's namespace, where the manifests hold it. */
   readonly clusterPolicy?: unknown;
+  /** Fields of a spec that win over those of the cluster's policy. */
+  readonly asked?: Readonly<Record<string, unknown>>;
 }
 
 export interface InjectedWorkload {
@@ -114,7 +116,7 @@ function initVolumesOf(results: readonly Result[]): NeededInitVolume[] {
 function planWorkload(
   workload: Workload,
   policies: ReadonlyMap<string, unknown>,
-  { facts, clusterPolicy = policies.get(operatorNames.namespace) }: ManifestOptions,
+  { facts, asked, clusterPolicy = policies.get(operatorNames.namespace) }: ManifestOptions,
   failures: unknown[],
 ): Planned {
   const { object, template, services, routes } = workload;
@@ -133,10 +135,12 @@ function planWorkload(
     namespacePolicy:
       object.namespace === operatorNames.namespace ? undefined : policies.get(object.namespace),
     clusterPolicy,
+    asked,
   });
   const pod = withMergeKeys(template.plain());
   const known: ClusterFacts = {
     ...facts,
+    workloadKind: object.kind,
     // A Service may be in another file: then ports count.
     exposedBy:
       services.length === 0

@@ -1,7 +1,8 @@
-import { initVolumePath, initFile, isMap } from "@lameduck/protocol";
+import { formerSleepIn, initVolumePath, initFile, isMap } from "@lameduck/protocol";
 import type { ClusterFacts } from "../injection.ts";
+import { whyAwaited } from "../former-sleep.ts";
 import { listIn, podOf, preStopOf } from "../pod.ts";
-import { graceOf, timesOf } from "../times.ts";
+import { graceOf, spreadIn, timesOf, type FormerTimes } from "../times.ts";
 import type { InjectionSettings } from "../policy/settings.ts";
 
 /** A grace period in which every hold has room. */
@@ -15,14 +16,20 @@ export function outdatedWarnings(
   template: unknown,
   isDeclined: boolean,
   settings: InjectionSettings,
-  facts: Pick<ClusterFacts, "convergenceSeconds">,
+  facts: Pick<ClusterFacts, "convergenceSeconds" | "workloadKind">,
 ): string[] {
   const view = podOf(template);
   if ("code" in view || !view.isInjected) return [];
   const written = view.containers.map(capIn).find((cap) => cap !== undefined);
   if (written === undefined) return [];
   if (isDeclined) return ["it declines, and was injected before: take out what was injected"];
-  const holdOf = (graceBefore: number): number => timesOf(graceBefore, "wait", settings, facts, true).hold;
+  const sleep = formerSleepIn(view.annotations);
+  const former = (shutdown: number): FormerTimes | undefined =>
+    sleep === undefined
+      ? undefined
+      : { sleep, shutdown, isLongest: whyAwaited(view, facts.workloadKind) !== undefined };
+  const holdOf = (graceBefore: number): number =>
+    timesOf(graceBefore, "wait", settings, facts, true, former(graceBefore), spreadIn(view.containers)).hold;
   const wanted = holdOf(noBound);
   // The hold came on top of the grace period that the pod had before, which may have been too short for all of it.
   const before = [written, wanted].map((seconds) => graceOf(view.spec) - seconds).filter((one) => one > 0);

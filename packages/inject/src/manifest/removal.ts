@@ -1,5 +1,11 @@
 import { handedOn, options } from "@lameduck/options";
-import { isMap, initVolumePath, initFile, injectedAnnotation } from "@lameduck/protocol";
+import {
+  isMap,
+  initVolumePath,
+  initFile,
+  formerSleepAnnotation,
+  injectedAnnotation,
+} from "@lameduck/protocol";
 import { initVolumeContainer, reservedNames, reservedPaths } from "../init-volume.ts";
 import { loader } from "../node-options.ts";
 import { listIn, mapsIn, podOf, preStopOf, textOf, undoAnnotation, type PodView } from "../pod.ts";
@@ -60,7 +66,9 @@ export function removalOf(template: unknown): Removal | undefined {
     volumes: ours(view.volumes, ({ name }) => reservedNames.includes(textOf(name))),
     initContainers: ours(mapsIn(view.spec["initContainers"]), ({ name }) => name === initVolumeContainer),
     grace: graceBefore(view, undo, kept),
-    annotations: new Set([injectedAnnotation, undoAnnotation].filter((one) => one in view.annotations)),
+    annotations: new Set(
+      [injectedAnnotation, formerSleepAnnotation, undoAnnotation].filter((one) => one in view.annotations),
+    ),
     empties: emptiesIn(undone),
     kept,
   };

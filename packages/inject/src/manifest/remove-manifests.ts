@@ -1,6 +1,7 @@
 import { spell, type InputFile, type Workload } from "@lameduck/audit";
 import {
   ManifestError,
+  exchangeField,
   removeEntries,
   removeValue,
   replaceScalar,
@@ -90,10 +91,16 @@ function ofContainer(
   const was = (key: string): string | undefined => empties.get(`${container.at("name").text() ?? ""}/${key}`);
   const lifecycle = container.at("lifecycle");
   const isAlone = lifecycle.entries().length === 1;
+  const former = hook ? was("preStop") : undefined;
+  const [handler] = former === undefined ? [] : lifecycle.at("preStop").entries();
+  const isGone = hook && handler === undefined;
   const variable = changed && container.at("env").items()[changed.at]?.at("value");
   const edits: Edits[] = [
-    hook && !isAlone ? take(text, lifecycle, new Set(["preStop"])) : [],
-    hook && isAlone ? takeValue(text, container, "lifecycle", fields, was("lifecycle")) : [],
+    handler && former !== undefined
+      ? orNone(exchangeField(text, lifecycle.at("preStop").at(handler[0]), former))
+      : [],
+    isGone && !isAlone ? take(text, lifecycle, new Set(["preStop"])) : [],
+    isGone && isAlone ? takeValue(text, container, "lifecycle", fields, was("lifecycle")) : [],
     takeItems(text, container, "env", env, fields, was("env")),
     takeItems(text, container, "volumeMounts", mounts, fields, was("volumeMounts")),
     changed && variable ? orNone(replaceScalar(variable, scalar(changed.value))) : [],

@@ -60,6 +60,16 @@ export function acknowledgementsFor({
   return values as unknown as AcknowledgementSettings;
 }
 
+/** What a field lists: "mesh/istio, ingress-class/alb". */
+export function namesIn(list = ""): readonly string[] {
+  return list.split(/, ?/).filter(Boolean);
+}
+
+/** Whether `sendsNothing` names the sender. "load-balancer/aws" stands for those of each Service, too. */
+export function isSilenced(sendsNothing: ReadonlySet<string>, need: string): boolean {
+  return sendsNothing.has(need) || sendsNothing.has(need.split("/", 2).join("/"));
+}
+
 function acknowledgementsIn(policy: unknown): Readonly<Record<string, unknown>> {
   const spec = isMap(policy) ? policy["spec"] : undefined;
   const stated = isMap(spec) ? spec["acknowledgements"] : undefined;

@@ -72,7 +72,7 @@ function schema(): object {
   return {
     type: "object",
     description:
-      "How pods of a namespace are held at their termination. docs/inject.md describes each field.",
+      "How pods of a namespace are held at their termination. docs/operate/inject.md describes each field.",
     "x-kubernetes-validations": [
       {
         rule: `self.metadata.name == '${policyName}'`,
@@ -87,7 +87,7 @@ function schema(): object {
           acknowledgements: {
             type: "object",
             description:
-              "When the cluster says that all senders have let go of a pod. docs/acknowledgements.md describes each field.",
+              "When the cluster says that all senders have let go of a pod. docs/operate/acknowledgements.md describes each field.",
             properties: Object.fromEntries(
               Object.entries(acknowledgementFields).map(([name, field]) => [name, propertyOf(field)]),
             ),

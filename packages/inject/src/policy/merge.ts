@@ -13,6 +13,8 @@ export interface SettingSources {
   /** The DrainPolicy `default` of the pod's namespace, and that of Lameduck's own namespace. */
   readonly namespacePolicy?: unknown;
   readonly clusterPolicy?: unknown;
+  /** Fields of a spec that win over those of the cluster's policy, as flags of a command. */
+  readonly asked?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface MergedSettings {
@@ -27,12 +29,14 @@ export function settingsFor({
   podAnnotations,
   namespacePolicy,
   clusterPolicy,
+  asked = {},
 }: SettingSources): MergedSettings {
   const warnings: string[] = [];
   const origins = {} as Record<SettingName, SettingSource>;
   const values = {} as Record<SettingName, unknown>;
   const policies = [
     ["namespace", specOf(namespacePolicy, "namespace", warnings)],
+    ["cluster", asked],
     ["cluster", specOf(clusterPolicy, "cluster", warnings)],
   ] as const;
   for (const name of settingNames) {

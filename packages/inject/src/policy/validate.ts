@@ -9,7 +9,15 @@ import {
   settingNames,
   type SettingName,
 } from "./fields.ts";
-import { apiVersion, heldMark, holdLabel, isMap, probeAnnotation } from "@lameduck/protocol";
+import {
+  apiVersion,
+  formerSleepAnnotation,
+  heldMark,
+  holdLabel,
+  injectedAnnotation,
+  isMap,
+  probeAnnotation,
+} from "@lameduck/protocol";
 import { readAnnotation, readValue, type Problem, briefly, unknownNames } from "./read.ts";
 import type { InjectionSettings } from "./settings.ts";
 
@@ -103,14 +111,19 @@ function annotationNames(): string[] {
   return settingNames.flatMap((name) => settingFields[name].annotation ?? []);
 }
 
-const ofOthers: readonly string[] = [holdLabel, heldMark, probeAnnotation];
+const ofOthers: readonly string[] = [
+  holdLabel,
+  heldMark,
+  probeAnnotation,
+  injectedAnnotation,
+  formerSleepAnnotation,
+];
 
 /** The audit's, what the injection itself writes, those of held deletions, and the question of a probe. */
 function isKnownElsewhere(name: string): boolean {
   return (
     Object.hasOwn(factNames, name) ||
     name.startsWith("ignore-") ||
-    name === "injected" ||
     name === "undo" ||
     ofOthers.includes(annotationPrefix + name)
   );
