@@ -1,12 +1,13 @@
 /** What webhook and coordinator know of a cluster. */
 export { Listings } from "./endpoints/listings.ts";
-export type { EventReason } from "./events/reasons.ts";
+export { eventMeanings, type EventReason } from "./events/reasons.ts";
 export { TokenBucket } from "./events/token-bucket.ts";
 export { WorkloadEvents } from "./events/workload-events.ts";
 export {
   type ContainerExit,
   identityOf,
   type Injected,
+  seenPod,
   slimToLabel,
   slimNode,
   slimPod,
@@ -19,11 +20,15 @@ export {
   sizeOfSlice,
   type WorkloadName,
 } from "./objects.ts";
-export { followPaths } from "./paths/following.ts";
+export { convergenceOfNeeds, convergenceOfPod, slowerOf } from "./paths/convergence.ts";
+export { type IncompleteServices, incompleteServices } from "./paths/incomplete.ts";
+export { followKinds, followPaths, followRecognised, shownByNamespace } from "./paths/following.ts";
 export { addedWithinMs } from "./paths/last-times.ts";
 export { type TrafficPaths, PathIndex, type SelectingService } from "./paths/path-index.ts";
-export { routeKinds } from "./paths/route-kinds.ts";
+export { placesOf } from "./paths/places.ts";
+export { exposingKinds, recognisedKinds, routeKinds } from "./paths/route-kinds.ts";
 export { type PodRoutes, Routing } from "./paths/routing.ts";
+export { type Showing, ShownSenders } from "./paths/shown-senders.ts";
 export {
   type OnLeftOut,
   slimGateway,

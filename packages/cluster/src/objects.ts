@@ -12,11 +12,13 @@ import {
   initFile,
   registerFile,
   coordinatorVariable,
+  formerSleepIn,
   injectedAnnotation,
   endAnnotation,
   endAnnotationValue,
   canonicalAddress,
 } from "@lameduck/protocol";
+import { isReadInside, type PodSender, type SeenPod, sendersOfPod } from "@lameduck/senders";
 
 /** How a container ended. */
 export interface ContainerExit {
@@ -33,6 +35,8 @@ export interface Injected {
   readonly what: "the library" | "a preStop hook" | "the kubelet's sleep" | "nothing that holds";
   /** It knows a coordinator to report to. */
   readonly isTold: boolean;
+  /** Of the sleep in whose place the hook came. Milliseconds. */
+  readonly formerSleepMs?: number;
 }
 
 export interface WorkloadName {
@@ -61,6 +65,10 @@ export interface SlimPod extends KubernetesObject {
   readonly injected?: Injected;
   /** Somebody asks for the end of its hold. */
   readonly isToEnd?: true;
+  /** Senders that it shows, as by the sidecar of a mesh; undefined where it shows none, as most do. */
+  readonly senders?: readonly PodSender[];
+  /** Of a proxy that a watcher can read: whether one stands beside it in the pod. */
+  readonly isRead?: boolean;
 }
 
 export interface SlimEndpoint {
@@ -90,7 +98,10 @@ export interface SlimNode extends KubernetesObject {
 }
 
 interface PodObject extends Omit<Pod, "spec" | "status"> {
-  readonly spec?: Pod["spec"] & { readonly hostNetwork?: boolean };
+  readonly spec?: Pod["spec"] & {
+    readonly hostNetwork?: boolean;
+    readonly initContainers?: readonly Container[];
+  };
   readonly status?: NonNullable<Pod["status"]> & { readonly hostIP?: string };
 }
 
@@ -106,6 +117,13 @@ export function slimPod(pod: PodObject): SlimPod {
   const count = spec?.containers.length ?? 0;
   // Sidecars of this kind outlive the containers, and serve with the pod's address until they end.
   const sidecarRuns = status?.initContainerStatuses?.some(({ state }) => state?.running !== undefined);
+  const isFinished =
+    status?.phase === "Succeeded" ||
+    status?.phase === "Failed" ||
+    (deletionTimestamp !== undefined && count > 0 && exits.length >= count && sidecarRuns !== true);
+  const seen = seenPod(pod);
+  const senders = isFinished ? none : sendersOfPod(seen);
+  const isRead = isReadInside(seen);
   return {
     metadata: identityOf(metadata),
     node: spec?.nodeName,
@@ -120,10 +138,20 @@ export function slimPod(pod: PodObject): SlimPod {
     ...injectedIn(pod),
     ...(metadata.annotations?.[endAnnotation] === endAnnotationValue ? { isToEnd: true } : {}),
     finalizers: (deletionTimestamp !== undefined && metadata.finalizers) || none,
-    isFinished:
-      status?.phase === "Succeeded" ||
-      status?.phase === "Failed" ||
-      (deletionTimestamp !== undefined && count > 0 && exits.length >= count && sidecarRuns !== true),
+    isFinished,
+    ...(senders.length === 0 ? {} : { senders }),
+    ...(isRead === undefined ? {} : { isRead }),
+  };
+}
+
+/** As the facts of senders look at it; a sidecar may be an init container. */
+export function seenPod({ metadata, spec }: PodObject): SeenPod {
+  const { namespace = "", labels = {}, annotations = {} } = metadata;
+  return {
+    namespace,
+    labels,
+    annotations,
+    containers: [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])],
   };
 }
 
@@ -147,7 +175,10 @@ function injectedIn({ metadata, spec }: PodObject): { readonly injected?: Inject
         ? "the kubelet's sleep"
         : "nothing that holds";
   const isTold = variables.some(({ name, value }) => name === coordinatorVariable && value !== "");
-  return { injected: { version, what, isTold } };
+  const sleep = formerSleepIn(metadata.annotations);
+  return {
+    injected: { version, what, isTold, ...(sleep === undefined ? {} : { formerSleepMs: sleep * 1_000 }) },
+  };
 }
 
 function hasHostPort(containers: readonly Container[] = []): boolean {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Change } from "@lameduck/kube";
-import { PathIndex, routeKinds, Routing, SlimPaths } from "../src/index.ts";
+import { PathIndex, routeKinds, recognisedKinds, Routing, SlimPaths } from "../src/index.ts";
 import { slimGrant } from "../src/paths/slim-paths.ts";
 
 const there = <T>(object: T): Change<T> => ({ type: "there", object, at: 0, live: true, since: 0 });
@@ -18,7 +18,11 @@ const web = { metadata: metadataOf("web"), spec: { selector: { app: "web" }, clu
 test("each kind of route leads to its Service, for who asks by labels and for who asks by Services", () => {
   const spec = {
     ingressClassName: "edge",
-    parentRefs: [{ name: "edge" }, { kind: "Service", name: "web" }],
+    parentRefs: [
+      { name: "edge" },
+      { kind: "Service", group: "", name: "web" },
+      { kind: "ListenerSet", name: "more" },
+    ],
     rules: [
       { http: { paths: [{ backend: { service: { name: "web" } } }, { backend: {} }] } },
       { backendRefs: [{ name: "web" }, { kind: "Other", name: "web2" }] },
@@ -45,7 +49,65 @@ test("each kind of route leads to its Service, for who asks by labels and for wh
     const { throughNodes, requiredReporters } = routing.of(["shop/web"]);
     assert.deepEqual(
       [throughNodes, requiredReporters],
-      [true, [`${kind.isBuiltIn ? "ingress" : "gateway"}-class/edge`]],
+      [
+        true,
+        kind.isBuiltIn
+          ? ["ingress-class/edge"]
+          : ["gateway-class/edge", "mesh/service-routes", "gateway-class/unknown/ListenerSet/shop/more"],
+      ],
+    );
+  }
+});
+
+test("an Ingress is served by the class that it names, wherever it names it", () => {
+  const [ingress] = routeKinds;
+  for (const [spec, annotations, through] of [
+    [{ ingressClassName: "edge" }, {}, ["ingress-class/edge"]],
+    [{}, { "kubernetes.io/ingress.class": "old" }, ["ingress-class/old"]],
+    [{}, { "projectcontour.io/ingress.class": "own" }, ["ingress-class/own"]],
+    [
+      { ingressClassName: "edge" },
+      { "projectcontour.io/ingress.class": "own" },
+      ["ingress-class/edge", "ingress-class/own"],
+    ],
+    // The API server refuses two classes in a new Ingress, and lets them be changed afterwards.
+    [
+      { ingressClassName: "edge" },
+      { "kubernetes.io/ingress.class": "old" },
+      ["ingress-class/edge", "ingress-class/old"],
+    ],
+    [{}, {}, ["the default ingress class"]],
+  ] as const)
+    assert.deepEqual(ingress?.read({ metadata: { ...metadataOf("r"), annotations }, spec }).through, through);
+});
+
+test("an HTTPProxy leads to the Services of its routes or its TCP proxy, and whoever may serve a class that it names is waited for", () => {
+  const kind = recognisedKinds.find((one) => one.kind === "HTTPProxy");
+  assert.ok(kind);
+  const routes = [{ services: [{ name: "web" }, { name: "mirror" }] }, {}];
+  const annotations = { "projectcontour.io/ingress.class": "own", "kubernetes.io/ingress.class": "old" };
+  const own = ["proxy/contour"];
+  for (const [spec, notes, services, through] of [
+    [{ routes }, {}, ["shop/web", "shop/mirror"], own],
+    [{ routes: [], tcpproxy: { services: [{ name: "db" }] } }, {}, ["shop/db"], own],
+    [{ includes: [{ name: "child" }], ingressClassName: "edge" }, {}, [], ["ingress-class/edge"]],
+    [{ ingressClassName: "" }, {}, [], own],
+    [
+      { ingressClassName: "edge" },
+      annotations,
+      [],
+      ["edge", "old", "own"].map((one) => `ingress-class/${one}`),
+    ],
+    [undefined, {}, [], own],
+  ] as const) {
+    const metadata = { ...metadataOf("r"), annotations: notes };
+    const read = kind.read({ metadata, ...(spec === undefined ? {} : { spec }) } as never);
+    assert.deepEqual(
+      { services: [...read.services].sort(), through: [...read.through].sort() },
+      {
+        services: [...services].sort(),
+        through,
+      },
     );
   }
 });
@@ -64,6 +126,27 @@ test("what no question needs is not kept: selectors and convergences, or who sen
   const unselecting = { metadata: metadataOf("own"), spec: { clusterIP: "None" } };
   assert.equal(byLabels.service(unselecting), undefined);
   assert.equal(byServices.service(unselecting)?.isHeadless, true);
+});
+
+test("a headless Service shows how long its clients keep an address: by its annotation, or by gRPC", () => {
+  const kept = (annotation: string | undefined, ...ports: readonly object[]): object | undefined =>
+    byServices.service({
+      metadata: {
+        ...metadataOf("own"),
+        ...(annotation === undefined ? {} : { annotations: { "lameduck.dev/dns-ttl-seconds": annotation } }),
+      },
+      spec: { clusterIP: "None", ports },
+    })?.keptAddresses;
+  assert.deepEqual(kept(undefined), {});
+  assert.deepEqual(kept("0"), { stated: 0 });
+  assert.deepEqual(kept("60", { appProtocol: "grpc" }), { stated: 60 }, "it knows its clients best");
+  for (const unreadable of ["", "-1", "1.5", "30s", "3601", "99999", "__proto__"])
+    assert.deepEqual(kept(unreadable, { name: "grpc" }), { least: 30 }, unreadable);
+  for (const port of [{ appProtocol: "grpc" }, { appProtocol: "example.com/GRPC" }, { name: "grpc-api" }])
+    assert.deepEqual(kept(undefined, { name: "http" }, port), { least: 30 });
+  for (const port of [{ name: "grpcish" }, { name: "web-grpc" }, { appProtocol: "http" }, { name: null }])
+    assert.deepEqual(kept(undefined, port), {});
+  assert.equal(byServices.service(web)?.keptAddresses, undefined, "it has an address of its own");
 });
 
 test("the end of a Service takes nothing from another that has its name by now", () => {

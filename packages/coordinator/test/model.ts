@@ -1,4 +1,5 @@
 import type { Change } from "@lameduck/kube";
+import type { KeptAddresses } from "@lameduck/senders";
 import { PolicySettings } from "../src/settings.ts";
 import type { NamedState } from "../src/state/consumer.ts";
 import { Consumers } from "../src/state/consumers.ts";
@@ -22,14 +23,14 @@ export const gone = <T>(object: T): Change<T> => ({ type: "gone", object, at: 0,
 const serviceOf = (
   uid: string,
   isHeadless: boolean,
-  balancers: readonly string[] = [],
+  needs: readonly string[] = [],
   isLocal = false,
 ): SlimService => ({
   metadata: { name: "web", namespace: "shop", uid },
   selector: [],
   isHeadless,
   isLocal,
-  balancers,
+  needs,
   convergence: undefined,
 });
 
@@ -43,6 +44,7 @@ export const routeOf = (
   metadata: { name, uid: name, namespace: "shop" },
   kind,
   services,
+  needsNoGrant: false,
   through,
   isCut: false,
   convergence: undefined,
@@ -88,8 +90,13 @@ export class Model {
     );
   }
 
-  service(isHeadless: boolean, balancers: readonly string[] = [], uid = "web", isLocal = false): void {
-    this.routing.service(there(serviceOf(uid, isHeadless, balancers, isLocal)), this.now);
+  service(isHeadless: boolean, needs: readonly string[] = [], uid = "web", isLocal = false): void {
+    this.routing.service(there(serviceOf(uid, isHeadless, needs, isLocal)), this.now);
+  }
+
+  /** A headless Service whose clients keep addresses for so long, as it shows. */
+  headless(keptAddresses: KeptAddresses): void {
+    this.routing.service(there({ ...serviceOf("web", true), keptAddresses }), this.now);
   }
 
   serviceGone(uid = "web"): void {

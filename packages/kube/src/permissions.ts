@@ -65,7 +65,7 @@ export function spellRight({ rule, verb }: Missing, namespace: string): string {
 }
 
 /** The least rights as manifests, ready for `kubectl apply -f -`. */
-export function rightsYaml(namespace: string, rules: readonly Rule[]): string {
+export function rightsYaml(namespace: string, rules: readonly Rule[], roleName = "lameduck-rollout"): string {
   const merged = mergedRules(rules);
   const own = merged.filter(({ clusterWide }) => !clusterWide);
   const wide = merged.filter(({ clusterWide }) => clusterWide);
@@ -74,13 +74,17 @@ export function rightsYaml(namespace: string, rules: readonly Rule[]): string {
       {
         apiVersion: "rbac.authorization.k8s.io/v1",
         kind,
-        metadata: { name: "lameduck-rollout", ...(kind === "Role" ? { namespace } : {}) },
-        rules: of.map(({ group, resource, verbs, name }) => ({
-          apiGroups: [group],
-          resources: [resource],
-          ...(name === undefined ? {} : { resourceNames: [name] }),
-          verbs,
-        })),
+        metadata: { name: roleName, ...(kind === "Role" ? { namespace } : {}) },
+        rules: [
+          ...Map.groupBy(of, ({ group, verbs, name }) => `${group} ${verbs.join()} ${name}`).values(),
+        ].flatMap((alike) =>
+          alike.slice(0, 1).map(({ group, verbs, name }) => ({
+            apiGroups: [group],
+            resources: alike.map(({ resource }) => resource),
+            ...(name === undefined ? {} : { resourceNames: [name] }),
+            verbs,
+          })),
+        ),
       },
       // kubectl takes a bare yes or no for a boolean.
       { version: "1.1" },

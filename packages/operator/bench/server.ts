@@ -27,7 +27,7 @@ async function ours(): Promise<number> {
         selector: Object.entries({ app: index === 0 ? "web" : `other-${index}`, tier: "front" }),
         isHeadless: false,
         isLocal: false,
-        balancers: [],
+        needs: [],
         convergence: { value: 10, origin: "kube-proxy" },
       },
       at: 0,

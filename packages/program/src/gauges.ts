@@ -71,3 +71,15 @@ function openFiles(): number {
     return 0;
   }
 }
+
+/** Names that one label of a metric takes. */
+const mostNames = 100;
+
+/** @returns what a label takes for a name: itself for the first hundred, "others" beyond them, so that the metric stays small. */
+export function firstNames(): (name: string) => string {
+  const known = new Set<string>();
+  return (name) => {
+    if (known.size < mostNames) known.add(name);
+    return known.has(name) ? name : "others";
+  };
+}

@@ -14,7 +14,7 @@ export {
   texts,
   time,
 } from "./flag-values.ts";
-export { gauge, gauges, processMetrics } from "./gauges.ts";
+export { firstNames, gauge, gauges, processMetrics } from "./gauges.ts";
 export { answerHealth, type Health, metricsHandler } from "./health.ts";
 export { answerOneAtATime } from "./one-at-a-time.ts";
 export { serverFlags, type ServerFlags, serverHelp, serverOptions } from "./server-flags.ts";

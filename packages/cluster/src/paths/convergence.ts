@@ -1,11 +1,26 @@
-import { annotationsOf, type Sender, senderOfRoute, sendersOfService } from "@lameduck/senders";
+import {
+  annotationsOf,
+  type Assumed,
+  convergenceOf,
+  type SeenPod,
+  type Sender,
+  senderOfRoute,
+  sendersOfPod,
+  sendersOfService,
+  whoIs,
+} from "@lameduck/senders";
 import type { ServiceObject } from "./services.ts";
 
 /** How long a sender goes on choosing a pod that is deleted, and where the number comes from. */
 export interface Convergence {
   /** Seconds. */
   readonly value: number;
+  /** Whose it is. */
   readonly origin: string;
+}
+
+export function convergenceOfSender(origin: string, { seconds: value }: Assumed): Convergence {
+  return { value, origin };
 }
 
 /** The longest name that a class can have. Longer names are dropped, because each object would keep a copy. */
@@ -29,8 +44,27 @@ export function convergenceOfRoute(
   return slowestOf(sender ? [sender] : []);
 }
 
+/** The convergence of the slowest of senders that are recognised. */
+export function convergenceOfNeeds(needs: Iterable<string>): Convergence | undefined {
+  return Array.from(needs)
+    .map((need) => {
+      const known = convergenceOf(need);
+      return known && convergenceOfSender(whoIs(need) ?? need, known);
+    })
+    .reduce<Convergence | undefined>(slowerOf, undefined);
+}
+
+/** That of the mesh of which a pod is a part: the others of the mesh call it. */
+export function convergenceOfPod(pod: SeenPod): Convergence | undefined {
+  return convergenceOfNeeds(sendersOfPod(pod).flatMap(({ need, services }) => (services ? [need] : [])));
+}
+
+export function slowerOf(a: Convergence | undefined, b: Convergence | undefined): Convergence | undefined {
+  return a === undefined || (b !== undefined && b.value > a.value) ? b : a;
+}
+
 function slowestOf(senders: readonly Sender[]): Convergence | undefined {
   return senders
-    .map(({ name, seconds }) => ({ value: seconds, origin: name }))
-    .reduce<Convergence | undefined>((a, b) => (a && a.value >= b.value ? a : b), undefined);
+    .map((sender) => convergenceOfSender(sender.name, sender))
+    .reduce<Convergence | undefined>(slowerOf, undefined);
 }

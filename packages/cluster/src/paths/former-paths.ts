@@ -1,3 +1,6 @@
+import { everyServiceIn } from "@lameduck/senders";
+import { placesOf } from "./places.ts";
+
 /** Required where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
 export const somethingLeftOut = "objects-left-out";
 /** For so long what has led to a Service counts. A proxy sends on until it has applied that it does not lead there any more. */
@@ -22,12 +25,13 @@ export class FormerPaths {
   add(service: string, path: string, now: number): void {
     const namespace = namespaceOf(service);
     const isFull = (this.#counts.get(namespace) ?? 0) >= mostPerNamespace;
-    if (isFull && !this.#all.has(`${service} ${path}`)) this.#put(wholeOf(namespace), somethingLeftOut, now);
+    if (isFull && !this.#all.has(`${service} ${path}`))
+      this.#put(everyServiceIn(namespace), somethingLeftOut, now);
     else this.#put(service, path, now);
   }
 
   *of(service: string): Generator<string> {
-    for (const at of [service, wholeOf(namespaceOf(service))]) yield* this.#ofService.get(at)?.keys() ?? [];
+    for (const at of placesOf(service)) yield* this.#ofService.get(at)?.keys() ?? [];
   }
 
   /** @returns whether any has ended. */
@@ -64,9 +68,4 @@ export class FormerPaths {
 
 function namespaceOf(service: string): string {
   return service.slice(0, service.indexOf("/"));
-}
-
-/** Stands for all Services of a namespace. */
-function wholeOf(namespace: string): string {
-  return `${namespace}/`;
 }

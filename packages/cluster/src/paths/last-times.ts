@@ -1,3 +1,5 @@
+import { placesOf } from "./places.ts";
+
 /**
  * For so long after a pod was published, or after something new leads to it, a proxy may still add it to its rules, also when the pod is withdrawn
  * meanwhile. Only after that time a pod that is not in the rules is one that the proxy has let go of. There are two causes: the proxy's watch lags, so
@@ -23,7 +25,7 @@ export class LastTimes {
   of(services: readonly string[], node: string | undefined): number {
     let last = -Infinity;
     if (this.#times.size === 0) return last;
-    for (const service of services)
+    for (const service of new Set(services.flatMap(placesOf)))
       for (const key of [service, `${service} ${node}`])
         last = Math.max(last, this.#times.get(key) ?? -Infinity);
     return last;

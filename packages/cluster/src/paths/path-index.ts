@@ -1,5 +1,6 @@
 import type { Change, KubernetesObject } from "@lameduck/kube";
-import type { Convergence } from "./convergence.ts";
+import { type Convergence, slowerOf } from "./convergence.ts";
+import { placesOf } from "./places.ts";
 import type { GrantObject, SlimRoute, SlimService } from "./slim-paths.ts";
 
 type Labels = Readonly<Record<string, unknown>>;
@@ -17,6 +18,7 @@ export interface TrafficPaths {
   readonly convergence: Convergence | undefined;
 }
 
+const none: readonly never[] = [];
 /** More names would help no reader. */
 const mostNamed = 20;
 
@@ -60,6 +62,12 @@ export class PathIndex {
     return this.#services.get(namespace)?.get(name);
   }
 
+  /** All Services, as "NAMESPACE/NAME". */
+  *services(): Generator<string> {
+    for (const [namespace, all] of this.#services)
+      for (const name of all.keys()) yield `${namespace}/${name}`;
+  }
+
   /** The Services to which a route leads. */
   servicesOf(uid: string): readonly string[] {
     return this.#servicesOf.get(uid) ?? [];
@@ -79,10 +87,13 @@ export class PathIndex {
 
   /** The routes that may lead to a Service. Anybody can make thousands of routes, so grants are searched once for each kind and namespace. */
   routesTo(service: string): readonly SlimRoute[] {
+    const places = placesOf(service).flatMap((place) => this.#routes.get(place) ?? []);
+    if (places.length === 0) return none;
+    const routes = new Set(places.flatMap((all) => [...all.values()]));
     const [namespace = "", name = ""] = service.split("/");
     const answers = new Map<string, boolean>();
-    return [...(this.#routes.get(service)?.values() ?? [])].filter(({ kind, metadata }) => {
-      if (metadata.namespace === namespace) return true;
+    return [...routes].filter(({ kind, metadata, needsNoGrant }) => {
+      if (metadata.namespace === namespace || needsNoGrant) return true;
       const from = `${kind}/${metadata.namespace}`;
       const isLetIn = answers.get(from) ?? this.#letsIn(kind, metadata.namespace, namespace, name);
       answers.set(from, isLetIn);
@@ -100,7 +111,7 @@ export class PathIndex {
     let slowest: Convergence | undefined;
     const add = (kind: string, { metadata, convergence }: SlimService | SlimRoute): void => {
       if (exposedBy.size < mostNamed) exposedBy.add(`${kind} ${metadata.name}`);
-      if (convergence && convergence.value > (slowest?.value ?? -1)) slowest = convergence;
+      slowest = slowerOf(slowest, convergence);
     };
     for (const service of this.#selecting(namespace, labels)) {
       add("Service", service);

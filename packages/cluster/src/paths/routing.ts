@@ -1,16 +1,19 @@
-import type { Change } from "@lameduck/kube";
+import type { Change, ObjectMeta } from "@lameduck/kube";
+import { convergenceOf, everyService, isNodeNeed, type KeptAddresses } from "@lameduck/senders";
 import { FormerPaths, somethingLeftOut } from "./former-paths.ts";
 import { LastTimes } from "./last-times.ts";
 import { PathIndex } from "./path-index.ts";
+import { placesOf } from "./places.ts";
 import { byDefaultClass, byGateway } from "./route-kinds.ts";
+import { type Showing, ShownSenders } from "./shown-senders.ts";
 import type { GrantObject, SlimGateway, SlimIngressClass, SlimRoute, SlimService } from "./slim-paths.ts";
 
 /** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "load-balancer/aws/shop/web". */
 export interface PodRoutes {
   /** A Service with a cluster IP leads to it, through the proxy of each node. */
   readonly throughNodes: boolean;
-  /** Clients find its address by DNS. */
-  readonly byName: boolean;
+  /** Clients find its address by DNS: how long they keep it, of each headless Service; empty where there is none. */
+  readonly byName: readonly KeptAddresses[];
   readonly requiredReporters: readonly string[];
 }
 
@@ -20,9 +23,9 @@ const classOf = "gateway-class/of ";
 /** What leads to a Service besides what consumers report to serve: the proxies of nodes, and clients that know its pods by name. */
 const byNodes = "nodes";
 const byOwnNodes = "nodes, each to its own pods";
-const byNames = "names";
+const byNames = "names, kept";
 
-/** What leads to the pods of a Service now, and has a moment ago: Ingresses, Gateways, load balancers. */
+/** What leads to the pods of a Service now, and has a moment ago: Ingresses, Gateways, load balancers, and who else can be recognised. */
 export class Routing {
   readonly #index = new PathIndex();
   /** By "NAMESPACE/NAME". */
@@ -32,6 +35,7 @@ export class Routing {
   readonly #full = new Map<string, ReadonlySet<string>>();
   /** Routes of which not all is kept, by namespace. */
   readonly #cut = new Map<string, Set<string>>();
+  readonly #shown = new ShownSenders();
   readonly #former = new FormerPaths();
   /** Something leads to the Service that did not, or may not have. */
   readonly #newPaths = new LastTimes();
@@ -59,7 +63,7 @@ export class Routing {
       new Set([...this.#index.servicesOf(uid), ...(isThere ? object.services : [])]),
       now,
       () => {
-        this.#noteCut(namespace, uid, isThere && object.isCut);
+        this.#noteCut(object.needsNoGrant ? everyService : namespace, uid, isThere && object.isCut);
         this.#index.route(change);
       },
     );
@@ -68,6 +72,58 @@ export class Routing {
   grant(change: Change<GrantObject>, now: number): void {
     const { namespace = "" } = change.object.metadata;
     this.#changing(this.#index.routedIn(namespace), now, () => this.#index.grant(change));
+  }
+
+  /** A pod, or a namespace, and the senders that it shows. */
+  shows(change: Change<Showing>, now: number): void {
+    const { services, isOfNodes } = this.#shown.changedBy(change);
+    if (isOfNodes) this.#version++;
+    if (services.length === 0) this.#shown.take(change);
+    else this.#changing(services, now, () => this.#shown.take(change));
+  }
+
+  /** Proxies that send from the node on which they run, in kube-proxy's place: by need, their nodes; undefined for all nodes. */
+  *nodeProxies(): Generator<readonly [need: string, nodes: Iterable<string> | undefined]> {
+    for (const need of this.#pathsTo(everyService)) if (isNodeNeed(need)) yield [need, undefined];
+    for (const [need, nodes] of this.#shown.onNodes()) yield [need, nodes.keys()];
+  }
+
+  /** Proxies that send from the node on which they run, beside kube-proxy: by need, their nodes. */
+  proxiesBeside(): Iterable<readonly [need: string, nodes: Iterable<string>]> {
+    return this.#shown.besides();
+  }
+
+  /** All Services that are known, as "NAMESPACE/NAME". */
+  get services(): Iterable<string> {
+    return this.#index.services();
+  }
+
+  /** By what object it is known that a sender leads to one of these Services: "HTTPProxy shop/web"; undefined where none does any more. */
+  shownBy(services: Iterable<string>, need: string): string | undefined {
+    for (const service of services) {
+      if (this.#index.serviceAt(service)?.needs.includes(need) === true) return `Service ${service}`;
+      const route = this.#index
+        .routesTo(service)
+        .find(({ through }) => through.some((one) => this.#reporterOf(one) === need));
+      if (route) return `${route.kind} ${nameOf(route.metadata)}`;
+      for (const place of placesOf(service))
+        for (const [one, metadata] of this.#shown.at(place))
+          if (one === need)
+            return `${metadata.namespace === undefined ? "Namespace" : "Pod"} ${nameOf(metadata)}`;
+    }
+    for (const [one, nodes] of this.#shown.onNodes())
+      if (one === need) for (const [node, metadata] of nodes) return `Pod ${nameOf(metadata)} on ${node}`;
+    return undefined;
+  }
+
+  /** For how many seconds whoever this is may choose a pod of these Services that is deleted, as far as their objects tell it. */
+  convergenceOf(services: Iterable<string>, need: string): number | undefined {
+    if (!mayBeUsed(need)) return undefined;
+    const ofRoutes = Array.from(services, (service) => this.#index.routesTo(service))
+      .flat()
+      .filter(({ through }) => through.some((one) => this.#reporterOf(one) === need))
+      .flatMap(({ convergence }) => convergence?.value ?? []);
+    return ofRoutes.length > 0 ? Math.max(...ofRoutes) : convergenceOf(need)?.seconds;
   }
 
   /** Drops what has led somewhere for long enough ago. */
@@ -153,7 +209,8 @@ export class Routing {
     const paths = new Set<string>();
     for (const service of services) {
       const [namespace = ""] = service.split("/");
-      if (this.#isFull(namespace) || this.#cut.has(namespace)) paths.add(somethingLeftOut);
+      if ([namespace, everyService].some((one) => this.#isFull(one) || this.#cut.has(one)))
+        paths.add(somethingLeftOut);
       // A Service that is gone still leads to its pods, until each proxy has applied that.
       if (!this.#index.serviceAt(service)) paths.add(byNodes);
       for (const path of this.#pathsTo(service)) paths.add(path);
@@ -161,8 +218,13 @@ export class Routing {
     }
     const throughOwnNodes = paths.delete(byOwnNodes);
     const throughNodes = paths.delete(byNodes) || throughOwnNodes;
-    const byName = paths.delete(byNames);
-    return { throughNodes, byName, requiredReporters: [...paths] };
+    const names = [...paths].filter((path) => path.startsWith(byNames));
+    for (const path of names) paths.delete(path);
+    return {
+      throughNodes,
+      byName: names.map(keptIn),
+      requiredReporters: [...paths].filter((path) => !isNodeNeed(path)),
+    };
   }
 
   /** Applies a change. What led to these Services before, and no longer does, counts for some time, and so does what is new. */
@@ -177,7 +239,8 @@ export class Routing {
     for (const { service, paths, gateways } of before) {
       const after = this.#pathsTo(service);
       for (const path of paths) if (!after.has(path) && mayBeUsed(path)) this.#former.add(service, path, now);
-      const isNew = (path: string): boolean => !paths.has(path) && path !== byNames && mayBeUsed(path);
+      const isNew = (path: string): boolean =>
+        !paths.has(path) && !path.startsWith(byNames) && mayBeUsed(path);
       const isNewGateway = [...this.#gatewaysTo(service)].some((gateway) => !gateways.has(gateway));
       if (isNewGateway || [...after].some(isNew)) this.#newPaths.note(service, now);
     }
@@ -186,8 +249,10 @@ export class Routing {
   #pathsTo(service: string): Set<string> {
     const paths = new Set<string>();
     const known = this.#index.serviceAt(service);
-    if (known) paths.add(known.isHeadless ? byNames : known.isLocal ? byOwnNodes : byNodes);
-    for (const balancer of known?.balancers ?? []) paths.add(balancer);
+    if (known)
+      paths.add(known.isHeadless ? namesOf(known.keptAddresses) : known.isLocal ? byOwnNodes : byNodes);
+    for (const need of known?.needs ?? []) paths.add(need);
+    for (const place of placesOf(service)) for (const [need] of this.#shown.at(place)) paths.add(need);
     for (const { through } of this.#index.routesTo(service))
       for (const one of through) paths.add(this.#reporterOf(one));
     return paths;
@@ -227,8 +292,24 @@ export class Routing {
   }
 }
 
+function nameOf({ namespace, name }: ObjectMeta): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
 function gatewayIn(through: string): string | undefined {
   return through.startsWith(byGateway) ? through.slice(byGateway.length) : undefined;
+}
+
+/** A path for clients that know pods by name. What they keep is in it, so that the time of before counts for a moment longer. */
+function namesOf({ stated, least }: KeptAddresses = {}): string {
+  if (stated !== undefined) return `${byNames} ${stated}`;
+  return least === undefined ? byNames : `${byNames} >=${least}`;
+}
+
+function keptIn(path: string): KeptAddresses {
+  const [, least, seconds] = / (>=)?(\d+)$/.exec(path) ?? [];
+  if (seconds === undefined) return {};
+  return least === undefined ? { stated: Number(seconds) } : { least: Number(seconds) };
 }
 
 /** Whether somebody may send by it. */

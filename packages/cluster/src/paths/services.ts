@@ -1,5 +1,5 @@
 import type { KubernetesObject } from "@lameduck/kube";
-import { annotationsOf, balancersOf as kindsOfBalancers } from "@lameduck/senders";
+import { annotationsOf, balancersOf, type NamedPort, needsOfService } from "@lameduck/senders";
 
 export interface ServiceObject extends KubernetesObject {
   readonly spec?: {
@@ -8,13 +8,28 @@ export interface ServiceObject extends KubernetesObject {
     readonly clusterIP?: string;
     readonly externalTrafficPolicy?: string;
     readonly internalTrafficPolicy?: string;
+    readonly loadBalancerClass?: string;
+    readonly allocateLoadBalancerNodePorts?: boolean;
+    readonly ports?: readonly NamedPort[] | null;
   };
 }
 
-/** Load balancers that send to the pods of a Service themselves: "load-balancer/aws/shop/web". */
-export function balancersOf({ metadata, spec = {} }: ServiceObject): readonly string[] {
-  const { type, clusterIP, externalTrafficPolicy } = spec;
+/** Who sends to its pods besides nodes, as the Service itself shows: "load-balancer/aws/shop/web", "other-clusters/cilium". */
+export function needsOf({ metadata, spec = {} }: ServiceObject): readonly string[] {
+  const { type, clusterIP, externalTrafficPolicy, loadBalancerClass, allocateLoadBalancerNodePorts } = spec;
   const annotations = annotationsOf(metadata.annotations);
-  const kinds = kindsOfBalancers({ annotations, type, clusterIP, externalTrafficPolicy });
-  return kinds.map((one) => `${one}/${metadata.namespace}/${metadata.name}`);
+  const { labels } = metadata;
+  const seen = {
+    annotations,
+    labels,
+    type,
+    clusterIP,
+    externalTrafficPolicy,
+    loadBalancerClass,
+    allocateLoadBalancerNodePorts,
+  };
+  return [
+    ...balancersOf(seen).map((one) => `${one}/${metadata.namespace}/${metadata.name}`),
+    ...needsOfService(seen),
+  ];
 }

@@ -1,8 +1,9 @@
 import type { KubernetesObject, ObjectMeta, QuotaOptions } from "@lameduck/kube";
 import { identityOf } from "../objects.ts";
+import { annotationsOf, everyService, type KeptAddresses, keptAddressesOf } from "@lameduck/senders";
 import { type Convergence, convergenceOfRoute, convergenceOfService } from "./convergence.ts";
 import { gatewayGroup, isService, type RouteKind, type RouteObject } from "./route-kinds.ts";
-import { balancersOf, type ServiceObject } from "./services.ts";
+import { needsOf, type ServiceObject } from "./services.ts";
 
 /** Lets routes of other namespaces lead to Services of its own. */
 export interface GrantObject extends KubernetesObject {
@@ -23,18 +24,22 @@ interface GatewayObject extends KubernetesObject {
 export interface SlimService extends KubernetesObject {
   readonly selector: readonly (readonly [key: string, value: string])[];
   readonly isHeadless: boolean;
+  /** Of a headless one. */
+  readonly keptAddresses?: KeptAddresses;
   /** The proxy of a node chooses pods of this node only, for some of its senders. */
   readonly isLocal: boolean;
-  /** Load balancers that send to pods themselves: "load-balancer/aws/shop/web". */
-  readonly balancers: readonly string[];
+  /** Who sends to its pods besides nodes, as the Service itself shows: "load-balancer/aws/shop/web". */
+  readonly needs: readonly string[];
   readonly convergence: Convergence | undefined;
 }
 
 /** An object of one of the kinds that lead to Services. */
 export interface SlimRoute extends KubernetesObject {
   readonly kind: string;
-  /** As "NAMESPACE/NAME". */
+  /** As "NAMESPACE/NAME"; see `everyService`, too. */
   readonly services: readonly string[];
+  /** It may lead to Services of other namespaces without a ReferenceGrant. */
+  readonly needsNoGrant: boolean;
   /** Who sends by it: see `RouteFacts`. */
   readonly through: readonly string[];
   /** More stands in it than is kept. */
@@ -56,9 +61,9 @@ export type OnLeftOut = (part: string, metadata: ObjectMeta, why: string) => voi
 export interface SlimPathsOptions {
   /**
    * By the labels of a pod that no EndpointSlice lists yet, for how long its senders take to converge. Or by the Services that
-   * list a pod, for who sends to it. What the one question does not need is not kept.
+   * list a pod, for who sends to it. What a question does not need is not kept, unless both are asked.
    */
-  readonly asks: "by labels" | "by Services";
+  readonly asks: "by labels" | "by Services" | "both";
   readonly onLeftOut?: OnLeftOut;
   /** Objects of this namespace are not kept. */
   readonly onFull?: (part: string, namespace: string) => void;
@@ -96,21 +101,26 @@ export class SlimPaths {
   service(service: ServiceObject): SlimService | undefined {
     const { metadata, spec } = service;
     const selector = this.#selectorOf(service);
-    if (this.#asksByLabels && selector.length === 0) return undefined;
+    if (!this.#asksByServices && selector.length === 0) return undefined;
+    const isHeadless = spec?.clusterIP === "None";
     return {
       metadata: identityOf(metadata),
       selector,
-      isHeadless: spec?.clusterIP === "None",
+      isHeadless,
+      ...(isHeadless && this.#asksByServices
+        ? { keptAddresses: keptAddressesOf(annotationsOf(metadata.annotations), spec?.ports) }
+        : {}),
       isLocal: spec?.internalTrafficPolicy === "Local" || spec?.externalTrafficPolicy === "Local",
-      balancers: balancersOf(service),
+      needs: this.#asksByServices ? needsOf(service) : none,
       convergence: this.#asksByLabels ? convergenceOfService(service) : undefined,
     };
   }
 
-  route({ name, kind, version, read }: RouteKind): (route: RouteObject) => SlimRoute {
+  route(kind: RouteKind): (route: RouteObject) => SlimRoute {
+    const { name, version, read, needsNoGrant = false } = kind;
     return (route) => {
       const { metadata, spec } = route;
-      const { services, through } = read(route);
+      const { services, through, convergence } = read(route);
       const all = new Set(services);
       const kept = [...all].filter(({ length }) => length <= 2 * longestName + 1).slice(0, mostServices);
       if (all.size > mostServices)
@@ -123,37 +133,44 @@ export class SlimPaths {
       return {
         // In each version it is another object: when one of them is served no more, the other still counts.
         metadata: version === undefined ? identity : { ...identity, uid: `${identity.uid}/${version}` },
-        kind,
+        kind: kind.kind,
         services: kept,
-        through: this.#asksByLabels ? none : through.slice(0, mostThrough),
+        needsNoGrant,
+        through: this.#asksByServices ? through.slice(0, mostThrough) : none,
         isCut: kept.length < all.size || through.length > mostThrough,
-        convergence: this.#asksByLabels
-          ? convergenceOfRoute(kind, spec?.ingressClassName, metadata.annotations)
-          : undefined,
+        convergence:
+          convergence ?? convergenceOfRoute(kind.kind, spec?.ingressClassName, metadata.annotations),
       };
     };
   }
 
-  quota<T extends Slim>(part: string): QuotaOptions<T> {
+  /** @param reachesAll whether its objects may lead to Services of any namespace. */
+  quota<T extends Slim>(part: string, reachesAll = false): QuotaOptions<T> {
     const { onLeftOut, onFull, onListed } = this.#options;
     return {
       of: ({ metadata }) => metadata.namespace,
       sizeOf,
       most: quotaBytes,
       onFull: ({ metadata }) => {
-        onFull?.(part, metadata.namespace ?? "");
+        onFull?.(part, reachesAll ? everyService : (metadata.namespace ?? ""));
         onLeftOut?.(
           part,
           metadata,
           "its namespace has more of them than are kept; it counts as not being there",
         );
       },
-      ...(onListed && { onListed: (full) => onListed(part, full) }),
+      ...(onListed && {
+        onListed: (full) => onListed(part, reachesAll && full.size > 0 ? new Set([everyService]) : full),
+      }),
     };
   }
 
   get #asksByLabels(): boolean {
-    return this.#options.asks === "by labels";
+    return this.#options.asks !== "by Services";
+  }
+
+  get #asksByServices(): boolean {
+    return this.#options.asks !== "by labels";
   }
 
   #selectorOf({ metadata, spec }: ServiceObject): SlimService["selector"] {
