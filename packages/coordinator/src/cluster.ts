@@ -3,6 +3,7 @@ import {
   followed,
   following,
   followPaths,
+  followRecognised,
   slimNode,
   slimPod,
   slimPolicy,
@@ -82,6 +83,7 @@ export class Cluster {
         quota: slim.quota(gateways.name),
       }),
       ...paths.installed,
+      ...followRecognised(follow, slim, routing, now),
     ];
   }
 
@@ -107,8 +109,8 @@ export class Cluster {
 
   /** Lists that are refused, not answered yet, or not kept up to date, by name. */
   unread(): readonly UnreadList[] {
-    const unread = this.#sources.flatMap(({ name, state }): UnreadList[] =>
-      state === "synced" || state === "absent" ? [] : [{ name, state }],
+    const unread = this.#sources.flatMap(({ name, resource, state }): UnreadList[] =>
+      state === "synced" || state === "absent" ? [] : [{ name, state, resource }],
     );
     return unread.length > 0 || this.knowsEndpoints ? unread : [{ name: "endpointslices", state: "unheard" }];
   }
@@ -123,12 +125,14 @@ export class Cluster {
     return this.unheard * 1_000 < longestUnheardMs;
   }
 
-  /** Whether every list that the cluster has is read. A kind that it does not have names no consumer. */
-  get seesAll(): boolean {
-    return this.#sources.every(({ isKnown }) => isKnown);
+  /** The lists that are not read, although the cluster has them. A kind that it does not have names no consumer. */
+  get unsettled(): readonly string[] {
+    return this.#sources.filter(({ isKnown }) => !isKnown).map(({ name }) => name);
   }
 
   sizes(): ReadonlyMap<string, number> {
-    return new Map(this.#sources.map(({ name, size }) => [name, size]));
+    // Most kinds of other API groups are not installed.
+    const there = this.#sources.filter(({ state }) => state !== "absent");
+    return new Map(there.map(({ name, size }) => [name, size]));
   }
 }

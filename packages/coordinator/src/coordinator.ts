@@ -19,13 +19,16 @@ import { PolicySettings } from "./settings.ts";
 import { Consumers } from "./state/consumers.ts";
 import { Nodes } from "./state/nodes.ts";
 import type { Termination, Transition } from "./state/termination.ts";
-import { Routing } from "@lameduck/cluster";
+import { type IncompleteServices, incompleteServices, Routing } from "@lameduck/cluster";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
 import { consumersStatus, type CoordinatorStatus } from "./status.ts";
 import { terminatingPods } from "./terminating.ts";
 import { type TerminationListener, steadyNow } from "./termination-view.ts";
 import { Tokens } from "./tokens.ts";
+
+/** Senders that the status names. */
+const mostSendersShown = 100;
 
 export interface CoordinatorOptions {
   readonly flags: CoordinatorFlags;
@@ -82,7 +85,7 @@ export class Coordinator {
       withdrawals,
       routing,
       settings: this.#settings,
-      seesAll: () => this.#cluster.seesAll,
+      unread: () => this.#cluster.unsettled,
       knowsEndpoints: () => this.#cluster.knowsEndpoints,
       onTransition: (termination, what) => this.#happened(termination, what),
       reportedBy: (uid) => this.#consumerRequests.reportedBy(uid),
@@ -156,7 +159,7 @@ export class Coordinator {
     this.#metricsServer = metricsServer(this.metrics, {
       notReady: () => this.notReady(),
       pages: {
-        [paths.status]: () => this.status(),
+        [paths.status]: () => ({ ...this.status(), services: this.#incompleteServices(routing) }),
         [paths.terminating]: () => terminatingPods(terminations, now()),
       },
     });
@@ -245,6 +248,7 @@ export class Coordinator {
       terminating: begun.length,
       released: begun.filter(({ state }) => state === "released").length,
       unread: this.#cluster.unread(),
+      stuck: this.#terminations.stuck.lately(this.#now()),
       otherVersions: this.#otherVersions.lately,
       ...consumersStatus(
         { consumers: this.#consumers, withdrawals: this.#withdrawals, nodes: this.#nodes },
@@ -252,6 +256,17 @@ export class Coordinator {
         this.#now(),
       ),
     };
+  }
+
+  /** For people: it looks at every Service. */
+  #incompleteServices(routing: Routing): IncompleteServices {
+    const { releases } = this.#terminations;
+    const { senders, ...counts } = incompleteServices(
+      routing,
+      (need, namespace) => releases.isReported(need, namespace),
+      (need, service) => releases.assumedSeconds(need, service.slice(0, service.indexOf("/")), [service]),
+    );
+    return { ...counts, senders: senders.slice(0, mostSendersShown) };
   }
 
   #happened(termination: Termination, what: Transition): void {

@@ -33,14 +33,14 @@ const defaultConsumer = `${watcher.namespace}/${watcher.workload}`;
 
 export const helpText = `lameduck-operator coordinator [flags]
 
-Collects the reports of consumers, and tells terminating pods when no sender chooses them any more.
-Without it pods decide by their own evidence. More: docs/acknowledgements.md
+Collects what senders have applied, and tells terminating pods when all senders have stopped sending.
+Without it pods decide by their own evidence. More: docs/operate/acknowledgements.md
 
   lameduck-operator coordinator --consumer-account lameduck-node/lameduck-watcher=kube-proxy
 
 Defaults are in brackets. A TIME has a unit: 30s, 24h. It runs until SIGTERM.
 
-  --port PORT                    HTTP for pods and consumers (${coordinator.ports.protocol})
+  --port PORT                    HTTP for pods and watchers (${coordinator.ports.protocol})
   --metrics-port PORT            HTTP with /metrics, /readyz, /livez and /status (${coordinator.ports.metrics})
   --address ADDRESS              address to listen on (all)
   --namespace NAME               namespace of the cluster's DrainPolicy (that of the service account)

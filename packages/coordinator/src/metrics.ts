@@ -1,5 +1,5 @@
 import { Counter, Histogram, Registry } from "@prometheus-io/client";
-import { gauge, gauges, processMetrics } from "@lameduck/program";
+import { firstNames, gauge, gauges, processMetrics } from "@lameduck/program";
 import type { Termination } from "./state/termination.ts";
 import { consumersByState, type CoordinatorStatus, terminatingByState } from "./status.ts";
 
@@ -18,13 +18,10 @@ export interface CoordinatorGauges {
   readonly objects: () => Iterable<readonly [string, number]>;
 }
 
-/** Consumers that a metric names. */
-const mostNamed = 100;
-
-/** The coordinator's metrics; docs/acknowledgements.md lists them. */
+/** The coordinator's metrics; docs/operate/acknowledgements.md lists them. */
 export class CoordinatorMetrics {
   readonly registry = new Registry();
-  readonly #named = new Set(["unknown"]);
+  readonly #named = firstNames();
   readonly releases = this.#counter(
     "lameduck_releases_total",
     "Pods that all consumers let go of, by the mode that held for them.",
@@ -64,12 +61,9 @@ export class CoordinatorMetrics {
     registers: [this.registry],
   });
 
-  /** Consumers beyond the first hundred share one label value. */
   overruledBy(consumers: readonly string[]): void {
-    for (const name of consumers.length === 0 ? ["unknown"] : consumers) {
-      if (this.#named.size < mostNamed) this.#named.add(name);
-      this.overruled.inc({ consumer: this.#named.has(name) ? name : "others" });
-    }
+    for (const name of consumers.length === 0 ? ["unknown"] : consumers)
+      this.overruled.inc({ consumer: this.#named(name) });
   }
 
   registerGauges({

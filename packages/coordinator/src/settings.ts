@@ -1,11 +1,16 @@
-import { acknowledgementsFor, type AcknowledgementSettings, policyName } from "@lameduck/inject";
+import { acknowledgementsFor, type AcknowledgementSettings, policyName, settingsFor } from "@lameduck/inject";
 import type { Change } from "@lameduck/kube";
 import type { PolicyObject } from "@lameduck/cluster";
+
+export interface NamespaceSettings extends AcknowledgementSettings {
+  /** How long the slowest sender takes, where a policy states it. */
+  readonly convergenceSeconds?: number | undefined;
+}
 
 /** What DrainPolicies say of acknowledgements, merged once for each namespace. */
 export class PolicySettings {
   readonly #policies = new Map<string, PolicyObject>();
-  readonly #merged = new Map<string, AcknowledgementSettings>();
+  readonly #merged = new Map<string, NamespaceSettings>();
   readonly #ownNamespace: string;
 
   /** @param ownNamespace whose policy holds for the cluster. */
@@ -21,13 +26,15 @@ export class PolicySettings {
     this.#merged.clear();
   }
 
-  of(namespace: string): AcknowledgementSettings {
+  of(namespace: string): NamespaceSettings {
     let merged = this.#merged.get(namespace);
     if (!merged) {
-      merged = acknowledgementsFor({
+      const sources = {
         namespacePolicy: this.#policies.get(namespace),
         clusterPolicy: this.#policies.get(this.#ownNamespace),
-      });
+      };
+      const { convergenceSeconds } = settingsFor(sources).settings;
+      merged = { ...acknowledgementsFor(sources), convergenceSeconds };
       this.#merged.set(namespace, merged);
     }
     return merged;

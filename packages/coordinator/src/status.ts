@@ -1,7 +1,9 @@
+import type { IncompleteServices } from "@lameduck/cluster";
 import type { AcknowledgementSettings } from "@lameduck/inject";
 import type { OtherVersion } from "./protocol/other-versions.ts";
 import type { Consumers } from "./state/consumers.ts";
 import type { Nodes } from "./state/nodes.ts";
+import type { StuckStatus } from "./state/stuck.ts";
 import type { Termination } from "./state/termination.ts";
 import { silence, silentAfterMs } from "./state/consumer-groups.ts";
 import type { Withdrawals } from "./state/withdrawals.ts";
@@ -22,6 +24,8 @@ export interface ConsumerStatus {
 export interface UnreadList {
   readonly name: string;
   readonly state: "waiting" | "refused" | "unheard";
+  /** "httpproxies.projectcontour.io": what the coordinator must be allowed to list and watch. */
+  readonly resource?: string;
 }
 
 /** What `lameduck status` shows: of this replica only. */
@@ -37,6 +41,10 @@ export interface CoordinatorStatus {
   readonly missing: readonly string[];
   /** Lists of the cluster without which no pod is released. */
   readonly unread?: readonly UnreadList[];
+  /** Services whose pods are not released, and the senders for which nothing reports. A coordinator of the release before does not say it. */
+  readonly services?: IncompleteServices;
+  /** Consumers that did not let go of a pod in the last hour. A coordinator of the release before does not say it. */
+  readonly stuck?: readonly StuckStatus[];
   /** Consumers and pods that speak another major version of the protocol. */
   readonly otherVersions?: readonly OtherVersion[];
 }
@@ -59,7 +67,7 @@ export function consumersStatus(
     name: one.key,
     node: one.node,
     basis: one.basis,
-    behind: withdrawals.lastSequence - one.applied,
+    behind: withdrawals.owed(one.applied, one),
     isSilent: silence(one, withdrawals, now) > silentAfterMs || now - one.heardAt > idleSilentAfterMs,
     problem: one.problem,
     reason: one.reason,

@@ -1,4 +1,4 @@
-import { workloadText } from "./termination-view.ts";
+import { causeTexts, workloadText } from "./termination-view.ts";
 import type { BehindConsumer } from "./state/consumer-progress.ts";
 import type { Terminations } from "./state/terminations.ts";
 import type { ReleaseState } from "@lameduck/protocol";
@@ -85,11 +85,16 @@ function words({ name, how, reason }: BehindConsumer): string {
     case "silent":
       return `${name} (silent)`;
     case "missing":
-      return `${name} (nothing reports for it)`;
+      return `${name} (${reason === undefined ? "" : `${reason}; `}nothing reports for it)`;
     case "young":
       return "all senders (the pod, or a way to it, is younger than 10 s)";
     case "host-network":
-      return "its own evidence (it is in its node's network)";
+    case "host-port":
+    case "published":
+    case "unlisted":
+      return `its own evidence (${causeTexts[how]})`;
+    case "unread":
+      return `${name} (may not be read, or is not read yet)`;
     case "finished":
       return "the kubelet (its containers have ended)";
     case "rules":

@@ -15,6 +15,34 @@ export interface TerminationConsumer {
   readonly isSilent: boolean;
 }
 
+/**
+ * Why a pod is not released, where consumers that are behind do not tell it:
+ * - `young`: proxies may not have added it yet. `finished`: its containers had ended before anybody was asked.
+ * - `host-network`, `host-port`: its address, or a port, is its node's. `published`: a Service lists it until it is gone.
+ * - `missing`: somebody may send to it for whom nothing reports. `silent`: more consumers are silent than report.
+ * - `unlisted`: nothing is known that leads to it. `unread`: what leads to it may not be read.
+ */
+export type Cause =
+  | "young"
+  | "finished"
+  | "host-network"
+  | "host-port"
+  | "published"
+  | "missing"
+  | "silent"
+  | "unlisted"
+  | "unread";
+
+/** Of a pod of which no consumer matters, or some list is not read: why it is not released, for people. */
+export const causeTexts: Readonly<Partial<Record<Cause, string>>> = {
+  "host-network": "it is in its node's network",
+  "host-port": "it has a port of its node",
+  published: "a Service lists it until it is gone",
+  unlisted: "nothing is known that leads to it",
+  silent: "more consumers are silent than report",
+  unread: "not all that may lead to it can be read: lameduck status names the lists",
+};
+
 /** By "KIND/NAME", the slowest first, and at most `mostNamed` of them. */
 export type NamedConsumers = ReadonlyMap<string, TerminationConsumer>;
 
@@ -38,6 +66,8 @@ export interface TerminationView {
   readonly withdrawnAt: number | undefined;
   /** It was published when it was deleted, and consumers were asked when it was withdrawn: their times tell how fast they are. */
   readonly isMeasured: boolean;
+  /** Why it is not released, as it was found last. */
+  readonly because?: Cause | undefined;
   readonly releasedAt: number | undefined;
   /** Made when it is asked for, so ask once. */
   readonly consumers: NamedConsumers;
@@ -56,8 +86,21 @@ export interface TerminationView {
   readonly exits: readonly ContainerExit[];
   /** When the pod's object was gone; undefined also where it stays after the end of its containers. */
   readonly goneAt: number | undefined;
+  /** Consumers that had not let go long after its end. */
+  readonly stuck?: readonly StuckConsumer[];
   /** What holds the object of a pod that has ended. */
   readonly finalizers: readonly string[];
+}
+
+/** From the end of a pod until a consumer that has not let go is stuck: neither a proxy's lag nor the reload of an ingress takes so long. */
+export const stuckAfterMs = 60_000;
+
+/** A consumer that had not let go of a pod so long after its end that it never will. */
+export interface StuckConsumer {
+  /** "nginx/edge" */
+  readonly name: string;
+  /** Why, where it says so. */
+  readonly reason?: string;
 }
 
 /** Consumers that a termination names. */
@@ -71,6 +114,7 @@ export const mostNamed = 100;
  * - `released`: all of them have let go.
  * - `exited`: a container has ended. `reported`: the pod has said something of itself. `overruled`: a connection came after the release, as it says.
  * - `ended`: once; the object of the pod is gone, or its containers have ended and a finalizer keeps the object.
+ * - `stuck`: once, long after that; consumers have not let go.
  */
 export type TerminationNews =
   | "began"
@@ -82,7 +126,8 @@ export type TerminationNews =
   | "exited"
   | "reported"
   | "overruled"
-  | "ended";
+  | "ended"
+  | "stuck";
 
 /** Called in the coordinator's process; an exception is logged and changes nothing. */
 export type TerminationListener = (termination: TerminationView, what: TerminationNews) => void;

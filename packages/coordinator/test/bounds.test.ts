@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Listings, routeKinds, Routing, SlimPaths } from "@lameduck/cluster";
 import { until } from "../../cluster/test/operator-api.ts";
-import { coordinating, fieldsOf, type Coordinating, type Scene } from "./fixture.ts";
+import { coordinating, type Scene, withdrawn } from "./fixture.ts";
 import { there } from "./model.ts";
 
 const account = "lameduck-node/lameduck-watcher";
@@ -29,15 +29,17 @@ test("an account that is bound to the kind of an ingress proxy serves classes, a
   assert.equal((await all.tell("haproxy/edge-1", body, { token: "edge" })).status, 200);
 });
 
-test("the status names a list that the API server refuses", async () => {
+test("the status names a list that the API server refuses, and the right that is missing", async () => {
+  const refused = "gateway.networking.k8s.io/grpcroutes";
   await using all = await coordinating((scene) => {
     scene.api.fault = ({ resource }) =>
-      resource === "gateway.networking.k8s.io/tcproutes"
-        ? { status: 403, body: { reason: "Forbidden", message: "no" } }
-        : undefined;
+      resource === refused ? { status: 403, body: { reason: "Forbidden", message: "no" } } : undefined;
   });
   await until(() => all.coordinator.status().unread?.length === 1, "the refusal");
-  assert.deepEqual(all.coordinator.status().unread, [{ name: "tcproutes (v1alpha2)", state: "refused" }]);
+  const resource = refused.split("/").toReversed().join(".");
+  assert.deepEqual(all.coordinator.status().unread, [
+    { name: "grpcroutes (v1)", state: "refused", resource },
+  ]);
 });
 
 test("routes of all kinds and versions lead to a pod, and the end of one version takes nothing from the other", () => {
@@ -47,11 +49,13 @@ test("routes of all kinds and versions lead to a pod, and the end of one version
   routing.gateway({ ...change, object: gateway }, 0);
   const spec = { parentRefs: [{ name: "edge" }], rules: [{ backendRefs: [{ name: "web" }] }] };
   const route = { metadata: { name: "r", namespace: "shop", uid: "r" }, spec };
-  assert.deepEqual(routeKinds.map(({ kind, version }) => `${kind} ${version}`).slice(3), [
+  assert.deepEqual(routeKinds.map(({ kind, version }) => `${kind} ${version}`).slice(3, 9), [
     "TLSRoute v1alpha2",
     "TLSRoute v1",
     "TCPRoute v1alpha2",
+    "TCPRoute v1",
     "UDPRoute v1alpha2",
+    "UDPRoute v1",
   ]);
   const slim = new SlimPaths({ asks: "by Services" });
   const [old, newer] = routeKinds.slice(3, 5).map((kind) => slim.route(kind)(route));
@@ -64,32 +68,6 @@ test("routes of all kinds and versions lead to a pod, and the end of one version
   routing.forget(120_000);
   assert.deepEqual(routing.of(["shop/web"]).requiredReporters, []);
 });
-
-/** A pod that both nodes have let go of. */
-async function withdrawn(fill: (scene: Scene) => void): Promise<{
-  readonly all: Coordinating;
-  readonly state: () => Promise<string>;
-}> {
-  let uid = "";
-  const all = await coordinating((scene) => {
-    scene.node("node1");
-    uid = scene.pod("web-1", "127.0.0.5");
-    fill(scene);
-  });
-  const path = `/v1/pods/shop/web-1?uid=${uid}`;
-  await all.follow("node1");
-  all.scene.terminate("web-1");
-  all.scene.withdraw("web-1");
-  await until(() => [...all.coordinator.terminations.values()].some((one) => one.sequence), "the withdrawal");
-  await all.follow("node1");
-  return {
-    all,
-    state: async () => {
-      const { state, behind = "" } = fieldsOf((await all.ask({ path, from: "127.0.0.5" })).text);
-      return `${state} ${behind}`.trim();
-    },
-  };
-}
 
 const ingresses = "networking.k8s.io/ingresses";
 
@@ -175,7 +153,10 @@ test("a route of another namespace leads to a pod only where a ReferenceGrant le
     api.put(`${gateway}/httproutes`, "guest", { metadata: { namespace: "other" }, spec: route });
   });
   await using __ = second.all;
-  assert.equal(await second.state(), "incomplete gateway-class/of other/edge (missing)");
+  assert.equal(
+    await second.state(),
+    "incomplete gateway-class/of other/edge (missing; HTTPRoute other/guest)",
+  );
 });
 
 test("a node that is not Ready when the coordinator starts may have been Ready a moment ago", async () => {

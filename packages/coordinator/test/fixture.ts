@@ -290,3 +290,40 @@ export function fieldsOf(text: string): Readonly<Record<string, string>> {
   if (first !== "lameduck 1") throw new Error(`not of version 1: ${text}`);
   return Object.fromEntries(lines.map((line) => line.split(": ", 2) as [string, string]));
 }
+
+/** A pod of which its one node has let go. */
+export async function withdrawn(
+  fill: (scene: Scene) => void,
+  options: Parameters<typeof coordinating>[1] = {},
+): Promise<{
+  readonly all: Coordinating;
+  readonly state: () => Promise<string>;
+  /** For how many seconds after the withdrawal the answer says that somebody is assumed to send. */
+  readonly assumed: () => Promise<number>;
+}> {
+  let uid = "";
+  const all = await coordinating((scene) => {
+    scene.node("node1");
+    uid = scene.pod("web-1", "127.0.0.5");
+    fill(scene);
+  }, options);
+  const path = `/v1/pods/shop/web-1?uid=${uid}`;
+  await all.follow("node1");
+  all.scene.terminate("web-1");
+  all.scene.withdraw("web-1");
+  await until(() => [...all.coordinator.terminations.values()].some((one) => one.sequence), "the withdrawal");
+  await all.follow("node1");
+  const answer = async (): Promise<ReturnType<typeof fieldsOf>> =>
+    fieldsOf((await all.ask({ path, from: "127.0.0.5" })).text);
+  return {
+    all,
+    state: async () => {
+      const { state, behind = "" } = await answer();
+      return `${state} ${behind}`.trim();
+    },
+    assumed: async () => {
+      const { "withdrawn-ms": since, "assumed-ms": left } = await answer();
+      return left === undefined ? 0 : Math.round((Number(since) + Number(left)) / 100) / 10;
+    },
+  };
+}

@@ -53,13 +53,16 @@ export const routeOf = (
 /** The coordinator's knowledge alone, on a clock of the test's. Pods are behind Service shop/web. */
 export class Model {
   now = 1_000_000;
-  seesAll = true;
+  /** Lists of the cluster that are not read. */
+  unread: readonly string[] = [];
   knowsEndpoints = true;
   readonly nodes = new Nodes();
   readonly consumers = new Consumers((node, now) => this.nodes.reported(node, now));
   readonly withdrawals = new Withdrawals();
   readonly routing = new Routing();
   readonly settings = new PolicySettings("lameduck-system");
+  /** By the uid of a pod: the consumers that it reports for. */
+  readonly reportedBy = new Map<string, readonly string[]>();
   readonly told: (readonly [uid: string, state: string])[] = [];
   readonly happened: (readonly [what: string, uid: string])[] = [];
   readonly terminations = new Terminations({
@@ -68,9 +71,9 @@ export class Model {
     withdrawals: this.withdrawals,
     routing: this.routing,
     settings: this.settings,
-    seesAll: () => this.seesAll,
+    unread: () => this.unread,
     knowsEndpoints: () => this.knowsEndpoints,
-    reportedBy: () => [],
+    reportedBy: (uid) => this.reportedBy.get(uid) ?? [],
     onTransition: (termination, what) => {
       const { uid, state } = termination;
       if (what === "answered") this.told.push([uid, state]);

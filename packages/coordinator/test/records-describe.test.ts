@@ -122,6 +122,16 @@ describe("a record of a termination", () => {
     });
 });
 
+it("a record says why a pod was not released although everybody had let go", () => {
+  const unread = released({ releasedAt: undefined, because: "unread" });
+  const { summary, unknown } = describeTermination(unread, whole);
+  assert.equal(summary.released, "unknown");
+  assert.ok(
+    unknown.some((one) => one.startsWith("released: not all that may lead to it can be read")),
+    unknown.join(),
+  );
+});
+
 it("a record keeps the names of consumers that the coordinator has forgotten since the pod left the endpoints", () => {
   const followed = new FollowedTerminations(
     () => deletedAt,
@@ -212,6 +222,22 @@ it("a record has no release and no hold that was not told, in any sequence of ev
     }),
     { numRuns: 2_000 },
   );
+});
+
+describe("a hold in place of a sleep", () => {
+  it("a record has the sleep that was there, whether the pod has reported its hold or not", () => {
+    const injected = {
+      version: "0.1.0",
+      what: "a preStop hook",
+      isTold: true,
+      formerSleepMs: 15_000,
+    } as const;
+    for (const reported of [released().reported, {}]) {
+      const { hold } = describeTermination(released({ injected, reported }), whole);
+      assert.equal(hold.formerSleepMs, 15_000);
+    }
+    assert.equal(describeTermination(released(), whole).hold.formerSleepMs, undefined);
+  });
 });
 
 describe("what an Event says", () => {

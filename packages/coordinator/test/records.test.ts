@@ -4,6 +4,7 @@ import { Registry } from "@prometheus-io/client";
 import type { Answer, Item } from "../../kube/test/fake-api.ts";
 import { processMetrics } from "@lameduck/program";
 import { recordMetrics } from "../src/records/metrics.ts";
+import { describeTermination } from "../src/records/report/describe.ts";
 import { Records } from "../src/records/records.ts";
 import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
 import { consumer, deletedAt, released, termination } from "./terminations.ts";
@@ -149,6 +150,43 @@ describe("Events on workloads", () => {
     );
   });
 
+  it("a consumer that never lets go is named in an Event, in a metric and in the report, by the replica that leads", async () => {
+    await using all = await recording();
+    const { records, api } = all;
+    const one = released(numbered(1));
+    records.hear(one, "ended");
+    await until(() => eventsIn(api).length === 1, "its end");
+    const faults = [503];
+    api.fault = ({ method, resource }) => {
+      const status = method === "PATCH" && resource.endsWith("drainreports") ? faults.shift() : undefined;
+      return status === undefined ? undefined : { status, body: { message: "not now" } };
+    };
+    const reason = "not reloaded since its files changed";
+    records.hear({ ...one, stuck: [{ name: "nginx/edge", reason }] }, "stuck");
+    await until(() => eventsIn(api).length === 2, "the Event");
+    const event = eventsIn(api).find((each) => each.reason === "DrainConsumerStuck");
+    assert.deepEqual(
+      [event?.type, event?.message],
+      ["Warning", `pod web-1 had ended 60 s before, and nginx/edge had not let go of it (${reason})`],
+    );
+    await counted(all, 'lameduck_drain_consumers_stuck_total{consumer="nginx/edge"} 1');
+    interface Report extends Item {
+      readonly stuckConsumers?: unknown;
+      readonly summary: { readonly hold: string; readonly text: string };
+    }
+    const report = (): Report | undefined => api.items("lameduck.dev/drainreports")[0] as Report | undefined;
+    await until(() => report()?.stuckConsumers !== undefined, "the report, although it failed at first");
+    assert.deepEqual(report()?.stuckConsumers, [{ name: "nginx/edge", reason }]);
+    assert.equal(report()?.summary.hold, "5.6s", "the rest of it stays");
+    assert.match(
+      report()?.summary.text ?? "",
+      /; 60 s after its end nginx\/edge had not let go of it \(not reloaded/,
+    );
+    records.hear({ ...released(numbered(2)), stuck: [{ name: "nginx/edge" }] }, "stuck");
+    await counted(all, 'lameduck_drain_consumers_stuck_total{consumer="nginx/edge"} 2');
+    assert.equal(api.items("lameduck.dev/drainreports").length, 1, "none is made for it");
+  });
+
   it("a rollout has one Event whose count grows, written at most once a minute", async () => {
     await using all = await recording();
     const { api, records } = all;
@@ -192,6 +230,9 @@ describe("metrics", () => {
       'lameduck_drains_killed_total{killed="no"} 1',
       'lameduck_drains_killed_total{killed="unknown"} 1',
       'lameduck_drain_hold_seconds_count{program="library"} 1',
+      'lameduck_workload_drains_total{pod_namespace="shop",workload="deployment/web",killed="no"} 1',
+      'lameduck_workload_hold_seconds_sum{pod_namespace="shop",workload="deployment/web"} 5.6',
+      'lameduck_workload_hold_seconds_count{pod_namespace="shop",workload="deployment/web"} 1',
       'lameduck_drain_hold_seconds_sum{program="library"} 5.6',
       'lameduck_drain_hold_after_release_seconds_bucket{le="0.75"} 1',
       'lameduck_drain_at_risk_total{what="requests"} 1660',
@@ -227,4 +268,24 @@ it("a killed termination increases its metric also where it is the first one", a
   assert.match(text, /^lameduck_build_info\{component="coordinator",version="\d+\.\d+\.\d+.*"\} 1$/m);
   for (const name of ["cpu_seconds_total", "resident_memory_bytes", "start_time_seconds", "open_fds"])
     assert.match(text, new RegExp(`^process_${name} [\\d.e+]+$`, "m"));
+});
+
+it("workloads beyond the first hundred share one name, as pods without a controller do", () => {
+  const registry = new Registry();
+  const metrics = recordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
+  const followed = { isWhole: true, origin: deletedAt, began: deletedAt, closingAt: deletedAt + 5_600 };
+  const end = (fields: Partial<Parameters<typeof released>[0]>): void =>
+    metrics.recorded(describeTermination(released(fields), followed), false);
+  for (const name of ["one", "two"]) end({ name, workload: undefined });
+  for (let index = 0; index < 120; index++) end({ workload: { kind: "Deployment", name: `web-${index}` } });
+  return registry.metrics().then((text) => {
+    const series = text.match(/^lameduck_workload_drains_total\{.*$/gm) ?? [];
+    assert.equal(series.length, 101);
+    const has = (labels: string): boolean =>
+      series.includes(
+        `lameduck_workload_drains_total{${labels},killed="no"} ${labels.includes("others") ? 21 : 2}`,
+      );
+    assert.ok(has('pod_namespace="shop",workload="pod"'));
+    assert.ok(has('pod_namespace="others",workload="others"'));
+  });
 });

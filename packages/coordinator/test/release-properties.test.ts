@@ -87,7 +87,7 @@ function take(model: Model, heard: Heard, step: Step): void {
       break;
     case "restart":
       // As at the first report of a new process: what the former one has reported does not count.
-      model.consumers.get(`kube-proxy/node${step.node}`)?.reset();
+      model.consumers.get(`kube-proxy/node${step.node}`)?.reset(model.now);
       heard.applied.delete(step.node);
       break;
     case "join":

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { slimSlice } from "@lameduck/cluster";
+import { slimPod, slimSlice } from "@lameduck/cluster";
 import { Model, there } from "./model.ts";
 
 /** Two nodes that report, and one pod that is terminating and withdrawn. */
@@ -338,6 +338,33 @@ describe("who matters", () => {
     assert.equal(balanced.state("a"), "released");
   });
 
+  for (const [kept, seconds, policy = { dnsTtlSeconds: 5 }] of [
+    [{}, 30, {}],
+    [{}, 5],
+    [{ least: 30 }, 30],
+    [{ least: 3 }, 5],
+    [{ stated: 2 }, 2],
+    [{ stated: 60 }, 60],
+  ] as const)
+    it(`clients of a headless Service that shows ${JSON.stringify(kept)} keep an address for ${seconds} s where the policy says ${JSON.stringify(policy)}`, () => {
+      const model = withdrawn(policy, ["node1"], (one) => one.headless(kept));
+      model.report("node1", 1);
+      model.pass(seconds * 1_000 + 900);
+      assert.equal(model.state("a"), "waiting");
+      model.pass(100);
+      assert.equal(model.state("a"), "released");
+    });
+
+  it("clients keep an address for as long as their Service said before it said less", () => {
+    const model = withdrawn({}, ["node1"], (one) => one.headless({ stated: 20 }));
+    model.report("node1", 1);
+    model.headless({ stated: 1 });
+    model.pass(20_900);
+    assert.equal(model.state("a"), "waiting");
+    model.pass(100);
+    assert.equal(model.state("a"), "released");
+  });
+
   it("a pod waits for all replicas of a declared consumer, and a consumer of another kind does not stand for them", () => {
     const model = withdrawn({ external: "traefik/edge" });
     for (const node of ["node1", "node2"]) model.report(node, 1);
@@ -365,6 +392,27 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
+  it("a pod is told to hold on while a proxy says that it still may choose the pod, and no longer", () => {
+    const model = withdrawn({}, undefined, (one) => one.ingress(["shop/web"]));
+    const assumed = (): number => {
+      const { terminations, now } = model;
+      const one = terminations.follow("a", now);
+      assert.ok(one);
+      return terminations.releases.assumedMs(one, now);
+    };
+    model.report("node1", 1);
+    model.report("node2", 0);
+    model.report("edge", 0, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "waiting");
+    assert.ok(assumed() > 5_000, "longer than until the next question");
+    model.report("edge", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "waiting");
+    assert.equal(assumed(), 0, "what kube-proxies send are new connections, which the pod sees");
+    model.report("node2", 1);
+    assert.equal(model.state("a"), "released");
+    assert.equal(assumed(), 0);
+  });
+
   it("the proxy of a class says nothing for another class whose name is alike", () => {
     const model = withdrawn({}, undefined, (one) => one.ingress(["shop/web"], "i", "nginx-public"));
     for (const node of ["node1", "node2"]) model.report(node, 1);
@@ -376,10 +424,10 @@ describe("who matters", () => {
 
   it("no pod is released while a list may not be read, because a consumer could be in that list", () => {
     const model = withdrawn();
-    model.seesAll = false;
+    model.unread = ["httpproxies.projectcontour.io"];
     for (const node of ["node1", "node2"]) model.report(node, 1);
     assert.equal(model.state("a"), "incomplete");
-    model.seesAll = true;
+    model.unread = [];
     assert.equal(model.state("a"), "released");
   });
 
@@ -537,5 +585,97 @@ describe("a termination", () => {
     forgotten.terminations.follow("c", forgotten.now);
     forgotten.pass(61_000);
     assert.equal(forgotten.terminations.all.has("c"), false);
+  });
+});
+
+describe("a pod that shows a sender", () => {
+  /** As `withdrawn`, with a pod of these containers on node1. */
+  const beside = (containers: readonly string[], report: (model: Model, applied: number) => void): Model => {
+    const model = new Model();
+    model.node("node1");
+    const pod = slimPod({
+      metadata: { name: "shows", uid: "shows", namespace: "kube-system" },
+      spec: { nodeName: "node1", hostNetwork: true, containers: containers.map((name) => ({ name })) },
+      status: { phase: "Running" },
+    });
+    model.terminations.pod(there(pod), model.now);
+    model.pod("a");
+    model.publish("a", true);
+    report(model, 0);
+    model.synced();
+    model.pod("a", true);
+    model.publish("a", false);
+    report(model, 1);
+    return model;
+  };
+
+  it("kube-proxy must report for its node, whatever other proxy of the node does", () => {
+    const ofCilium = (model: Model, applied: number): void =>
+      model.report("node1", applied, { kind: "cilium", basis: "syncs" });
+    const model = beside(["kube-proxy"], ofCilium);
+    assert.equal(model.state("a"), "incomplete");
+    model.report("node1", 0);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+    assert.equal(beside(["app"], ofCilium).state("a"), "released");
+  });
+
+  it("an Envoy of a gateway says nothing for sidecars, although it is called like them", () => {
+    const both = (model: Model, applied: number): void => {
+      model.report("node1", applied);
+      model.report("edge", applied, { kind: "envoy", node: undefined });
+    };
+    const model = beside(["app", "envoy"], both);
+    assert.equal(model.state("a"), "incomplete");
+    model.report("own", 1, { kind: "http", node: undefined, serves: ["mesh/envoy"] });
+    assert.equal(model.state("a"), "released");
+  });
+});
+
+describe("a proxy whose pods have no watcher all", () => {
+  const watching = { name: "lameduck-watcher", args: ["watcher", "--consumer=ingress-nginx"] };
+  const controller = { name: "controller", image: "registry.k8s.io/ingress-nginx/controller:v1" };
+  /** A pod of the controller; "" has no address. */
+  const proxy = (model: Model, uid: string, hasWatcher: boolean, address = `ip-${uid}`): void => {
+    const pod = slimPod({
+      metadata: {
+        name: uid,
+        uid,
+        namespace: "edge",
+        labels: { "pod-template-hash": hasWatcher ? "new" : "old" },
+        ownerReferences: [
+          { kind: "ReplicaSet", name: hasWatcher ? "nginx-new" : "nginx-old", uid: "r", controller: true },
+        ],
+      },
+      spec: { nodeName: "node1", containers: hasWatcher ? [watching, controller] : [controller] },
+      status: { phase: "Running", podIPs: address === "" ? [] : [{ ip: address }] },
+    });
+    model.terminations.pod(there(pod), model.now);
+  };
+
+  it("is missing until all have one: what some report says nothing of the others", () => {
+    const serving = { kind: "ingress-nginx", node: undefined, serves: ["ingress-class/nginx"] };
+    const model = withdrawn({}, ["node1"], (one) => {
+      one.ingress(["shop/web"]);
+      one.reportedBy.set("new", ["ingress-nginx/new"]);
+      proxy(one, "old", false);
+      proxy(one, "new", true);
+      one.report("new", 0, serving);
+    });
+    const { releases } = model.terminations;
+    model.report("node1", 1);
+    model.report("new", 1, serving);
+    assert.equal(model.state("a"), "incomplete");
+    assert.match(
+      releases.whoIs(model.record("a"), "ingress-class/nginx") ?? "",
+      /^Ingress .*; some pods of it have no watcher; 10 s are assumed$/,
+    );
+    assert.ok(releases.assumedMs(model.record("a"), model.now) > 0);
+    assert.equal(releases.isReported("ingress-class/nginx", "shop"), false);
+    model.podGone("old");
+    proxy(model, "next", false, "");
+    assert.equal(model.state("a"), "released", "one without an address sends nothing");
+    assert.equal(releases.isReported("ingress-class/nginx", "shop"), true);
   });
 });

@@ -54,7 +54,7 @@ const step: fc.Arbitrary<{ readonly name: string; readonly run: Step }> = fc.one
     ...Object.fromEntries(
       (["waiting", "released", "incomplete", "unknown"] as const).map((state): [string, Step] => [
         state,
-        (one, now) => one.settle(state, now),
+        (one, now) => one.settle({ state }, now),
       ]),
     ),
     overruled: (one) =>
@@ -93,7 +93,12 @@ test("a termination is released only by consumers that were asked about its last
         const withdrawals = new Withdrawals();
         let now = 1_000_000;
         const pod = podOf({ isDeleted, isHostNetwork, address: "10.0.0.1", exits: 0, isFinished: false });
-        const one = terminationOf(pod, { withdrawals, consumersOf: () => new Map(), now });
+        const one = terminationOf(pod, {
+          withdrawals,
+          consumersOf: () => new Map(),
+          onEnd: ({ sequence }) => sequence !== undefined && withdrawals.drop(sequence),
+          now,
+        });
         const past: Transition[] = [];
         const must = (holds: boolean, what: string): void => assert.ok(holds, `${what}: ${past.join()}`);
         let asked = 0;

@@ -265,7 +265,7 @@ describe("a young pod", () => {
     model.pass(1_000);
     deleted(model, "a");
     assert.equal(model.state("a"), "waiting");
-    model.pass(6_000);
+    model.pass(31_000);
     assert.equal(model.state("a"), "released");
   });
 });

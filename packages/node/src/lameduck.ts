@@ -122,7 +122,8 @@ export class Lameduck {
 
   /** For a health route of the application's own. */
   readiness(): Readiness {
-    return readinessIn(this.#phase, this.#settings.health !== undefined);
+    const learnsByHealth = this.#settings.health !== undefined || this.#coordinator?.isUndeleted === true;
+    return readinessIn(this.#phase, learnsByHealth);
   }
 
   /** One more server under the same decision. @throws {LameduckError} */

@@ -6,10 +6,10 @@ import {
 } from "@lameduck/protocol";
 import { Answers } from "../state/answers.ts";
 import type { Consumer } from "../state/consumer.ts";
-import { servesNode, isNodeKind, isNodeProxy } from "@lameduck/senders";
+import { isNodeKind, isNodeNeed, isNodeProxy } from "@lameduck/senders";
 import type { Consumers } from "../state/consumers.ts";
 import type { Pods } from "../state/pods.ts";
-import type { Withdrawals } from "../state/withdrawals.ts";
+import { needsHeardBy, type Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
 import type { OtherVersion } from "./other-versions.ts";
 import type { ReportStream } from "./report-stream.ts";
@@ -174,7 +174,12 @@ export class ConsumerRequests {
     const before = this.#waiting.get(key);
     if (before?.stream === stream) this.#waiting.delete(key);
     const known = consumers.get(key);
-    if (!isCurrent) known?.reset();
+    if (!isCurrent) known?.reset(at);
+    else if (known && isOtherListener(known, report)) {
+      onReport("unreadable");
+      this.#refuse(stream, 400, "serves: it has changed; begin anew, with epoch null");
+      return;
+    }
     const appliedBefore = known?.applied ?? -1;
     // A token of a node's proxy names but one.
     const mayBeNamed = isNodeKind(report.kind) || this.#names.take(identity.podUid ?? identity.account, key);
@@ -198,10 +203,13 @@ export class ConsumerRequests {
     }
   }
 
-  /** Whether there is a new withdrawal and the consumer's last answer is old enough, so that one answer carries several withdrawals. */
+  /** Whether there is a new withdrawal for it, and the consumer's last answer is old enough, so that one answer carries several withdrawals. */
   #isDue({ key, report }: Pick<WaitingReport, "key" | "report">, now: number): boolean {
-    if (this.#options.withdrawals.lastSequence <= report.known) return false;
-    const quiet = Math.max(answerIntervalMs, this.#options.consumers.size / answersPerMs);
+    const { withdrawals, consumers } = this.#options;
+    if (withdrawals.lastSequence <= report.known) return false;
+    const { kind, serves } = report;
+    if (withdrawals.owedSince(report.known, { key, kind, serves }) === undefined) return false;
+    const quiet = Math.max(answerIntervalMs, consumers.size / answersPerMs);
     return now - (this.#answeredAt.get(key) ?? -Infinity) >= quiet;
   }
 
@@ -217,8 +225,8 @@ export class ConsumerRequests {
   #answer({ key, report, stream }: WaitingReport, now: number): void {
     if (stream.isOver) return;
     this.#answeredAt.set(key, now);
-    const { applied, also } = report;
-    stream.answer(200, this.#answers.after(applied, also), this.#isClosing);
+    const { applied, also, kind, serves } = report;
+    stream.answer(200, this.#answers.after(applied, also, { key, kind, serves }), this.#isClosing);
   }
 
   /** An account that is bound to kinds can name nobody else. */
@@ -235,7 +243,7 @@ export class ConsumerRequests {
     const own = kinds?.get(account);
     if (own && !own.includes(report.kind)) return `${account} may report as ${own.join(", ")} only`;
     const isOfNode = isNodeProxy(report);
-    if (own && isNodeKind(report.kind) && report.serves.some((need) => need !== servesNode))
+    if (own && isNodeKind(report.kind) && report.serves.some((need) => !isNodeNeed(need)))
       return `${account} serves its node only`;
     const pod = podUid === undefined ? undefined : pods.get(podUid);
     const boundTo = node ?? pod?.node;
@@ -256,6 +264,15 @@ export class ConsumerRequests {
   #refuse(stream: Replies, status: number, error: string, isLast = false): void {
     stream.answer(status, writeRefusal(error), isLast);
   }
+}
+
+/** What it has applied says nothing of the pods of which it did not hear. */
+function isOtherListener(known: Consumer, { serves }: NamedReport): boolean {
+  return (
+    known.serves.join() !== serves.join() &&
+    (needsHeardBy(known) !== undefined ||
+      needsHeardBy({ key: known.key, kind: known.kind, serves }) !== undefined)
+  );
 }
 
 /** @param name from the path: "KIND/NAME", or only the name. @returns what is wrong with it otherwise. */

@@ -1,5 +1,5 @@
-/** Consumers that one reports for. A watcher reports for one, or for a few kinds of them. */
-const mostNames = 200;
+/** Consumers that one reports for. A watcher reports for one, or for a few kinds of them; that of a cloud's load balancers for each Service. */
+const mostNames = 2_000;
 
 /** The consumers for which each pod reports, or each account whose tokens are bound to none: one of them must not use up the room of all. */
 export class NameQuota {

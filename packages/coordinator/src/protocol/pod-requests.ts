@@ -23,6 +23,8 @@ export interface Ask {
   readonly wait: number;
   /** The state that it knows. */
   readonly seen: string | undefined;
+  /** The pod asks, and so it ends. */
+  readonly isPod?: boolean;
 }
 
 /** A request that is answered when there is news, or at a time. */
@@ -37,6 +39,8 @@ interface ParkedPod {
 const mostBehind = 5;
 /** Milliseconds that an answer may take which repeats the end: it may have been lost, and a pod may not know it. */
 const repeatMs = 1_000;
+/** A deletion is written before anybody can know of it. One that the watch does not show so long after the pod's first question is none. */
+const deletionSeenMs = 1_000;
 /** Long polls of one pod; it needs one. */
 const mostWaiting = 4;
 
@@ -45,6 +49,9 @@ export class PodRequests {
   readonly #options: PodRequestsOptions;
   readonly #parked = new LongPolls<ParkedPod>();
   readonly #toldToEnd = new WeakSet<Termination>();
+  /** When each pod has asked first, by the coordinator's clock. */
+  readonly #askedFirst = new WeakMap<Termination, number>();
+  readonly #toldUndeleted = new WeakSet<Termination>();
   #isClosing = false;
 
   constructor(options: PodRequestsOptions) {
@@ -56,7 +63,7 @@ export class PodRequests {
   }
 
   /** The caller has checked that the pod exists and that the client may ask for it. */
-  ask({ uid, wait, seen }: Ask, response: ServerResponse): void {
+  ask({ uid, wait, seen, isPod }: Ask, response: ServerResponse): void {
     const { terminations, now } = this.#options;
     const at = now();
     // A pod that asks is terminating, even if the watch has not reported its deletion yet.
@@ -65,7 +72,11 @@ export class PodRequests {
       sendText(response, 200, writePodAnswer({ state: "unknown" }), this.#isClosing);
       return;
     }
-    const isNews = record.state !== seen || (record.isToEnd && !this.#toldToEnd.has(record));
+    if (isPod && !this.#askedFirst.has(record)) this.#askedFirst.set(record, at);
+    const isNews =
+      record.state !== seen ||
+      (record.isToEnd && !this.#toldToEnd.has(record)) ||
+      this.#undeletedAt(record) <= at;
     if (isNews || wait === 0 || this.#parked.of(uid).size >= mostWaiting)
       sendText(response, 200, this.#text(record), this.#isClosing);
     else {
@@ -73,7 +84,7 @@ export class PodRequests {
         this.#isClosing ? longestAtEndMs : Infinity,
         record.isToEnd ? repeatMs : Infinity,
       );
-      const until = at + Math.min(wait, longest);
+      const until = Math.min(at + Math.min(wait, longest), this.#undeletedAt(record));
       const one = { record, response, until };
       this.#parked.add(uid, one);
       response.once("close", () => this.#parked.take(uid, one));
@@ -105,6 +116,14 @@ export class PodRequests {
     for (const one of this.#parked.all()) this.#release(one);
   }
 
+  /** When the pod is to be told that nobody deletes it; never where that is not so, or where it has been told. */
+  #undeletedAt(record: Termination): number {
+    const first = this.#askedFirst.get(record);
+    return first === undefined || !record.isHeldOnly || this.#toldUndeleted.has(record)
+      ? Infinity
+      : first + deletionSeenMs;
+  }
+
   #release(one: ParkedPod): void {
     if (!this.#parked.take(one.record.uid, one) || one.response.destroyed) return;
     sendText(one.response, 200, this.#text(one.record), this.#isClosing);
@@ -123,6 +142,9 @@ export class PodRequests {
         behind: `endpointslices (not heard of for ${Math.round(unheard())} s)`,
         endsHold: isToEnd,
       });
+    const isUndeleted =
+      record.isHeldOnly && (this.#toldUndeleted.has(record) || this.#undeletedAt(record) <= at);
+    if (isUndeleted) this.#toldUndeleted.add(record);
     const { relevant, applied } = releases.count(record, at);
     const behind = state === "released" ? [] : progress.behind(record, at);
     const named = behind
@@ -131,17 +153,20 @@ export class PodRequests {
     const more = behind.length > mostBehind ? [`and ${behind.length - mostBehind} more`] : [];
     const since = (then: number | undefined): number | undefined =>
       then === undefined ? undefined : Math.max(0, Math.round(at - then));
+    const assumedMs = state === "released" ? 0 : Math.round(releases.assumedMs(record, at));
     return writePodAnswer({
       state,
       withdrawnMs: since(withdrawnAt),
       releasedMs: state === "released" ? since(releasedAt) : undefined,
       consumers: `${applied}/${relevant}`,
       behind: named.length === 0 ? undefined : [...named, ...more].join(", "),
+      assumedMs: assumedMs > 0 ? assumedMs : undefined,
       last: state === "released" ? progress.last(record) : undefined,
       basis: progress.basis(record),
       // Nobody will ever release it.
       mode: terminations.isUnlisted(record, at) ? "availability" : rules.mode,
       endsHold: isToEnd,
+      isUndeleted: isUndeleted || undefined,
     });
   }
 }

@@ -30,7 +30,7 @@ const mostConnections = 50_000;
 
 const { consumers, pods, holds } = operatorNames.coordinator.paths;
 
-/** Plain HTTP for pods and consumers. docs/acknowledgements-protocol.md describes what is said. */
+/** Plain HTTP for pods and consumers. docs/contributing/acknowledgements-protocol.md describes what is said. */
 export function protocolServer(options: ProtocolOptions) {
   const server = createServer({
     maxHeaderSize: longestHead,
@@ -165,7 +165,7 @@ async function answerPod(
     }
   }
   if (request.method === "GET") {
-    podRequests.ask(ask, response);
+    podRequests.ask({ ...ask, isPod: true }, response);
     return;
   }
   const text = await readBody(request, longestPodReport);

@@ -1,7 +1,19 @@
 import type { EventReason } from "@lameduck/cluster";
-import { behindText, falseAcknowledgersText, namesOf, overrulerText } from "./report/consumers.ts";
+import { stuckAfterMs, type TerminationView } from "../termination-view.ts";
+import {
+  behindText,
+  falseAcknowledgersText,
+  missingText,
+  overrulerText,
+  stuckText,
+} from "./report/consumers.ts";
 import { lateText } from "./report/summary.ts";
 import { holdUnknown, type NewReport } from "./report/describe.ts";
+
+export interface Occurrence {
+  readonly reason: EventReason;
+  readonly message: string;
+}
 
 const ownEvidence: ReadonlySet<string> = new Set(["quiet", "idle", "acknowledged"]);
 
@@ -32,12 +44,18 @@ function muteText({ unknown }: NewReport): string {
   return mute === undefined ? "" : `; ${mute}`;
 }
 
+/** The Event for a pod that consumers had not let go of long after its end. */
+export function eventOfStuck({ name, stuck = [] }: TerminationView): Occurrence {
+  const message = `pod ${name} had ended ${stuckAfterMs / 1_000} s before, and ${stuckText(stuck)}`;
+  return { reason: "DrainConsumerStuck", message };
+}
+
 /** The Event for a termination: what went wrong, or else that the pod was released. */
-export function eventOf(report: NewReport): { readonly reason: EventReason; readonly message: string }[] {
+export function eventOf(report: NewReport): Occurrence[] {
   const { pod, killed, overruledBy, hold, moments, consumers, graceSeconds, summary, injected } = report;
   const missing = consumers.filter(({ state }) => state === "missing");
   const behind = consumers.filter(({ state }) => state === "behind" || state === "silent");
-  const wrong: { reason: EventReason; message: string }[] = [];
+  const wrong: Occurrence[] = [];
   const add = (reason: EventReason, words: string): void =>
     void wrong.push({ reason, message: `pod ${pod.name} ${words}` });
   if (killed === "yes") add("DrainKilled", `was killed at the end of its grace period of ${graceSeconds} s`);
@@ -51,7 +69,7 @@ export function eventOf(report: NewReport): { readonly reason: EventReason; read
   if (hold.reason === "cap")
     add("DrainCapped", `held ${summary.hold} and stopped at its cap${cappedText(report)}`);
   if (missing.length > 0)
-    add("DrainConsumerMissing", `is sent to by ${namesOf(missing)}, for which nothing reports`);
+    add("DrainConsumerMissing", `is sent to by ${missingText(missing)}, for which nothing reports`);
   // One that stops by its own evidence waits for nobody: that is how it is meant to be.
   const isByEvidence = hold.reason !== undefined && ownEvidence.has(hold.reason);
   if (behind.length > 0 && moments.released === undefined && !isByEvidence)

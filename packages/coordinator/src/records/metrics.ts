@@ -1,10 +1,11 @@
-import { Counter, Histogram, type Registry } from "@prometheus-io/client";
-import { gauge } from "@lameduck/program";
+import { Counter, Histogram, Summary, type Registry } from "@prometheus-io/client";
+import { firstNames, gauge } from "@lameduck/program";
+import type { StuckConsumer } from "../termination-view.ts";
 import type { NewReport } from "./report/describe.ts";
 
 const seconds = [0.5, 1, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 60, 120];
 
-/** Metrics of terminations. Only the replica that records a termination counts it. docs/drain-reports.md lists them. */
+/** Metrics of terminations. Only the replica that records a termination counts it. docs/operate/drain-reports.md lists them. */
 export function recordMetrics(
   registry: Registry,
   counts: () => { readonly kept: number; readonly waiting: number },
@@ -50,6 +51,22 @@ export function recordMetrics(
   });
   // A series that begins with its first event shows no increase.
   for (const one of ["yes", "no", "unknown"]) killed.inc({ killed: one }, 0);
+  const workloadLabels = ["pod_namespace", "workload"] as const;
+  // Not "namespace": a scrape of Prometheus has a label of that name, of the coordinator's own.
+  const ofWorkload = new Counter({
+    name: "lameduck_workload_drains_total",
+    help: "Terminations by namespace and workload, and whether they ended by SIGKILL; the first hundred workloads have names.",
+    labelNames: [...workloadLabels, "killed"] as const,
+    registers,
+  });
+  const workloadHold = new Summary({
+    name: "lameduck_workload_hold_seconds",
+    help: "How long pods of a workload held, as they reported it: sum and number.",
+    labelNames: workloadLabels,
+    percentiles: [],
+    registers,
+  });
+  const namedWorkload = firstNames();
   const overruled = new Counter({
     name: "lameduck_drains_overruled_total",
     help: "Terminations in which a new connection came after every consumer had reported that it let go.",
@@ -67,6 +84,13 @@ export function recordMetrics(
     labelNames: ["kind", "state"] as const,
     registers,
   });
+  const stuck = new Counter({
+    name: "lameduck_drain_consumers_stuck_total",
+    help: "Terminations that a consumer had not let go of long after the pod's end, by consumer.",
+    labelNames: ["consumer"] as const,
+    registers,
+  });
+  const named = firstNames();
   const records = new Counter({
     name: "lameduck_drain_reports_total",
     help: "Records by outcome: written, known (another replica's), refused, dropped, unserved (nothing to record).",
@@ -84,6 +108,8 @@ export function recordMetrics(
     labelNames: ["reason"] as const,
     registers,
   });
+  // An alert waits for the first one.
+  events.inc({ reason: "DrainConsumerStuck" }, 0);
   gauge(
     registry,
     "lameduck_drain_reports",
@@ -102,6 +128,9 @@ export function recordMetrics(
     const { program, hold: held, moments, atRisk: arrived } = report;
     drains.inc({ reason: reasonOf(held.reason), program });
     killed.inc({ killed: report.killed });
+    const workload = labelsOf(report, namedWorkload);
+    ofWorkload.inc({ ...workload, killed: report.killed });
+    if (held.ms !== undefined) workloadHold.observe(workload, held.ms / 1_000);
     if (report.overruledBy !== undefined) overruled.inc();
     if (held.ms !== undefined) hold.observe({ program }, held.ms / 1_000);
     const { released, closing, withdrawn } = moments;
@@ -117,10 +146,21 @@ export function recordMetrics(
         convergence.observe({ kind, basis }, Math.max(0, appliedMs - withdrawn) / 1_000);
     }
   };
-  return { records, removed, events, recorded };
+  const neverLetGo = (consumers: readonly StuckConsumer[]): void => {
+    for (const { name } of consumers) stuck.inc({ consumer: named(name) });
+  };
+  return { records, removed, events, recorded, neverLetGo };
 }
 
 export type RecordMetrics = ReturnType<typeof recordMetrics>;
+
+/** Pods without a controller have names that nobody else has: they share one. */
+function labelsOf({ metadata: { namespace }, workload }: NewReport, named: (name: string) => string) {
+  const own = workload.startsWith("pod/") ? "pod" : workload;
+  return named(`${namespace}/${own}`) === "others"
+    ? { pod_namespace: "others", workload: "others" }
+    : { pod_namespace: namespace, workload: own };
+}
 
 const reasons = new Set(["delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced"]);
 

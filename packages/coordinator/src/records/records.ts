@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubernetesClient, Lease } from "@lameduck/kube";
-import { WorkloadEvents } from "@lameduck/cluster";
+import { WorkloadEvents, type WorkloadName } from "@lameduck/cluster";
 import { operatorNames } from "@lameduck/protocol";
 import type { Registry } from "@prometheus-io/client";
-import type { TerminationListener } from "../termination-view.ts";
+import type { TerminationListener, TerminationView } from "../termination-view.ts";
 import { recordMetrics, type RecordMetrics } from "./metrics.ts";
-import { eventOf } from "./event-of.ts";
+import { eventOf, eventOfStuck, type Occurrence } from "./event-of.ts";
 import { type Ended, Recorder } from "./writing/recorder.ts";
 import type { RetentionLimits } from "./writing/retention.ts";
 
@@ -25,6 +25,8 @@ export interface RecordsOptions {
   /** Between two looks; default a second. */
   readonly everyMs?: number;
 }
+
+type PodName = Pick<TerminationView, "namespace" | "name" | "uid">;
 
 /** Turns ended terminations into reports, Events and metrics. Only the replica that holds the Lease writes. */
 export class Records {
@@ -63,7 +65,12 @@ export class Records {
     });
   }
 
-  readonly hear: TerminationListener = (termination, what) => this.#recorder.hear(termination, what);
+  readonly hear: TerminationListener = (termination, what) => {
+    this.#recorder.hear(termination, what);
+    if (what !== "stuck" || !this.isLeader) return;
+    this.#metrics.neverLetGo(termination.stuck ?? []);
+    this.#tell(termination, termination.workload, eventOfStuck(termination));
+  };
 
   get isLeader(): boolean {
     return this.#lease.isHeld;
@@ -87,12 +94,13 @@ export class Records {
   #publish({ report, workload, isMeasured }: Ended): void {
     this.#metrics.recorded(report, isMeasured);
     const { namespace } = report.metadata;
-    const { name, uid } = report.pod;
-    for (const one of eventOf(report)) {
-      this.#metrics.events.inc({ reason: one.reason });
-      // Of a pod without a controller its own.
-      this.#events.add(namespace, workload ?? { kind: "Pod", name, uid }, one);
-    }
+    for (const one of eventOf(report)) this.#tell({ ...report.pod, namespace }, workload, one);
+  }
+
+  #tell({ namespace, name, uid }: PodName, workload: WorkloadName | undefined, event: Occurrence): void {
+    this.#metrics.events.inc({ reason: event.reason });
+    // Of a pod without a controller its own.
+    this.#events.add(namespace, workload ?? { kind: "Pod", name, uid }, event);
   }
 
   async #writeEvents(): Promise<void> {

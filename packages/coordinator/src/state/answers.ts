@@ -1,5 +1,5 @@
 import { type NumberRange, type Withdrawal, writeCoordinatorAnswer } from "@lameduck/protocol";
-import type { Withdrawals } from "./withdrawals.ts";
+import { type Listener, needsHeardBy, type Withdrawals } from "./withdrawals.ts";
 
 /** Characters of all answers that are kept. One of 10,000 withdrawals has some 200,000. */
 const mostKept = 8 * 2 ** 20;
@@ -22,8 +22,9 @@ export class Answers {
     return this.#size;
   }
 
-  after(applied: number, also: readonly NumberRange[]): string {
-    if (also.length > 0) return this.#made(applied, also);
+  /** @param listener who hears of some pods only. */
+  after(applied: number, also: readonly NumberRange[], listener?: Listener): string {
+    if (also.length > 0 || (listener && needsHeardBy(listener))) return this.#made(applied, also, listener);
     if (this.#version !== this.#withdrawals.version || this.#size > mostKept) this.#clear();
     const known = this.#kept.get(applied);
     if (known !== undefined) return known;
@@ -39,9 +40,9 @@ export class Answers {
     this.#size = 0;
   }
 
-  #made(applied: number, also: readonly NumberRange[]): string {
+  #made(applied: number, also: readonly NumberRange[], listener?: Listener): string {
     const withdrawn: Withdrawal[] = [];
-    for (const { addresses, sequence } of this.#withdrawals.after(applied))
+    for (const { addresses, sequence } of this.#withdrawals.after(applied, listener))
       if (!also.some(([from, to]) => sequence >= from && sequence <= to))
         for (const address of addresses) withdrawn.push([address, sequence]);
     return writeCoordinatorAnswer({ epoch: this.#epoch, head: this.#withdrawals.lastSequence, withdrawn });

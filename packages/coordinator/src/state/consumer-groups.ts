@@ -10,7 +10,7 @@ export const silentAfterMs = 3_000;
 /**
  * - `applied`: all of its consumers report the withdrawal as applied.
  * - `behind`: one of them does not yet.
- * - `missing`: no report ever came for it.
+ * - `missing`: no report ever came for it, or for some pods of its proxy.
  * - `silent`: it has been silent for so long that it no longer counts.
  * - `absent`: its node is gone or not Ready, so that it does not count.
  */
@@ -36,15 +36,15 @@ export interface ConsumerGroup {
 
 /** How long a heartbeat of the consumer has been due, milliseconds. None is due while it has applied everything. */
 export function silence(consumer: Consumer, withdrawals: Withdrawals, now: number): number {
-  const { applied, heardAt } = consumer;
-  if (applied >= withdrawals.lastSequence) return 0;
-  return Math.max(0, now - Math.max(heardAt, withdrawals.timeOf(applied + 1)));
+  const since = withdrawals.owedSince(consumer.applied, consumer);
+  return since === undefined ? 0 : Math.max(0, now - Math.max(consumer.heardAt, since));
 }
 
 export class GroupStates {
   readonly #consumers: Consumers;
   readonly #withdrawals: Withdrawals;
   #listeningFrom = -Infinity;
+  #halfRead: ReadonlySet<string> = new Set();
 
   constructor(consumers: Consumers, withdrawals: Withdrawals) {
     this.#consumers = consumers;
@@ -65,6 +65,14 @@ export class GroupStates {
     return this.#consumers.proxiesOf(name);
   }
 
+  /** Whether somebody reports for a proxy that runs on the node in kube-proxy's place: "node-proxy/cilium". */
+  reportsOn(node: string, need: string): boolean {
+    const [, kind] = need.split("/");
+    return this.#consumers
+      .proxiesOf(node)
+      .some((consumer) => consumer.kind === kind || consumer.serves.includes(need));
+  }
+
   /** Changes when a node may have its first consumer, or have lost its last one. */
   get membership(): number {
     return this.#consumers.version;
@@ -72,7 +80,8 @@ export class GroupStates {
 
   stateOfGroup({ node, consumers, passesMs }: ConsumerGroup, query: WithdrawalQuery): GroupState {
     if (passesMs !== undefined) return query.now >= query.withdrawnAt + passesMs ? "applied" : "behind";
-    return node ? this.stateOfNode(node, query) : this.#stateOf(consumers, query);
+    if (node) return this.stateOfNode(node, query);
+    return this.isHalfRead(consumers) ? "missing" : this.#stateOf(consumers, query);
   }
 
   groupOfNode(node: SendingNode): ConsumerGroup {
@@ -94,6 +103,16 @@ export class GroupStates {
 
   silence(consumer: Consumer, now: number): number {
     return Math.min(silence(consumer, this.#withdrawals, now), Math.max(0, now - this.#listeningFrom));
+  }
+
+  /** Whether one of them reports for some pods of its proxy only. */
+  isHalfRead(consumers: readonly Consumer[]): boolean {
+    return this.#halfRead.size > 0 && consumers.some(({ key }) => this.#halfRead.has(key));
+  }
+
+  /** @param halfRead consumers that report for some pods of their proxy only. */
+  begin(halfRead: ReadonlySet<string>): void {
+    this.#halfRead = halfRead;
   }
 
   /** No consumer counts as silent for longer than since `now`. */

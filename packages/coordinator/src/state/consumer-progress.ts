@@ -11,15 +11,16 @@ import {
 } from "./consumer-groups.ts";
 import { SlowestConsumers } from "./slowest.ts";
 
-/** Why no consumer is asked: proxies may not have added the pod yet, its address is its node's, too, or nothing listens there any more. */
-type NotAsked = "young" | "host-network" | "finished";
+/** Causes beside which no consumer matters. */
+const whole = ["young", "finished", "host-network", "host-port", "published", "unlisted"] as const;
+type Whole = (typeof whole)[number];
 
 export interface BehindConsumer {
   /** "kube-proxy/node5" */
   readonly name: string;
   /** Its basis, or why there is no report of it. */
-  readonly how: Basis | "missing" | "silent" | NotAsked;
-  /** Why it has not let go, where it says so. */
+  readonly how: Basis | "missing" | "silent" | "unread" | Whole;
+  /** Why it has not let go, where it says so; who it is, and what shows it, where nothing reports for it. */
   readonly reason?: string;
 }
 
@@ -27,27 +28,47 @@ export interface BehindConsumer {
 export class ConsumerProgress {
   readonly #releases: Releases;
   readonly #groupStates: GroupStates;
+  readonly #unread: () => readonly string[];
 
-  constructor(releases: Releases, groupStates: GroupStates) {
+  /** @param unread the lists that may name a consumer, and are not read. */
+  constructor(releases: Releases, groupStates: GroupStates, unread: () => readonly string[]) {
     this.#releases = releases;
     this.#groupStates = groupStates;
+    this.#unread = unread;
   }
 
   /** The consumers that have not let go. */
   behind(termination: Termination, now: number): readonly BehindConsumer[] {
-    const notAsked = whyNotAsked(termination, now);
-    if (notAsked !== undefined) return [{ name: "all", how: notAsked }];
+    const { because } = termination;
+    const of = whole.find((one) => one === because);
+    if (of !== undefined) return [{ name: "all", how: of }];
+    if (because === "unread") return this.#unread().map((name) => ({ name, how: "unread" as const }));
     const query = this.#releases.queryOf(termination, now);
     const named: BehindConsumer[] = [];
     for (const group of this.#groups(termination)) {
       const state = this.#groupStates.stateOfGroup(group, query);
-      if (state === "missing") named.push({ name: group.name, how: "missing" });
+      if (state === "missing")
+        named.push({ name: group.name, how: "missing", ...this.#reasonFor(termination, group.name) });
+      if (state === "silent" && because === "silent")
+        for (const consumer of group.consumers) named.push({ name: consumer.key, how: "silent" });
       if (state !== "behind") continue;
       if (group.passesMs !== undefined) named.push({ name: group.name, how: "time" });
       for (const consumer of group.consumers)
         if (!consumer.hasApplied(query.sequence)) named.push(this.#behindOf(consumer, now));
     }
     return named;
+  }
+
+  /** The consumers that have not let go, but for those that go by time: what they say proves nothing. */
+  notLetGo(termination: Termination): readonly Consumer[] {
+    const { sequence = Infinity } = termination;
+    const all = new Set(this.#groups(termination).flatMap(({ consumers }) => consumers));
+    return [...all].filter((one) => one.basis !== "time" && !one.hasApplied(sequence));
+  }
+
+  #reasonFor(termination: Termination, name: string): { readonly reason?: string } {
+    const reason = this.#releases.whoIs(termination, name);
+    return reason === undefined ? {} : { reason };
   }
 
   #behindOf(consumer: Consumer, now: number): BehindConsumer {
@@ -95,7 +116,7 @@ export class ConsumerProgress {
           group.name,
           { kind: "dns", basis: "time", appliedAt, isMissing: false, isSilent: false },
         ]);
-      } else this.#offer(group.consumers, () => group.name, query, slowest);
+      } else this.#offer(group.consumers, () => group.name, query, slowest, termination);
     }
     for (const node of this.#releases.nodesOf(termination)) {
       if (slowest.isFinal) break;
@@ -116,12 +137,17 @@ export class ConsumerProgress {
     nameOf: () => string,
     { sequence, now }: WithdrawalQuery,
     slowest: SlowestConsumers,
+    sentTo?: Termination,
   ): void {
     if (consumers.length === 0)
       slowest.offer(undefined, () => {
         const name = nameOf();
         const [kind = ""] = name.split("/");
-        return [name, { kind, basis: undefined, appliedAt: undefined, isMissing: true, isSilent: false }];
+        const reason = sentTo && this.#releases.whoIs(sentTo, name);
+        return [
+          name,
+          { kind, basis: undefined, appliedAt: undefined, reason, isMissing: true, isSilent: false },
+        ];
       });
     for (const consumer of consumers) {
       const appliedAt = consumer.appliedAt(sequence);
@@ -140,11 +166,4 @@ export class ConsumerProgress {
       ...nodes.filter(({ isGone }) => !isGone).map((node) => this.#groupStates.groupOfNode(node)),
     ];
   }
-}
-
-function whyNotAsked(termination: Termination, now: number): NotAsked | undefined {
-  if (termination.isHostNetwork) return "host-network";
-  if (termination.sequence !== undefined || termination.withdrawnAt === undefined) return undefined;
-  if (termination.isFinished) return "finished";
-  return now < termination.proxiesSettledAt ? "young" : undefined;
 }

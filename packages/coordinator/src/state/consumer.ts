@@ -18,6 +18,8 @@ export class Consumer {
   problem: string | undefined;
   reason: string | undefined;
   heardAt: number;
+  /** Since when its reports count. */
+  since: number;
   #applied = 0;
   #also: readonly NumberRange[] = [];
   /** Watermarks and times in turn: two numbers for each advance. */
@@ -30,6 +32,7 @@ export class Consumer {
     this.basis = basis;
     this.serves = serves;
     this.heardAt = now;
+    this.since = now;
   }
 
   get applied(): number {
@@ -59,7 +62,8 @@ export class Consumer {
   }
 
   /** Its process has restarted: earlier reports no longer count. */
-  reset(): void {
+  reset(now: number): void {
+    this.since = now;
     this.#applied = 0;
     this.#also = [];
     this.#advances = [];

@@ -97,10 +97,12 @@ export class Consumers {
 }
 
 const none: readonly Consumer[] = [];
+/** What may be guessed by its name. */
+const guessed: ReadonlySet<string> = new Set(["ingress-class", "gateway-class", "proxy"]);
 
 /**
- * What a consumer reports to serve counts. Else it is the class that is called like its kind. No other name is guessed: the proxy of class
- * "nginx-internal" says nothing for "nginx-public", nor the watcher of one target group for another. A consumer that is declared is found by its
+ * What a consumer reports to serve counts. Else it is the class, or the proxy, that is called like its kind. No other name is guessed: the proxy of class
+ * "nginx-internal" says nothing for "nginx-public", nor an Envoy of a gateway for the sidecars of "mesh/envoy". A consumer that is declared is found by its
  * name, or by a name that all replicas of a proxy serve: each has a name of its own, which nobody knows beforehand.
  */
 function isServing(consumer: Consumer, need: string): boolean {
@@ -110,5 +112,5 @@ function isServing(consumer: Consumer, need: string): boolean {
     return consumer.key === [name, ...rest].join("/") || (name === kind && serves.includes(need));
   if (serves.length > 0)
     return serves.includes(need) || (what === balancers && serves.includes(`${what}/${name}`));
-  return what !== balancers && name === kind && !isNodeProxy(consumer);
+  return guessed.has(what) && name === kind && !isNodeProxy(consumer);
 }

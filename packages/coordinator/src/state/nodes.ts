@@ -90,6 +90,10 @@ export class Nodes {
     return undefined;
   }
 
+  named(name: string): SendingNode | undefined {
+    return this.#byName.get(name);
+  }
+
   /** The node that has this address itself. */
   at(address: string): string | undefined {
     return this.#byAddress.get(address)?.name;

@@ -1,10 +1,11 @@
-import type { AcknowledgementSettings } from "@lameduck/inject";
+import { type AcknowledgementSettings, isSilenced, namesIn } from "@lameduck/inject";
 import type { Listings, PodRoutes, Routing } from "@lameduck/cluster";
 import type { Nodes, SendingNode } from "./nodes.ts";
-import type { ReleaseState } from "@lameduck/protocol";
-import type { Termination } from "./termination.ts";
+import { balancers, whoIs } from "@lameduck/senders";
+import type { Decision, Termination } from "./termination.ts";
 import type { ConsumerGroup, GroupState, GroupStates, WithdrawalQuery } from "./consumer-groups.ts";
 import type { PolicySettings } from "../settings.ts";
+import { declaredAs } from "./withdrawals.ts";
 
 /** How many groups of consumers matter to one pod, and how far they are. */
 export interface Count {
@@ -17,6 +18,11 @@ export interface Count {
 
 /** So long a DNS server may take to hear of a withdrawal. Until then it hands the address out, for the record's whole time. */
 const dnsServersLagMs = 1_000;
+/**
+ * A pod asks again within 5 s. A replica that does not answer is given up after 7 s, and then another one is asked at once. So one lost
+ * answer does not end what a proxy has said. A release ends it.
+ */
+const believedMs = 16_000;
 /** Versions count up from 0. */
 const outdatedVersion = -1;
 
@@ -26,6 +32,8 @@ interface Cached {
   /** A Service lists it as ready until it is gone (`publishNotReadyAddresses`). */
   readonly publishesNotReady: boolean;
   readonly routes: PodRoutes;
+  /** Of `routes`: load balancers, which hear of no other pods. */
+  readonly balancers: readonly string[];
   readonly groups: readonly ConsumerGroup[];
 }
 
@@ -54,6 +62,10 @@ export class Releases {
   readonly #missing = new Map<number, boolean>();
   /** The state of nodes and consumers for which none was missing, by `notReadyAfterSeconds`. */
   readonly #complete = new Map<number, string>();
+  /** By the text of the setting. */
+  readonly #sendsNothing = new Map<string, ReadonlySet<string>>();
+  #now = -Infinity;
+  #unreadProxies: { readonly of: string; readonly nodes: ReadonlyMap<string, readonly string[]> } | undefined;
 
   constructor(options: ReleasesOptions) {
     this.#options = options;
@@ -62,44 +74,63 @@ export class Releases {
 
   /** Begins a round of decisions, which share what holds for all of them. */
   begin(now: number): void {
+    this.#now = now;
     this.#missing.clear();
     this.#options.routing.forget(now);
   }
 
   /** @returns the state that the pod is answered. A pod without a consumer that counts is never released. */
-  decide(termination: Termination, now: number): ReleaseState {
+  decide(termination: Termination, now: number): Decision {
     const query = this.queryOf(termination, now);
     const { settings } = query;
-    if (termination.isHostNetwork || this.#cached(termination).publishesNotReady) return "incomplete";
+    if (termination.isHostNetwork) return incomplete("host-network");
+    if (this.#cached(termination).publishesNotReady) return incomplete("published");
     // Clients of a host port are unknown here, unless a consumer is declared.
-    if (termination.hasHostPort && settings.external === undefined) return "incomplete";
-    // Nobody is asked about a pod that has ended before.
-    if (termination.sequence === undefined) return termination.isFinished ? "incomplete" : "waiting";
+    if (termination.hasHostPort && settings.external === undefined) return incomplete("host-port");
+    if (termination.sequence === undefined) {
+      // Nobody is asked about a pod that has ended before.
+      if (termination.isFinished) return incomplete("finished");
+      const isYoung = termination.withdrawnAt !== undefined && now < termination.proxiesSettledAt;
+      return isYoung ? { state: "waiting", because: "young" } : waiting;
+    }
     // Cheap checks come first: most rounds end here, or at the node that was behind in the last round.
     const states = this.groups(termination).map((group) => this.#groupStates.stateOfGroup(group, query));
-    if (states.includes("missing")) return "incomplete";
+    if (states.includes("missing")) return incomplete("missing");
     const needsEachNode = this.routesTo(termination).throughNodes && settings.quorum === "all";
-    if (needsEachNode && this.#isMissing(termination, query)) return "incomplete";
+    if (needsEachNode && this.#isMissing(termination, query)) return incomplete("missing");
     // A quorum is one of nodes: an ingress has as much traffic as hundreds of them.
-    if (states.includes("behind")) return "waiting";
-    if (needsEachNode && !this.#haveNodesApplied(termination, query)) return "waiting";
+    if (states.includes("behind")) return waiting;
+    if (needsEachNode && !this.#haveNodesApplied(termination, query)) return waiting;
     const { relevant, applied, missing, silent } = this.count(termination, now);
-    if (missing > 0 || relevant === 0 || silent > relevant) return "incomplete";
-    return applied >= relevant * share(settings.quorum) ? "released" : "waiting";
+    if (missing > 0) return incomplete("missing");
+    if (relevant === 0) return incomplete(silent > 0 ? "silent" : "unlisted");
+    if (silent > relevant) return incomplete("silent");
+    return applied >= relevant * share(settings.quorum) ? { state: "released" } : waiting;
   }
 
   /** The groups besides the nodes, and the time for which clients cache DNS answers. */
   groups(termination: Termination): readonly ConsumerGroup[] {
     const { external, dnsTtlSeconds } = this.#settingsOf(termination);
-    const { groups, routes } = this.#cached(termination);
-    if (external === undefined && !routes.byName) return groups;
-    const declared = (external ?? "").split(/, ?/).filter((key) => key !== "");
-    const passesMs = dnsTtlSeconds * 1_000 + dnsServersLagMs;
+    const { routes } = this.#cached(termination);
+    const proxies = routes.throughNodes ? this.#proxiesWithoutReport(termination) : [];
+    const known = this.#reporting(termination);
+    const groups = proxies.length === 0 ? known : [...known, ...proxies];
+    if (external === undefined && routes.byName.length === 0) return groups;
+    // The Service knows its clients best. What they keep at least counts beside what the policy says.
+    const kept = routes.byName.map(({ stated, least = 0 }) => stated ?? Math.max(least, dnsTtlSeconds));
+    const passesMs = Math.max(...kept) * 1_000 + dnsServersLagMs;
     return [
       ...groups,
-      ...declared.map((key) => this.#groupStates.groupOfNeed(`consumer/${key}`)),
-      ...(routes.byName ? [{ name: "dns/cluster", consumers: [], node: undefined, passesMs }] : []),
+      ...declaredIn(external).map((need) => this.#groupStates.groupOfNeed(need)),
+      ...(kept.length > 0 ? [{ name: "dns/cluster", consumers: [], node: undefined, passesMs }] : []),
     ];
+  }
+
+  /** By what consumers are known that hear of no pods but those that concern them. */
+  needsToTell(termination: Termination): readonly string[] {
+    const { external } = this.#settingsOf(termination);
+    const { balancers: known } = this.#cached(termination);
+    return external === undefined ? known : [...known, ...declaredIn(external)];
   }
 
   /** Looks the pod's routes up anew: other slices list it now. */
@@ -120,15 +151,70 @@ export class Releases {
   /** Whether proxies lead to it: clients that know its address by DNS have no rules. */
   hasProxies(termination: Termination): boolean {
     const { throughNodes, byName } = this.routesTo(termination);
-    return throughNodes || !byName || this.hasUnlisted(termination);
+    return throughNodes || byName.length === 0 || this.hasUnlisted(termination);
   }
 
   /** Whether no list of the cluster names some of its consumers: they are known by their own reports alone. */
   hasUnlisted(termination: Termination): boolean {
-    return (
-      this.#settingsOf(termination).external !== undefined ||
-      this.routesTo(termination).requiredReporters.length > 0
+    return this.#settingsOf(termination).external !== undefined || this.#reporting(termination).length > 0;
+  }
+
+  /** Who it is that nothing reports for, what shows it, and how long it is waited for: "Istio's sidecars, as Pod shop/client shows; 30 s are assumed". */
+  whoIs(termination: Termination, need: string): string | undefined {
+    const services = this.servicesOf(termination);
+    const [who, shownBy] = [whoIs(need), this.#options.routing.shownBy(services, need)];
+    const shown = who === undefined ? shownBy : shownBy === undefined ? who : `${who}, as ${shownBy} shows`;
+    const seconds = this.assumedSeconds(need, termination.namespace, services);
+    const assumed = seconds === undefined ? [] : [`${seconds} s are assumed`];
+    const { consumers } = this.#groupStates.groupOfNeed(need);
+    const halfRead = this.#groupStates.isHalfRead(consumers) ? ["some pods of it have no watcher"] : [];
+    const parts = [...(shown === undefined ? [] : [shown]), ...halfRead, ...assumed];
+    return parts.length === 0 ? undefined : parts.join("; ");
+  }
+
+  /** How long someone for whom nothing reports may choose a withdrawn pod of these Services: as the DrainPolicy says, else as is known of its kind. */
+  assumedSeconds(need: string, namespace: string, services: Iterable<string>): number | undefined {
+    const { convergenceSeconds } = this.#options.settings.of(namespace);
+    return convergenceSeconds ?? this.#options.routing.convergenceOf(services, need);
+  }
+
+  /**
+   * For so many milliseconds yet somebody is assumed to choose the pod: the slowest of those for whom nothing reports, or a proxy that reports that
+   * it still may. Such a proxy sends on connections that are there, so that silence of new ones says nothing of it.
+   */
+  assumedMs(termination: Termination, now: number): number {
+    if (this.#sendsByItsOwnWord(termination, now)) return believedMs;
+    return this.#assumedOfUnread(termination, now);
+  }
+
+  #sendsByItsOwnWord(termination: Termination, now: number): boolean {
+    if (termination.state !== "waiting" || termination.sequence === undefined) return false;
+    const query = this.queryOf(termination, now);
+    return this.#reporting(termination).some(
+      (group) =>
+        !group.name.startsWith(`${balancers}/`) && this.#groupStates.stateOfGroup(group, query) === "behind",
     );
+  }
+
+  #assumedOfUnread(termination: Termination, now: number): number {
+    const { namespace, state, withdrawnAt = state === "waiting" ? now : -Infinity } = termination;
+    const services = this.servicesOf(termination);
+    const seconds = this.groups(termination)
+      .filter(
+        ({ consumers, passesMs }) =>
+          passesMs === undefined && (consumers.length === 0 || this.#groupStates.isHalfRead(consumers)),
+      )
+      .map(({ name }) => this.assumedSeconds(name, namespace, services) ?? 0);
+    return Math.max(0, withdrawnAt + Math.max(0, ...seconds) * 1_000 - now);
+  }
+
+  /** Whether nothing that is said of a sender keeps pods of the namespace from a release: it sends nothing to them, or somebody reports. */
+  isReported(need: string, namespace: string): boolean {
+    if (this.#sendsNothingTo(namespace, need)) return true;
+    const lacking = this.#nodesWithoutReport().get(need);
+    if (lacking !== undefined) return lacking.length === 0;
+    const { consumers } = this.#groupStates.groupOfNeed(need);
+    return consumers.length > 0 && !this.#groupStates.isHalfRead(consumers);
   }
 
   /** The nodes that matter. */
@@ -159,6 +245,69 @@ export class Releases {
     return this.#options.settings.of(namespace);
   }
 
+  /** The groups that report for what leads to it, without those that send nothing. */
+  #reporting(termination: Termination): readonly ConsumerGroup[] {
+    const { groups } = this.#cached(termination);
+    const { namespace } = termination;
+    const isSilent = this.#thatSendNothing(namespace).size > 0;
+    return isSilent ? groups.filter(({ name }) => !this.#sendsNothingTo(namespace, name)) : groups;
+  }
+
+  #sendsNothingTo(namespace: string, need: string): boolean {
+    return isSilenced(this.#thatSendNothing(namespace), need);
+  }
+
+  #thatSendNothing(namespace: string): ReadonlySet<string> {
+    const { sendsNothing = "" } = this.#options.settings.of(namespace);
+    const known = this.#sendsNothing.get(sendsNothing) ?? new Set(namesIn(sendsNothing));
+    this.#sendsNothing.set(sendsNothing, known);
+    return known;
+  }
+
+  /** Proxies on nodes that count, in kube-proxy's place or beside it, for which nothing reports there. */
+  #proxiesWithoutReport(termination: Termination): readonly ConsumerGroup[] {
+    const all = this.#nodesWithoutReport();
+    if (all.size === 0) return [];
+    const { consumers, notReadyAfterSeconds } = this.#settingsOf(termination);
+    const { nodes } = this.#options;
+    const { seenNodes } = termination;
+    const counts = (name: string): boolean => {
+      const node = nodes.named(name);
+      if (node === undefined || (consumers === "seen" && seenNodes?.has(name) === false)) return false;
+      return this.#now - node.notReadySince < notReadyAfterSeconds * 1_000;
+    };
+    return [...all].flatMap(([need, names]) =>
+      names.some(counts) && !this.#sendsNothingTo(termination.namespace, need)
+        ? [{ name: need, consumers: [], node: undefined }]
+        : [],
+    );
+  }
+
+  /** By need: the nodes on which such a proxy runs, and no consumer reports for it there. */
+  #nodesWithoutReport(): ReadonlyMap<string, readonly string[]> {
+    const { routing, nodes } = this.#options;
+    const of = `${routing.version}/${nodes.readiness}/${this.#groupStates.membership}`;
+    if (this.#unreadProxies?.of !== of) {
+      const lacking = new Map<string, readonly string[]>();
+      for (const [need, running = nodes.all.map(({ name }) => name)] of routing.nodeProxies())
+        lacking.set(need, [
+          ...(lacking.get(need) ?? []),
+          ...[...running].filter((node) => !this.#groupStates.reportsOn(node, need)),
+        ]);
+      // Where nobody reports for any of them, the need is missing as it is.
+      for (const [need, running] of routing.proxiesBeside()) {
+        const read = new Set(this.#groupStates.groupOfNeed(need).consumers.map(({ node }) => node));
+        if (read.size > 0)
+          lacking.set(
+            need,
+            [...running].filter((node) => !read.has(node)),
+          );
+      }
+      this.#unreadProxies = { of, nodes: lacking };
+    }
+    return this.#unreadProxies.nodes;
+  }
+
   #cached(termination: Termination): Cached {
     const { listings, routing } = this.#options;
     const known = this.#routes.get(termination);
@@ -174,6 +323,7 @@ export class Releases {
       services,
       publishesNotReady: listings.publishesNotReady(termination),
       routes,
+      balancers: routes.requiredReporters.filter((need) => need.startsWith(`${balancers}/`)),
       groups,
     };
     this.#routes.set(termination, cached);
@@ -226,6 +376,11 @@ export class Releases {
     return true;
   }
 }
+
+const declaredIn = (external: string | undefined): readonly string[] => namesIn(external).map(declaredAs);
+
+const waiting: Decision = { state: "waiting" };
+const incomplete = (because: Decision["because"]): Decision => ({ state: "incomplete", because });
 
 function share(quorum: string): number {
   return quorum === "all" ? 1 : Number.parseInt(quorum, 10) / 100;

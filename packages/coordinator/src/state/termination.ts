@@ -1,6 +1,12 @@
 import type { ReleaseState } from "@lameduck/protocol";
 import type { ContainerExit, Injected, SlimPod, WorkloadName } from "@lameduck/cluster";
-import type { NamedConsumers, TerminationNews, TerminationView } from "../termination-view.ts";
+import type {
+  Cause,
+  NamedConsumers,
+  StuckConsumer,
+  TerminationNews,
+  TerminationView,
+} from "../termination-view.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
 /**
@@ -10,6 +16,12 @@ import type { Withdrawals } from "./withdrawals.ts";
  * - `gone`: its object is.
  */
 export type Transition = TerminationNews | "answered" | "told to end" | "gone";
+
+/** What was found of a termination. */
+export interface Decision {
+  readonly state: ReleaseState;
+  readonly because?: Cause | undefined;
+}
 
 /** Who a connection after a release came from, as far as its address tells. */
 export interface Overruling {
@@ -30,6 +42,8 @@ export interface TerminationOptions {
   /** Where consumers find what to look for. */
   readonly withdrawals: Pick<Withdrawals, "add" | "drop">;
   readonly consumersOf: (termination: Termination) => NamedConsumers;
+  /** Nothing listens at the pod any more, and another pod may soon have its address: no release waits for consumers. */
+  readonly onEnd: (termination: Termination) => void;
   readonly now: number;
 }
 
@@ -69,6 +83,8 @@ class StateMachine implements TerminationView {
   /** Somebody asks for the end of its hold. */
   isToEnd: boolean;
   state: ReleaseState = "waiting";
+  /** Why it is in this state, as it was found last. */
+  because: Cause | undefined;
   withdrawnAt: number | undefined;
   /** By then every proxy has added the pod. Before, its absence from rules proves nothing. */
   proxiesSettledAt = -Infinity;
@@ -83,7 +99,9 @@ class StateMachine implements TerminationView {
   /** Nodes from which it has seen connections; undefined while it has told of none, or sees some from outside the cluster. */
   seenNodes: ReadonlySet<string> | undefined;
   goneAt: number | undefined;
+  stuck: readonly StuckConsumer[] = [];
   #askedAt: number;
+  #needs: readonly string[] = [];
   #seesOutside = false;
   #finishedAt: number | undefined;
   #hasEnded = false;
@@ -182,8 +200,7 @@ class StateMachine implements TerminationView {
     if (pod.exits.length !== this.exits.length) happened.push("exited");
     if (pod.isFinished && (!this.isFinished || isBeginning)) {
       this.#finishedAt = now;
-      // Another pod may soon have its address, and nothing listens there any more.
-      this.#dropSequence();
+      this.#options.onEnd(this);
     }
     this.exits = pod.exits;
     this.finalizers = pod.finalizers;
@@ -203,6 +220,7 @@ class StateMachine implements TerminationView {
     this.#forgetSequence();
     this.withdrawnAt = undefined;
     this.releasedAt = undefined;
+    this.because = undefined;
     return this.#happened("published", ...this.#answer("waiting"));
   }
 
@@ -211,10 +229,18 @@ class StateMachine implements TerminationView {
     this.proxiesSettledAt = Math.max(this.proxiesSettledAt, at);
   }
 
-  /** Asks consumers about the withdrawal. */
-  number(now: number): readonly Transition[] {
-    if (!this.isAskable || this.sequence !== undefined) return nothing;
-    this.sequence = this.#options.withdrawals.add(this.addresses, now);
+  /**
+   * Asks consumers about the withdrawal: anew, where someone must hear of it who was not told.
+   * @param needs by which consumers are known that hear of some pods only.
+   */
+  number(now: number, needs: readonly string[] = []): readonly Transition[] {
+    if (!this.isAskable) return nothing;
+    if (this.sequence !== undefined) {
+      if (!this.isPending || needs.every((need) => this.#needs.includes(need))) return nothing;
+      this.#options.withdrawals.drop(this.sequence);
+    }
+    this.#needs = needs;
+    this.sequence = this.#options.withdrawals.add(this.addresses, now, needs);
     // A held deletion is let through once consumers have let go: how long they take after a deletion does not show.
     this.isMeasured = this.withdrawnAt === now && !this.isHeldOnly;
     return this.#happened("numbered");
@@ -233,9 +259,10 @@ class StateMachine implements TerminationView {
   }
 
   /** Takes what was found of its consumers. A release is final: it is taken back by `publish` alone. */
-  settle(found: ReleaseState, now: number): readonly Transition[] {
+  settle({ state: found, because }: Decision, now: number): readonly Transition[] {
     if (!this.isPending || (found === "released" && this.sequence === undefined)) return nothing;
     if (found === "released") this.releasedAt = now;
+    this.because = because;
     return this.#happened(...this.#answer(found), ...when(found === "released", "released"));
   }
 
@@ -272,9 +299,15 @@ class StateMachine implements TerminationView {
   remove(now: number): readonly Transition[] {
     if (this.goneAt !== undefined) return nothing;
     this.goneAt = now;
-    this.#dropSequence();
+    if (!this.isFinished) this.#options.onEnd(this);
     const ended = this.#end();
     return this.isHeldOnly ? nothing : [...ended, "gone"];
+  }
+
+  /** These consumers have not let go long after its end, of which everything is told. */
+  nameStuck(consumers: readonly StuckConsumer[]): readonly Transition[] {
+    this.stuck = consumers;
+    return ["stuck"];
   }
 
   #end(): readonly Transition[] {
@@ -295,15 +328,11 @@ class StateMachine implements TerminationView {
     return when(isOther, "answered");
   }
 
+  /** Consumers need not look for it any more. */
   #forgetSequence(): void {
-    this.#dropSequence();
+    if (this.sequence !== undefined) this.#options.withdrawals.drop(this.sequence);
     this.sequence = undefined;
     this.isMeasured = false;
-  }
-
-  /** Consumers need not look for it any more. */
-  #dropSequence(): void {
-    if (this.sequence !== undefined) this.#options.withdrawals.drop(this.sequence);
   }
 
   /** Once it has ended there is no more news of it. */

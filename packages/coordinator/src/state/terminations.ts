@@ -5,11 +5,12 @@ import { GroupStates } from "./consumer-groups.ts";
 import { ConsumerProgress } from "./consumer-progress.ts";
 import type { Consumers } from "./consumers.ts";
 import { FalseAcknowledgers } from "./false-acknowledgers.ts";
+import { HalfReadProxies } from "./half-read.ts";
 import type { Nodes } from "./nodes.ts";
 import { Pods } from "./pods.ts";
 import { Releases } from "./releases.ts";
-import type { ReleaseState } from "@lameduck/protocol";
-import { type Termination, terminationOf, type Transition } from "./termination.ts";
+import { StuckConsumers } from "./stuck.ts";
+import { type Decision, type Termination, terminationOf, type Transition } from "./termination.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
 /** After the first read of the cluster, during which a consumer without a report counts as late, not as missing. */
@@ -32,8 +33,8 @@ export interface TerminationsOptions {
   /** Consumers that a pod reports for: the proxy's own pod, where the watcher runs beside it. */
   readonly reportedBy: (podUid: string) => readonly string[];
   // Both are asked of `Cluster`, which feeds this with changes and is made after it.
-  /** Whether every list is read that may name a consumer. */
-  readonly seesAll: () => boolean;
+  /** The lists that may name a consumer, and are not read. */
+  readonly unread: () => readonly string[];
   /** Whether what the EndpointSlices say here is what they say in the cluster now. */
   readonly knowsEndpoints: () => boolean;
 }
@@ -49,20 +50,27 @@ export class Terminations {
   );
   readonly releases: Releases;
   readonly progress: ConsumerProgress;
+  readonly stuck: StuckConsumers;
   readonly #options: TerminationsOptions;
   readonly #all = new Map<string, Termination>();
   readonly #groupStates: GroupStates;
   readonly #falseAcknowledgers: FalseAcknowledgers;
+  readonly #halfRead: HalfReadProxies;
   #syncedAt: number | undefined;
   #now = 0;
 
   constructor(options: TerminationsOptions) {
     this.#options = options;
-    const { nodes, consumers, withdrawals, routing, settings, reportedBy } = options;
+    const { nodes, consumers, withdrawals, routing, settings, reportedBy, unread } = options;
     const groupStates = new GroupStates(consumers, withdrawals);
     this.#groupStates = groupStates;
     this.releases = new Releases({ listings: this.listings, routing, nodes, groupStates, settings });
-    this.progress = new ConsumerProgress(this.releases, groupStates);
+    this.progress = new ConsumerProgress(this.releases, groupStates, unread);
+    this.stuck = new StuckConsumers({
+      withdrawals,
+      notLetGo: (termination) => this.progress.notLetGo(termination),
+    });
+    this.#halfRead = new HalfReadProxies(reportedBy);
     this.#falseAcknowledgers = new FalseAcknowledgers({ pods: this.pods, nodes, consumers, reportedBy });
   }
 
@@ -86,8 +94,11 @@ export class Terminations {
     for (const pod of this.pods.all) if (pod.deletedAt !== undefined) this.#begin(pod, now);
   }
 
-  pod({ type, object }: Change<SlimPod>, now: number): void {
+  pod(change: Change<SlimPod>, now: number): void {
+    const { type, object } = change;
     this.#tick(now);
+    this.#options.routing.shows(change, now);
+    this.#halfRead.take(change);
     const { uid, namespace = "" } = object.metadata;
     const termination = this.#all.get(uid);
     if (type === "gone") {
@@ -97,6 +108,7 @@ export class Terminations {
       return;
     }
     this.pods.put(object);
+    this.stuck.taken(uid, object.addresses);
     if (!this.isSynced) return;
     if (!termination) {
       if (object.deletedAt !== undefined) this.#begin(object, now);
@@ -133,7 +145,7 @@ export class Terminations {
     if (!pod || !this.isSynced) return undefined;
     const termination = this.#all.get(uid) ?? this.#add(pod, now);
     termination.ask(now);
-    this.releases.begin(now);
+    this.#beginRound(now);
     if (termination.isPending) this.#decide(termination, now);
     return termination;
   }
@@ -172,7 +184,7 @@ export class Terminations {
    */
   decide(now: number): boolean {
     this.#tick(now);
-    this.releases.begin(now);
+    this.#beginRound(now);
     let isWaiting = false;
     for (const termination of this.#all.values()) {
       if (termination.isPending) this.#decide(termination, now);
@@ -180,7 +192,15 @@ export class Terminations {
       if (termination.isForgotten(now)) this.#remove(termination, now);
       else isWaiting ||= termination.isWaiting;
     }
-    return isWaiting;
+    for (const [termination, consumers] of this.stuck.look(now))
+      this.#tell(termination, termination.nameStuck(consumers));
+    return isWaiting || this.stuck.areAsked;
+  }
+
+  /** What holds for all decisions of a round. */
+  #beginRound(now: number): void {
+    this.#groupStates.begin(this.#halfRead.consumers);
+    this.releases.begin(now);
   }
 
   /** After a pause of this process no consumer counts as silent: reports sent meanwhile are not read yet. */
@@ -204,6 +224,7 @@ export class Terminations {
     const termination = terminationOf(pod, {
       withdrawals,
       consumersOf: (one) => this.progress.consumers(one, this.#now),
+      onEnd: (one) => this.stuck.ended(one, this.#now),
       now,
     });
     this.#all.set(termination.uid, termination);
@@ -231,7 +252,7 @@ export class Terminations {
     const chosenAt = this.#options.routing.chosenSince(services, termination.node, termination.withdrawnAt);
     termination.proxiesSettle(chosenAt + addedWithinMs);
     const isYoung = now < termination.proxiesSettledAt && releases.hasProxies(termination);
-    return isYoung ? termination.unnumber() : termination.number(now);
+    return isYoung ? termination.unnumber() : termination.number(now, releases.needsToTell(termination));
   }
 
   #decide(termination: Termination, now: number): void {
@@ -239,18 +260,20 @@ export class Terminations {
     this.#tell(termination, termination.settle(this.#answerFor(termination, now), now));
   }
 
-  #answerFor(termination: Termination, now: number): ReleaseState {
-    const { seesAll, knowsEndpoints } = this.#options;
+  #answerFor(termination: Termination, now: number): Decision {
+    const { unread, knowsEndpoints } = this.#options;
     const found = this.releases.decide(termination, now);
-    const decided = found === "released" && !seesAll() ? "incomplete" : found;
+    const decided: Decision =
+      found.state === "released" && unread().length > 0 ? { state: "incomplete", because: "unread" } : found;
+    const { state } = decided;
     const ageMs = now - (this.#syncedAt ?? 0);
     const isEarly =
-      (decided === "incomplete" && ageMs < reportGraceMs && termination.sequence !== undefined) ||
-      (decided === "released" && ageMs < membershipGraceMs && this.releases.hasUnlisted(termination));
-    const settled = isEarly ? "waiting" : decided;
+      (state === "incomplete" && ageMs < reportGraceMs && termination.sequence !== undefined) ||
+      (state === "released" && ageMs < membershipGraceMs && this.releases.hasUnlisted(termination));
+    const settled = isEarly ? { ...decided, state: "waiting" as const } : decided;
     // It may have been withdrawn without being heard of here.
     const isUnheard = termination.withdrawnAt === undefined && !knowsEndpoints();
-    return settled === "waiting" && isUnheard ? "unknown" : settled;
+    return settled.state === "waiting" && isUnheard ? { state: "unknown" } : settled;
   }
 
   #remove(termination: Termination, now: number): void {

@@ -87,6 +87,11 @@ export class Coordinator {
     return state && { state, consumers, behind };
   }
 
+  /** The pod ends, and nobody deletes it: its endpoints stay ready while its readiness does. */
+  get isUndeleted(): boolean {
+    return this.#answer?.isUndeleted === true;
+  }
+
   /** To be called once the hold has begun. */
   begin(first: PodReport): void {
     this.#isBegun = true;
@@ -174,6 +179,10 @@ export class Coordinator {
     // A release stays valid: another replica may not know of it yet. Only a pod that is published again is no longer released.
     if (this.#answer?.state === "released" && state !== "released" && withdrawnMs !== undefined) return;
     this.#answer = answer;
+    if (answer.isUndeleted && !this.#logged.has("undeleted")) {
+      this.#logged.add("undeleted");
+      this.#say("nobody deletes this pod: its kubelet ends it by itself, and readiness() fails from now on");
+    }
     const now = this.#clock.now();
     if (this.#evidence.release.overruled) this.#unreleased(true);
     else if (state === "released") {

@@ -1,4 +1,4 @@
-import type { TerminationView, TerminationConsumer } from "../../termination-view.ts";
+import type { StuckConsumer, TerminationView, TerminationConsumer } from "../../termination-view.ts";
 import type { ConsumerRecord, DrainReport } from "./drain-report.ts";
 
 /** The consumers that let go last come first. Of a large cluster the coordinator names only these. */
@@ -8,13 +8,17 @@ export function consumersOf(consumers: TerminationView["consumers"], origin: num
     .sort((a, b) => lateness(b) - lateness(a) || (a.name < b.name ? -1 : 1));
 }
 
+/** Characters of a reason: a role of the cluster may have long names. */
+export const longestReason = 300;
+
 function recordOf(name: string, consumer: TerminationConsumer, origin: number): ConsumerRecord {
   const { kind, basis, appliedAt, reason, isMissing, isSilent } = consumer;
   const common = { name, kind, ...(basis === undefined ? {} : { basis }) };
   if (appliedAt !== undefined)
     return { ...common, state: "applied", appliedMs: Math.max(0, Math.round(appliedAt - origin)) };
-  if (isMissing || isSilent) return { ...common, state: isMissing ? "missing" : "silent" };
-  return { ...common, state: "behind", ...(reason === undefined ? {} : { reason }) };
+  const why = reason === undefined ? {} : { reason: reason.slice(0, longestReason) };
+  if (isMissing) return { ...common, state: "missing", ...why };
+  return isSilent ? { ...common, state: "silent" } : { ...common, state: "behind", ...why };
 }
 
 const lateness = ({ appliedMs = Infinity }: ConsumerRecord): number => Math.min(appliedMs, 1e15);
@@ -26,10 +30,24 @@ export function namesOf(consumers: readonly ConsumerRecord[]): string {
   return others.length === 0 ? first.name : `${first.name} and ${others.length} more`;
 }
 
+/** "mesh/istio (Istio's sidecars, as Pod shop/client shows) and 2 more" */
+export function missingText(consumers: readonly ConsumerRecord[]): string {
+  const [first, ...others] = consumers;
+  if (first?.reason === undefined) return namesOf(consumers);
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return `${first.name} (${first.reason})${more}`;
+}
+
 /** "nginx/edge and 2 more had not let go (not reloaded since its files changed)" */
 export function behindText(consumers: readonly ConsumerRecord[]): string {
   const [{ reason } = {}] = consumers;
   return `${namesOf(consumers)} had not let go${reason === undefined ? "" : ` (${reason})`}`;
+}
+
+/** "nginx/edge and 2 more had not let go of it (not reloaded since its files changed)" */
+export function stuckText([first, ...others]: readonly StuckConsumer[]): string {
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return `${first?.name ?? "none"}${more} had not let go of it${first?.reason === undefined ? "" : ` (${first.reason})`}`;
 }
 
 /** "198.18.1.5 (pod shop/client on node5)" */

@@ -1,4 +1,5 @@
 import { apiGroup, apiVersion, column } from "@lameduck/inject";
+import { longestReason } from "./consumers.ts";
 
 const text = (longest: number): object => ({ type: "string", maxLength: longest });
 const choice = (...values: readonly string[]): object => ({ type: "string", enum: values });
@@ -53,6 +54,7 @@ const schema = {
       hold: fields({
         ms: milliseconds,
         floorMs: milliseconds,
+        formerSleepMs: milliseconds,
         reason: text(40),
         policy: text(40),
         lastArrivalMs: milliseconds,
@@ -63,6 +65,7 @@ const schema = {
       overruledBy: text(100),
       overruler: text(600),
       falseAcknowledgers: list(text(300), 20),
+      stuckConsumers: list(fields({ name: text(300), reason: text(longestReason) }, "name"), 20),
       consumers: list(
         fields(
           {
@@ -71,7 +74,7 @@ const schema = {
             basis: text(20),
             state: choice("applied", "behind", "silent", "missing"),
             appliedMs: milliseconds,
-            reason: text(100),
+            reason: text(longestReason),
           },
           "name",
           "kind",
@@ -93,7 +96,7 @@ const schema = {
         ),
         250,
       ),
-      unknown: list(text(400), 20),
+      unknown: list(text(800), 20),
     },
     "summary",
     "pod",
@@ -105,7 +108,7 @@ const schema = {
     "containers",
     "unknown",
   ),
-  description: "How one pod ended. docs/drain-reports.md describes each field.",
+  description: "How one pod ended. docs/operate/drain-reports.md describes each field.",
 };
 
 /** The CustomResourceDefinition of DrainReport. */

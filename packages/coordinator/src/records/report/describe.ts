@@ -1,8 +1,8 @@
 import type { ContainerExit } from "@lameduck/cluster";
 import { withoutUndefined } from "@lameduck/drain/common";
 import { apiVersion } from "@lameduck/protocol";
-import { mostNamed, type TerminationView, workloadText } from "../../termination-view.ts";
-import { consumersOf, namesOf } from "./consumers.ts";
+import { causeTexts, mostNamed, type TerminationView, workloadText } from "../../termination-view.ts";
+import { consumersOf, missingText } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, Moments, Program } from "./drain-report.ts";
 import type { Followed } from "./followed.ts";
 import { readMessages, type PodMessages } from "./pod-messages.ts";
@@ -17,13 +17,16 @@ export type NewReport = Omit<DrainReport, "metadata"> & {
   };
 };
 
+/** Of those that the report names. */
+export const mostStuck = 20;
+
 const notAsked = "no consumer was asked";
 
 /** The record of a termination that has ended. Unknown facts are listed as unknown, never guessed. */
 export function describeTermination(termination: TerminationView, followed: Followed): NewReport {
   const messages = readMessages(termination.reported);
   const { origin, began } = followed;
-  const { injected, mayBeProbe = false, falseAcknowledgers } = termination;
+  const { injected, mayBeProbe = false, falseAcknowledgers, stuck = [] } = termination;
   // Nobody is asked about a young pod, one that had finished, or one in its node's network.
   const isAsked = termination.sequence !== undefined || termination.withdrawnAt === undefined;
   const consumers = isAsked ? consumersOf(followed.consumers ?? termination.consumers, began) : [];
@@ -46,6 +49,7 @@ export function describeTermination(termination: TerminationView, followed: Foll
     hold: withoutUndefined({
       ms: messages.heldMs,
       floorMs: messages.floorMs,
+      formerSleepMs: injected?.formerSleepMs,
       reason: messages.reason,
       policy: messages.policy,
       lastArrivalMs: messages.lastArrivalMs,
@@ -63,6 +67,7 @@ export function describeTermination(termination: TerminationView, followed: Foll
           }),
     }),
     ...(falseAcknowledgers.length === 0 ? {} : { falseAcknowledgers: falseAcknowledgers.slice(0, 20) }),
+    ...(stuck.length === 0 ? {} : { stuckConsumers: stuck.slice(0, mostStuck) }),
     consumers,
     containers: containersOf(termination, origin),
     unknown: [
@@ -141,13 +146,23 @@ function overruledIn({ reported }: TerminationView): string | undefined {
 export const holdUnknown = "hold: ";
 
 function unknownOf(
-  { withdrawnAt, exits, goneAt, finalizers, mayBeProbe = false, overruledBy = "an address" }: TerminationView,
+  {
+    withdrawnAt,
+    releasedAt,
+    because,
+    exits,
+    goneAt,
+    finalizers,
+    mayBeProbe = false,
+    overruledBy = "an address",
+  }: TerminationView,
   { isWhole, closingAt }: Followed,
   { heldMs, connections, requests }: PodMessages,
   consumers: readonly ConsumerRecord[],
   mute = "no report from the pod",
 ): string[] {
   const missing = consumers.filter(({ state }) => state === "missing");
+  const why = releasedAt === undefined && because !== undefined ? causeTexts[because] : undefined;
   return [
     ...(isWhole ? [] : ["before: the coordinator began to watch in the middle of the termination"]),
     ...(withdrawnAt === undefined ? ["withdrawn: no change of its endpoints was seen"] : []),
@@ -155,7 +170,8 @@ function unknownOf(
     ...(mayBeProbe
       ? [`overruled: a connection came from ${overruledBy}, of its own node, where the kubelet probes from`]
       : []),
-    ...(missing.length > 0 ? [`released: nothing reports for ${namesOf(missing)}`] : []),
+    ...(why === undefined ? [] : [`released: ${why}`]),
+    ...(missing.length > 0 ? [`released: nothing reports for ${missingText(missing)}`] : []),
     ...(heldMs === undefined && closingAt === undefined ? [`${holdUnknown}${mute}`] : []),
     ...(connections === undefined && requests === undefined
       ? ["atRisk: no report from the pod says what arrived during the hold"]

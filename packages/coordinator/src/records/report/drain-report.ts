@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "@lameduck/kube";
+import type { StuckConsumer } from "../../termination-view.ts";
 import { apiPath, type apiVersion } from "@lameduck/protocol";
 
 /** Where a pod's own stop was decided. `none`: no Lameduck in the pod ever reported, although the coordinator watched from the beginning. */
@@ -14,7 +15,7 @@ export interface ConsumerRecord {
   readonly state: "applied" | "behind" | "silent" | "missing";
   /** Milliseconds after the deletion; only with state applied. */
   readonly appliedMs?: number;
-  /** Why it had not let go, where it says so; only with state behind. */
+  /** Why it had not let go, where it says so, with state behind; who it is, and what shows it, with state missing. */
   readonly reason?: string;
 }
 
@@ -73,6 +74,8 @@ export interface DrainReport extends KubernetesObject {
   readonly hold: {
     readonly ms?: number;
     readonly floorMs?: number;
+    /** How long the pod would have slept instead: the sleep in whose place its hook came. */
+    readonly formerSleepMs?: number;
     readonly reason?: string;
     readonly policy?: string;
     /** Before the stop. */
@@ -89,6 +92,8 @@ export interface DrainReport extends KubernetesObject {
   readonly overruler?: string;
   /** Consumers of that address that had reported the withdrawal as applied. */
   readonly falseAcknowledgers?: readonly string[];
+  /** Consumers that had not let go of the pod 60 s after its end; written then. */
+  readonly stuckConsumers?: readonly StuckConsumer[];
   readonly consumers: readonly ConsumerRecord[];
   readonly containers: readonly ContainerRecord[];
   /** Facts that are not known, and why. */

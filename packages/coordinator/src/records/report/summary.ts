@@ -1,5 +1,5 @@
-import { mostNamed } from "../../termination-view.ts";
-import { behindText, falseAcknowledgersText, namesOf, overrulerText } from "./consumers.ts";
+import { mostNamed, stuckAfterMs } from "../../termination-view.ts";
+import { behindText, falseAcknowledgersText, missingText, overrulerText, stuckText } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.ts";
 
 type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
@@ -29,6 +29,7 @@ export function summaryOf(
         ? []
         : [`overruled by a connection from ${overrulerText(body)}${falseAcknowledgersText(body)}`]),
       ...failuresOf(body),
+      ...stuckTexts(body),
     ].join("; "),
   };
 }
@@ -41,9 +42,10 @@ function programText({ program }: Body): string {
   return program === "none" ? "no Lameduck in it" : "hold unknown";
 }
 
-function releasedText({ moments }: Body, consumers: readonly ConsumerRecord[]): string {
+function releasedText({ moments, unknown }: Body, consumers: readonly ConsumerRecord[]): string {
   if (moments.released !== undefined) return seconds(moments.released);
   const isKnown = consumers.length > 0 && consumers.every(({ state }) => state !== "missing");
+  if (unknown.some((one) => one.startsWith("released: "))) return "unknown";
   return isKnown && moments.withdrawn !== undefined ? "no" : "unknown";
 }
 
@@ -56,7 +58,7 @@ function releaseSentence({ moments }: Body, consumers: readonly ConsumerRecord[]
     return `released by ${whom} after ${seconds(moments.released)}${last}`;
   }
   const missing = consumers.filter(({ state }) => state === "missing");
-  if (missing.length > 0) return `nothing reports for ${namesOf(missing)}`;
+  if (missing.length > 0) return `nothing reports for ${missingText(missing)}`;
   const behind = consumers.filter(({ state }) => state !== "applied");
   if (behind.length > 0) return behindText(behind);
   return consumers.length === 0 ? undefined : "released: unknown";
@@ -98,6 +100,12 @@ function failuresOf(body: Body): string[] {
   if (late !== undefined) return [late];
   const failed = containers.filter(({ exitCode }) => exitCode !== 0 && exitCode !== 143);
   return failed.map(({ name, exitCode }) => `${name} ended with exit code ${exitCode}`);
+}
+
+function stuckTexts({ stuckConsumers = [] }: Body): string[] {
+  return stuckConsumers.length === 0
+    ? []
+    : [`${stuckAfterMs / 1_000} s after its end ${stuckText(stuckConsumers)}`];
 }
 
 const secondsOr = (milliseconds: number | undefined): string =>

@@ -1,5 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { hasStatus, isTransient, startupRefusalsMs, type KubernetesClient } from "@lameduck/kube";
+import {
+  hasStatus,
+  isTransient,
+  orUndefined,
+  startupRefusalsMs,
+  type KubernetesClient,
+} from "@lameduck/kube";
 import type { TerminationListener, TerminationView } from "../../termination-view.ts";
 import { describeTermination, type NewReport } from "../report/describe.ts";
 import { reportsOf } from "../report/drain-report.ts";
@@ -59,6 +65,8 @@ export class Recorder {
   readonly #followed: FollowedTerminations;
   readonly #ended: EndedTerminations;
   readonly #stored: StoredReports;
+  /** What has become known of terminations after their end. */
+  readonly #amended: NewReport[] = [];
   readonly #now: () => number;
   readonly #writes: TokenBucket;
   readonly #removals: TokenBucket;
@@ -88,6 +96,9 @@ export class Recorder {
   readonly hear: TerminationListener = (termination, what) => {
     const followed = this.#followed.hear(termination, what);
     if (what === "ended") this.#end(termination, followed);
+    if (what !== "stuck" || !this.#options.isLeader()) return;
+    this.#amended.push(describeTermination(termination, followed));
+    this.#wake();
   };
 
   #end(termination: TerminationView, followed: Followed): void {
@@ -144,8 +155,26 @@ export class Recorder {
       if (allowed.length === 0) await delay(1_000 / perSecond, undefined, { signal });
       await allSettled(allowed.map((one) => this.#record(one)));
     }
+    await this.#amend();
     await this.#stored.read(relistMs, signal);
     await this.#tidy();
+  }
+
+  /** Adds to reports that are written. @throws where a retry may help. */
+  async #amend(): Promise<void> {
+    for (let [report] = this.#amended; report !== undefined; [report] = this.#amended) {
+      const { metadata, stuckConsumers, summary } = report;
+      const path = `${reportsOf(metadata.namespace)}/${metadata.name}`;
+      const body = { stuckConsumers, summary: { text: summary.text } };
+      try {
+        // It may have been removed, or there was nothing to record.
+        await orUndefined(this.#client.patch(path, body, "merge-patch", this.#stopping.signal), 404);
+      } catch (error) {
+        if (isTransient(error) || this.#stopping.signal.aborted) throw error;
+        this.#options.onProblem(error);
+      }
+      this.#amended.shift();
+    }
   }
 
   async #tidy(): Promise<void> {
