@@ -1,4 +1,4 @@
-import { followed, routeKinds } from "@lameduck/cluster";
+import { exposingKinds, followed, recognisedKinds, routeKinds } from "@lameduck/cluster";
 import { operatorNames } from "@lameduck/protocol";
 
 /** A rule as a Role or ClusterRole holds it. */
@@ -43,7 +43,7 @@ const installedRoutes = routeKinds.filter(({ isBuiltIn }) => !isBuiltIn);
 
 /** What the coordinator needs besides to record how pods ended: packages/coordinator/src/records. */
 const recordRights: readonly RoleRule[] = [
-  { apiGroups: ["lameduck.dev"], resources: ["drainreports"], verbs: ["create", "list", "delete"] },
+  { apiGroups: ["lameduck.dev"], resources: ["drainreports"], verbs: ["create", "list", "patch", "delete"] },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
   // Their uid: kubectl describe shows no Event that does not name it.
   {
@@ -69,6 +69,7 @@ export const operatorRights: Readonly<Record<"certificates" | "role" | "clusterR
         ...routeKinds,
         followed.referenceGrants,
         followed.drainPolicies,
+        ...exposingKinds,
       ]),
       { apiGroups: ["lameduck.dev"], resources: ["drainpolicies/status"], verbs: ["patch"] },
       {
@@ -126,6 +127,8 @@ export const coordinatorRights: Readonly<Record<"role" | "clusterRole", readonly
       ...installedRoutes,
       followed.referenceGrants,
       followed.drainPolicies,
+      followed.namespaces,
+      ...recognisedKinds,
     ]),
     { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
     ...recordRights,

@@ -5,7 +5,15 @@ import {
   type TrafficPaths,
   followed,
   following,
+  followKinds,
   followPaths,
+  convergenceOfNeeds,
+  exposingKinds,
+  placesOf,
+  shownByNamespace,
+  type Showing,
+  ShownSenders,
+  slowerOf,
   slimToLabel,
   slimPolicy,
   type OnLeftOut,
@@ -29,6 +37,7 @@ const architectureLabel = "kubernetes.io/arch";
 /** What the operator knows of the cluster, by list and watch: little of each object, and nothing of pods. */
 export class ClusterView {
   readonly #paths = new PathIndex();
+  readonly #shown = new ShownSenders();
   readonly #namespaces = new Map<string, Readonly<Record<string, string>>>();
   readonly #policies = new Map<string, PolicyObject>();
   readonly #nodes = new Map<string, string>();
@@ -44,9 +53,16 @@ export class ClusterView {
     const follow = following(client, options);
     const slim = new SlimPaths({ asks: "by labels", ...(onLeftOut && { onLeftOut }) });
     const { services, builtIn, installed } = followPaths(follow, slim, this.#paths);
+    const recognised = followKinds(follow, slim, exposingKinds, (change) => this.#paths.route(change));
+    const slimToInjection = slimToLabel(injectLabel);
     this.#services = services;
-    this.#labelled = follow(followed.namespaces, slimToLabel(injectLabel), (change) => {
+    const slimNamespace = (namespace: KubernetesObject): Showing => ({
+      ...shownByNamespace(namespace),
+      ...slimToInjection(namespace),
+    });
+    this.#labelled = follow(followed.namespaces, slimNamespace, (change) => {
       this.#namespace(change);
+      this.#shown.take(change);
       onChange?.();
     });
     const policies = follow(followed.drainPolicies, slimPolicy, (change) => {
@@ -57,7 +73,7 @@ export class ClusterView {
       if (this.#node(change)) onChange?.();
     });
     this.#essential = [this.#services, this.#labelled, policies, nodes];
-    this.#sources = [...this.#essential, ...builtIn, ...installed];
+    this.#sources = [...this.#essential, ...builtIn, ...installed, ...recognised];
   }
 
   start(): void {
@@ -86,7 +102,13 @@ export class ClusterView {
 
   /** Undefined where nobody could look. */
   pathsTo(namespace: string, labels: Readonly<Record<string, unknown>>): TrafficPaths | undefined {
-    return this.#services.state === "synced" ? this.#paths.pathsTo(namespace, labels) : undefined;
+    if (this.#services.state !== "synced") return undefined;
+    const paths = this.#paths.pathsTo(namespace, labels);
+    // Who sends to every Service sends to no pod that has none.
+    if (paths.exposedBy.length === 0) return paths;
+    const shown = placesOf(`${namespace}/`).flatMap((place) => [...this.#shown.at(place)]);
+    const ofShown = convergenceOfNeeds(shown.map(([need]) => need));
+    return { ...paths, convergence: slowerOf(paths.convergence, ofShown) };
   }
 
   /** The Services that select such a pod; undefined where nobody could look. */

@@ -50,6 +50,16 @@ test("an exposed pod is injected, and the audit log says how", () => {
   assert.match(audit?.["reasons"] ?? "", /web: held-by-hook/);
 });
 
+test("a pod with a mesh's sidecar holds as long as the mesh is assumed to take", () => {
+  const sidecar = { name: "istio-proxy", image: "proxyv2", args: ["proxy", "sidecar"], env: [7, null] };
+  const capOf = (more: object): string => {
+    const { patch = [] } = judged()(request({ object: pod({}, more) }));
+    return /"--cap[= ",]+(\d+)s/.exec(JSON.stringify(patch))?.[1] ?? JSON.stringify(patch);
+  };
+  assert.equal(capOf({}), "25");
+  assert.equal(capOf({ initContainers: [sidecar] }), "45");
+});
+
 test("a pod that asks whether the webhook answers gets the version, also where pods are not injected, and a pod that asks the policy gets nothing", () => {
   const answered = (asked: string, policy?: object): unknown => {
     const object = pod({ annotations: { "lameduck.dev/probe": asked } });
@@ -75,6 +85,28 @@ test("an injected pod is told of the coordinator, and of the mode in the policy 
   );
   assert.doesNotMatch(variablesOf({}, address), /LAMEDUCK_MODE/);
   assert.doesNotMatch(variablesOf({ policyOf }), /LAMEDUCK_COORDINATOR/);
+});
+
+test("a hold comes in place of a sleep where the policy of the namespace or the pod says so, and nowhere else", () => {
+  const sleeps = { preStop: { exec: { command: ["sh", "-c", "sleep 15; kill -QUIT 1"] } } };
+  const asked = (policy?: string, annotation?: string): readonly string[] => {
+    const containers = [{ name: "web", image: "nginx", ports: [{ containerPort: 80 }], lifecycle: sleeps }];
+    const annotations = annotation === undefined ? {} : { "lameduck.dev/existing-sleep": annotation };
+    const policyOf = (): unknown =>
+      policy && { apiVersion: "lameduck.dev/v1alpha1", kind: "DrainPolicy", spec: { existingSleep: policy } };
+    const object = pod({ annotations }, { containers });
+    const { patch = [], warnings, audit } = judged({ policyOf })(request({ object }));
+    assert.deepEqual(warnings, []);
+    return [...patch.map(({ path }) => path), audit?.["reasons"] ?? ""];
+  };
+  const isReplaced = (said: readonly string[]): boolean =>
+    said.includes("/spec/containers/0/lifecycle/preStop") &&
+    said.includes("/metadata/annotations/lameduck.dev~1former-sleep") &&
+    /web: sleep-replaced/.test(said.at(-1) ?? "");
+  assert.deepEqual(asked(), ["web: hook-kept, nothing-to-do"]);
+  assert.deepEqual(asked("replace", "keep"), asked());
+  assert.ok(isReplaced(asked("replace")));
+  assert.ok(isReplaced(asked("keep", "replace")));
 });
 
 test("a pod is left alone where nothing leads to it, where it declines, where it is of a Job, and in a system namespace", () => {

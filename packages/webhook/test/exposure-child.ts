@@ -34,7 +34,8 @@ const labels = {
   app: "web",
   ...Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`k${index}`, "v"])),
 };
-const times = Array.from({ length: 3 }, () => {
+// The shortest one counts: a busy machine only adds.
+const times = Array.from({ length: 5 }, () => {
   const began = spent();
   view.pathsTo("shop", labels);
   return spent() - began;
@@ -48,7 +49,7 @@ console.log(
     longestTurn,
     leftOut: leftOut.length,
     why: leftOut[0],
-    question: Math.max(...times),
+    question: Math.min(...times),
     kept,
     exposed: view.pathsTo("shop", { app: "web" })?.exposedBy.length,
     problems,

@@ -140,6 +140,29 @@ test("the slowest sender decides the convergence of a pod", async () => {
   });
 });
 
+test("objects of other API groups, and a mesh that a namespace shows, decide the convergence of a pod, too", async () => {
+  await using all = await viewed((api) => {
+    api.put("services", "web", service("shop", { app: "web" }));
+    api.put("services", "db", service("shop", { app: "db" }));
+    api.put("elbv2.k8s.aws/targetgroupbindings", "tg", {
+      metadata: { namespace: "shop" },
+      spec: { serviceRef: { name: "web" }, targetType: "ip" },
+    });
+    api.put("crd.projectcalico.org/felixconfigurations", "default", { spec: { bpfEnabled: true } });
+  });
+  const convergence = (app: string): unknown => all.view.pathsTo("shop", { app })?.convergence;
+  await until(() => all.view.isRead, "everything read");
+  assert.deepEqual(by(all.view, { app: "web" }), ["Service web", "TargetGroupBinding tg"]);
+  const ofAws = { value: 120, origin: "a load balancer of AWS with pods as targets" };
+  assert.deepEqual(convergence("web"), ofAws);
+  assert.deepEqual(convergence("db"), { value: 10, origin: "kube-proxy" });
+  all.api.put("namespaces", "clients", { metadata: { labels: { "istio.io/dataplane-mode": "ambient" } } });
+  const ofMesh = { value: 30, origin: "ztunnel, Istio's proxy on each node" };
+  await until(() => JSON.stringify(convergence("db")) === JSON.stringify(ofMesh), "the mesh");
+  assert.deepEqual(convergence("web"), ofAws);
+  assert.equal(convergence("other"), undefined, "no Service leads to it");
+});
+
 test("the view of the cluster is not ready and answers nothing until the Services are read", async () => {
   await using api = await OperatorApi.start();
   let failing = true;

@@ -9,8 +9,10 @@ import {
   acknowledgementsFor,
   type AcknowledgementSources,
   settingsFor,
+  type PodView,
 } from "@lameduck/inject";
-import { injectLabel, probeAnnotation } from "@lameduck/protocol";
+import { convergenceOfPod, slowerOf } from "@lameduck/cluster";
+import { injectLabel, isMap, probeAnnotation } from "@lameduck/protocol";
 import type { ClusterView } from "../cluster-view.ts";
 import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
 
@@ -63,7 +65,7 @@ export function injectingHandler(options: MutationOptions): (request: AdmissionR
       lameduckVersion: options.lameduckVersion,
       exposedBy: paths?.exposedBy,
       version: options.version(),
-      convergenceSeconds: paths?.convergence,
+      convergenceSeconds: slowerOf(paths?.convergence, convergenceOfPod(seen(pod, namespace))),
       architectures: cluster.architectures,
       coordinator: address === undefined ? undefined : coordinatorOf(address, policies),
     });
@@ -73,6 +75,32 @@ export function injectingHandler(options: MutationOptions): (request: AdmissionR
       warnings: [...settingsWarnings, ...warnings].map(withPrefix),
       audit: auditAnnotations(reasons),
     };
+  };
+}
+
+type SeenPod = Parameters<typeof convergenceOfPod>[0];
+
+/** Containers and texts that are looked at: a pod of a mesh has some five, and its sidecar some thirty words. */
+const [mostContainers, mostTexts] = [64, 256];
+
+/** What shows that the pod is part of a mesh, whose sidecar another webhook may have injected before. */
+function seen({ annotations, labels, spec, containers }: PodView, namespace: string): SeenPod {
+  const maps = (value: unknown): PodView["containers"] =>
+    Array.isArray(value) ? value.slice(0, mostTexts).filter(isMap) : [];
+  const texts = (value: unknown): string[] =>
+    Array.isArray(value) ? value.slice(0, mostTexts).filter((one) => typeof one === "string") : [];
+  const all = [...containers, ...maps(spec["initContainers"])];
+  return {
+    namespace,
+    labels: labels as SeenPod["labels"],
+    annotations: annotations as SeenPod["annotations"],
+    containers: all.slice(0, mostContainers).map(({ name, image, command, args, env }) => ({
+      name: String(name),
+      image: String(image),
+      command: texts(command),
+      args: texts(args),
+      env: maps(env) as unknown as NonNullable<SeenPod["containers"][number]["env"]>,
+    })),
   };
 }
 
