@@ -1,5 +1,6 @@
 import { exposingKinds, followed, recognisedKinds, routeKinds } from "@lameduck/cluster";
 import { operatorNames } from "@lameduck/protocol";
+import { objectKinds } from "@lameduck/senders";
 
 /** A rule as a Role or ClusterRole holds it. */
 export interface RoleRule {
@@ -112,6 +113,20 @@ export const heldDeletionRights: readonly RoleRule[] = [
   // A pod without its label is evicted without asking its budget: the disruption is taken from it as the API server would.
   { apiGroups: ["policy"], resources: ["poddisruptionbudgets/status"], verbs: ["patch"] },
 ];
+
+/** What surges before evictions need besides: only where they are switched on. */
+export const surgeRights: readonly RoleRule[] = [
+  {
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["validatingwebhookconfigurations"],
+    verbs: ["list", "watch", "patch"],
+    resourceNames: [operatorNames.surge],
+  },
+  // The label that is taken, and put back; and whether another pod is ready.
+  { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "patch"] },
+  { apiGroups: ["apps"], resources: ["replicasets"], verbs: ["get"] },
+];
+
 /** The least that the coordinator needs: in its own namespace, and everywhere. It reads, and asks whose a token is. */
 export const coordinatorRights: Readonly<Record<"role" | "clusterRole", readonly RoleRule[]>> = {
   role: [...mayMake("coordination.k8s.io", "leases", operatorNames.coordinator.lease, ["get", "update"])],
@@ -134,3 +149,8 @@ export const coordinatorRights: Readonly<Record<"role" | "clusterRole", readonly
     ...recordRights,
   ],
 };
+
+/** What finding the groups of clouds' load balancers needs, everywhere. */
+export const balancerRights: readonly RoleRule[] = objectKinds
+  .filter(({ need }) => need.startsWith("load-balancer/"))
+  .map(({ group, plural }) => ({ apiGroups: [group], resources: [plural], verbs: ["list", "watch"] }));

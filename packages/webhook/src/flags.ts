@@ -31,7 +31,7 @@ export interface WebhookFlags extends ServerFlags {
 export const helpText = `lameduck-operator webhook [flags]
 
 Injects the drain into new pods of namespaces with the label lameduck.dev/inject=enabled, when the
-API server asks. While it is down pods start without the drain. More: docs/operator.md
+API server asks. While it is down pods start without the drain. More: docs/contributing/operator.md
 
   lameduck-operator webhook --init-directory /init-volume
 
@@ -50,10 +50,10 @@ Defaults are in brackets. A TIME has a unit: 30s, 90d. It runs until SIGTERM.
                                  labelled namespace (none: it copies nothing)
   --certificate-lifetime TIME    lifetime of the certificate; renewed after two thirds (90d)
   --authority-lifetime TIME      lifetime of the authority; renewed after two thirds (730d)
-  --coordinator URL              coordinator that pods and held deletions ask: docs/acknowledgements.md
+  --coordinator URL              coordinator that pods and held deletions ask: docs/operate/acknowledgements.md
                                  (none: pods decide by their own evidence)
   --audit-every TIME             audit the workloads of labelled namespaces so often, and tell of those that
-                                 will lose requests: docs/drain-reports.md (none: it audits nothing)
+                                 will lose requests: docs/operate/drain-reports.md (none: it audits nothing)
 ${serverHelp}
   --kubeconfig FILE              kubeconfig, outside a cluster (the service account)
 

@@ -1,11 +1,13 @@
 import { type KubernetesClient, ServerClock } from "@lameduck/kube";
 import type { Logger } from "pino";
+import type { ClusterView } from "./cluster-view.ts";
 import { SecretPath } from "./deletions/secret-path.ts";
 import { type KnownCluster, HeldPods } from "./deletions/pods.ts";
 import { DeletionHolder } from "./deletions/deletion-holder.ts";
 import { coordinatorSource } from "./deletions/consumers.ts";
 import { EndpointView } from "./deletions/endpoints.ts";
 import { alwaysExempt } from "./deletions/settings.ts";
+import { operatorNames } from "@lameduck/protocol";
 import type { HoldingFlags } from "./holding-flags.ts";
 import { gauge } from "@lameduck/program";
 import type { WebhookMetrics } from "./metrics.ts";
@@ -13,7 +15,7 @@ import type { WebhookMetrics } from "./metrics.ts";
 export interface HoldingOptions {
   readonly flags: HoldingFlags;
   readonly client: KubernetesClient;
-  readonly cluster: KnownCluster;
+  readonly cluster: KnownCluster & Pick<ClusterView, "enabled">;
   readonly namespace: string;
   readonly metrics: WebhookMetrics;
   readonly log: Logger;
@@ -34,23 +36,39 @@ const loggedOutcomes = new Set([
 
 export type Holding = Readonly<ReturnType<typeof setUpHolding>>;
 
-/** Held deletions as flags ask for them, counted and logged. */
+/** Held deletions and surges as flags ask for them, counted and logged. */
 export function setUpHolding(options: HoldingOptions) {
   const { flags, client, cluster, namespace, metrics, log, isLeader, onProblem } = options;
-  const { coordinator, coordinatorToken, exempt, ...limits } = flags;
+  const { coordinator, coordinatorToken, exempt, holds, surges, nodeShutdowns, ...limits } = flags;
   const holder = new DeletionHolder({
     isLeader,
+    shutdowns: nodeShutdowns
+      ? {
+          enabled: () => cluster.enabled(),
+          onWithdrawn: ({ metadata, spec }) => {
+            metrics.deletions.inc({ action: "shutdown", outcome: "withdrawn" });
+            const pod = `${metadata.namespace}/${metadata.name}`;
+            log.info({ action: "shutdown", outcome: "withdrawn", pod, node: spec.nodeName }, "deletion");
+          },
+        }
+      : undefined,
     dependencies: {
       client,
       pods: new HeldPods(client, cluster, namespace),
-      endpoints: new EndpointView(client, onProblem),
-      consumers: coordinator === undefined ? undefined : coordinatorSource(coordinator, coordinatorToken),
       settings: { ...limits, exempt: [...alwaysExempt, ...exempt], ownNamespace: namespace },
       now: ServerClock.of(client).now,
       onRestored: () => metrics.restored.inc(),
       onProblem,
     },
+    held: holds
+      ? {
+          endpoints: new EndpointView(client, onProblem),
+          consumers: coordinator === undefined ? undefined : coordinatorSource(coordinator, coordinatorToken),
+        }
+      : undefined,
     onCall: ({ action, outcome, held, pod, user }) => {
+      // A surge is asked about every eviction of the cluster.
+      if (outcome === "not-chosen") return;
       metrics.deletions.inc({ action, outcome });
       // Evictions are rare, and somebody waits for each.
       if (action === "delete" && !loggedOutcomes.has(outcome)) return;
@@ -59,5 +77,29 @@ export function setUpHolding(options: HoldingOptions) {
     },
   });
   gauge(metrics.registry, "lameduck_held_deletions", "Deletions that wait at present.", () => holder.size);
-  return { holder, caller: new SecretPath(client, onProblem) };
+  const { paths, heldDeletions, surge } = operatorNames;
+  const guarded = [
+    ...(holds ? [{ root: paths.hold, configuration: heldDeletions as string, review: holder.review }] : []),
+    ...(surges ? [{ root: paths.surge, configuration: surge as string, review: holder.reviewSurge }] : []),
+  ].map(({ review, ...of }) => ({
+    review,
+    configuration: of.configuration,
+    caller: new SecretPath(client, of, onProblem),
+  }));
+  return {
+    /** Names of the webhook configurations. */
+    configurations: guarded.map(({ configuration }) => configuration),
+    guarded: guarded.map(({ review, caller }) => ({
+      review,
+      isTrustedPath: (path: string) => caller.matches(path),
+    })),
+    deriveFrom: (key: string) => guarded.forEach(({ caller }) => caller.deriveFrom(key)),
+    start: () => {
+      holder.start();
+      for (const { caller } of guarded) caller.start();
+    },
+    stop: async () => {
+      await Promise.all([holder.stop(), ...guarded.map(({ caller }) => caller.stop())]);
+    },
+  };
 }

@@ -3,5 +3,5 @@ export { mutatingConfiguration, validatingConfiguration } from "./admission/conf
 export { type MountingPod, mountsInitVolume } from "./init-volume/copier.ts";
 export { initVolumeFiles, InitVolumeSource, initVolumeSumAnnotation } from "./init-volume/files.ts";
 export { architecturesOf } from "./cluster-view.ts";
-export { heldDeletionsConfiguration } from "./deletions/configuration.ts";
+export { heldDeletionsConfiguration, surgeConfiguration } from "./deletions/configuration.ts";
 export { restoreAll } from "./deletions/restorer.ts";

@@ -1,9 +1,21 @@
 import { Counter, Histogram, Registry } from "@prometheus-io/client";
+import { gauge, processMetrics } from "@lameduck/program";
 
 /** How a review ended. */
 export type Outcome = "injected" | "left-alone" | "allowed" | "rejected" | "delayed" | "unreadable" | "fault";
 
-/** What an operator is watched by; docs/operator.md lists them. */
+/** Values that are read when metrics are scraped. */
+export interface WebhookGauges {
+  readonly notReady: () => string | undefined;
+  readonly isLeader: () => boolean;
+  readonly losingWorkloads: () => number;
+  /** When the certificate that is shown ends, in milliseconds since 1970. */
+  readonly expires: () => number | undefined;
+  /** Objects in memory. */
+  readonly objects: () => number;
+}
+
+/** What an operator is watched by; docs/contributing/operator.md lists them. */
 export class WebhookMetrics {
   readonly registry = new Registry();
   readonly #reviews = new Counter({
@@ -78,5 +90,29 @@ export class WebhookMetrics {
   reviewed(path: string, outcome: Outcome, seconds: number): void {
     this.#reviews.inc({ path, outcome });
     this.#seconds.observe(seconds);
+  }
+
+  registerGauges({ notReady, isLeader, losingWorkloads, expires, objects }: WebhookGauges): void {
+    const { registry } = this;
+    processMetrics(registry, "webhook");
+    gauge(registry, "lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
+      notReady() === undefined ? 1 : 0,
+    );
+    gauge(registry, "lameduck_leader", "1 for the replica that copies init volumes.", () =>
+      isLeader() ? 1 : 0,
+    );
+    gauge(
+      registry,
+      "lameduck_workloads_losing_requests",
+      "Workloads of injected namespaces for which the audit has an error; counted by the leader.",
+      losingWorkloads,
+    );
+    gauge(
+      registry,
+      "lameduck_certificate_expiry_timestamp_seconds",
+      "When the certificate that is shown ends; 0 without one.",
+      () => (expires() ?? 0) / 1_000,
+    );
+    gauge(registry, "lameduck_known_objects", "Objects of the cluster that are kept in memory.", objects);
   }
 }

@@ -4,16 +4,16 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubernetesClient, type ClusterConnection } from "@lameduck/kube";
 import type { Logger } from "pino";
-import { metricsHandler, gauge, processMetrics, answerOneAtATime } from "@lameduck/program";
+import { metricsHandler, answerOneAtATime } from "@lameduck/program";
 import { injectingHandler } from "./admission/mutate.ts";
-import { AdmissionServer, type AdmissionServerOptions } from "./admission/server.ts";
+import { AdmissionServer } from "./admission/server.ts";
 import { validate } from "./admission/validate.ts";
 import type { InitVolumeSource } from "./init-volume/files.ts";
 import { CertificateKeeper } from "./certificates/keeper.ts";
 import { MountedCertificate } from "./certificates/mounted.ts";
 import { rotate } from "./certificates/rotate.ts";
 import { ClusterView } from "./cluster-view.ts";
-import { lameduckVersion, operatorNames } from "@lameduck/protocol";
+import { lameduckVersion } from "@lameduck/protocol";
 import { LeaderTasks } from "./leader-tasks.ts";
 import type { WebhookFlags } from "./flags.ts";
 import { leftOutLogger } from "./left-out.ts";
@@ -96,7 +96,7 @@ export class Webhook {
         onUnknownPaths: () => this.metrics.beforeServices.inc(),
       }),
       validate,
-      ...(this.#holding ? { hold: heldDeletionOptions(this.#holding) } : {}),
+      guarded: this.#holding?.guarded,
       notReady,
       onReview: (path, outcome, seconds) => this.metrics.reviewed(path, outcome, seconds),
       onFault: (error, { uid, namespace, kind }) =>
@@ -132,8 +132,7 @@ export class Webhook {
     const port = await this.#admission.listen(flags.port, flags.address);
     this.#view.start();
     this.#leaderTasks.start();
-    this.#holding?.holder.start();
-    this.#holding?.caller.start();
+    this.#holding?.start();
     this.#starting = Promise.all([
       followVersion(client, (version) => (this.#version = version), this.#stopping.signal),
       this.#startCertificates(),
@@ -146,7 +145,7 @@ export class Webhook {
   /** Stops all parts that are left. Reviews under way have been answered before. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all([this.#holding?.holder.stop(), this.#holding?.caller.stop()]);
+    await this.#holding?.stop();
     await this.#leaderTasks.stop();
     await Promise.all([this.#certificates.stop(), this.#view.stop(), this.#starting]);
     if (this.#admission.server.listening) await this.#admission.close();
@@ -186,8 +185,8 @@ export class Webhook {
       ...this.#rotation(),
       namespace: this.#namespace,
       secret: flags.secret,
-      ...(flags.holding ? { extraConfigurations: [operatorNames.heldDeletions] } : {}),
-      onAuthority: (key) => this.#holding?.caller.deriveFrom(key),
+      extraConfigurations: this.#holding?.configurations ?? [],
+      onAuthority: (key) => this.#holding?.deriveFrom(key),
       onRepair: (count) => {
         this.metrics.repairs.inc(count);
         log.info({ count }, "webhook configurations told of the authority");
@@ -202,32 +201,12 @@ export class Webhook {
   }
 
   #registerGauges(): void {
-    const { metrics } = this;
-    processMetrics(metrics.registry, "webhook");
-    gauge(metrics.registry, "lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
-      this.notReady() === undefined ? 1 : 0,
-    );
-    gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies init volumes.", () =>
-      this.#leaderTasks.isLeader ? 1 : 0,
-    );
-    gauge(
-      metrics.registry,
-      "lameduck_workloads_losing_requests",
-      "Workloads of injected namespaces for which the audit has an error; counted by the leader.",
-      () => this.#leaderTasks.losingWorkloads,
-    );
-    gauge(
-      metrics.registry,
-      "lameduck_certificate_expiry_timestamp_seconds",
-      "When the certificate that is shown ends; 0 without one.",
-      () => (this.#certificates.expires ?? 0) / 1_000,
-    );
-    gauge(metrics.registry, "lameduck_known_objects", "Objects of the cluster that are kept in memory.", () =>
-      [...this.#view.sizes().values()].reduce((sum, size) => sum + size, 0),
-    );
+    this.metrics.registerGauges({
+      notReady: () => this.notReady(),
+      isLeader: () => this.#leaderTasks.isLeader,
+      losingWorkloads: () => this.#leaderTasks.losingWorkloads,
+      expires: () => this.#certificates.expires,
+      objects: () => [...this.#view.sizes().values()].reduce((sum, size) => sum + size, 0),
+    });
   }
-}
-
-function heldDeletionOptions({ holder, caller }: Holding): AdmissionServerOptions["hold"] {
-  return { reviewDeletion: holder.review, isTrustedPath: (path) => caller.matches(path) };
 }

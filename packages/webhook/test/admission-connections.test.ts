@@ -28,13 +28,15 @@ describe("anybody in the cluster may connect; the API server is answered all the
       onDrop,
       mutate: () => ({ allowed: true }),
       validate: () => ({ allowed: true }),
-      hold: {
-        isTrustedPath: () => true,
-        reviewDeletion: async () => {
-          await isHeld.promise;
-          return { allowed: true };
+      guarded: [
+        {
+          isTrustedPath: () => true,
+          review: async () => {
+            await isHeld.promise;
+            return { allowed: true };
+          },
         },
-      },
+      ],
       notReady: () => undefined,
     });
     ({ port, ca } = await listenLocally(server));

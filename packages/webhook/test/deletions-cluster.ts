@@ -71,6 +71,8 @@ export class PodApi extends FakeApi {
   }
 }
 
+export const surgePath = "/surge/secret";
+
 export interface Called {
   readonly allowed: boolean;
   readonly code: number | undefined;
@@ -84,7 +86,11 @@ export interface HolderSettings {
   readonly mostAtOnce?: number;
   readonly replacement?: number;
   readonly evictionLimit?: number;
+  readonly surgeReplacement?: number;
   readonly coordinator?: string;
+  /** Deletions and evictions are not held. */
+  readonly surgesAlone?: boolean;
+  readonly nodeShutdowns?: boolean;
 }
 
 /** One replica that holds deletions, reached by HTTPS as the API server reaches it. */
@@ -95,20 +101,28 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
   let restored = 0;
   const onProblem = (_part: string, error: unknown): void => void problems.push(error);
   const view = new ClusterView(client, { onProblem });
-  const endpoints = new EndpointView(client, onProblem);
-  const { coordinator, ...limits } = settings;
+  const { coordinator, surgesAlone, nodeShutdowns, ...limits } = settings;
+  const held = surgesAlone
+    ? undefined
+    : {
+        endpoints: new EndpointView(client, onProblem),
+        consumers: coordinator === undefined ? undefined : coordinatorSource(coordinator, undefined),
+      };
+  const withdrawn: string[] = [];
   const holder = new DeletionHolder({
     isLeader: () => true,
+    shutdowns: nodeShutdowns
+      ? { enabled: () => view.enabled(), onWithdrawn: ({ metadata }) => withdrawn.push(metadata.name) }
+      : undefined,
     dependencies: {
       client,
       pods: new HeldPods(client, view, "lameduck-system"),
-      endpoints,
-      consumers: coordinator === undefined ? undefined : coordinatorSource(coordinator, undefined),
       settings: {
         limit: 20_000,
         mostAtOnce: 5,
         replacement: 20_000,
         evictionLimit: 20_000,
+        surgeReplacement: 20_000,
         exempt: alwaysExempt,
         ownNamespace: "lameduck-system",
         ...limits,
@@ -117,22 +131,29 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
       onRestored: () => restored++,
       onProblem,
     },
+    held,
     onCall: (one) => judged.push(one),
   });
   const server = new AdmissionServer({
     mutate: () => ({ allowed: true }),
     validate: () => ({ allowed: true }),
-    hold: { reviewDeletion: holder.review, isTrustedPath: (path) => path === "/hold/secret" },
+    guarded: [
+      { review: holder.review, isTrustedPath: (path) => path === "/hold/secret" },
+      { review: holder.reviewSurge, isTrustedPath: (path) => path === surgePath },
+    ],
     notReady: () => undefined,
   });
   const { port, ca } = await listenLocally(server);
   view.start();
   holder.start();
-  await until(() => view.selecting("shop", {}) !== undefined && endpoints.isKnown, "everything read");
+  const isRead = (): boolean => view.selecting("shop", {}) !== undefined && held?.endpoints.isKnown !== false;
+  await until(isRead, "everything read");
   return {
     holder,
     judged,
     problems,
+    /** Pods of nodes that shut down. */
+    withdrawn,
     restored: () => restored,
     outcomes: () => judged.map(({ outcome }) => outcome),
     /** @param leave breaks the connection when it aborts. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Item } from "../../kube/test/fake-api.ts";
-import { heldMark } from "@lameduck/protocol";
-import { eviction, replicaOf, type PodApi } from "./deletions-cluster.ts";
+import { heldMark, surgeLabel } from "@lameduck/protocol";
+import { eviction, replicaOf, surgePath, type PodApi } from "./deletions-cluster.ts";
 import { isHeld, isListed, labelsOf, podOf, shop } from "./deletions-shop.ts";
 import { until } from "../../cluster/test/operator-api.ts";
 
@@ -73,6 +73,30 @@ describe("an eviction", { concurrency: true }, () => {
     api.change("pods", "web-0", { metadata: { annotations: { [heldMark]: JSON.stringify(mark) } } });
     await until(() => !isHeld(api, "web-0"), "restored");
     assert.deepEqual(labelsOf(api, "web-0"), { app: "web", "pod-template-hash": "1", team: "a" });
+  });
+
+  it("an eviction that is held and waits for a surge, too, is let through when both have ended", async () => {
+    const api = await shop(1);
+    await using _api = api;
+    api.pod("web-0", {
+      metadata: { labels: { app: "web", "pod-template-hash": "1", [surgeLabel]: "enabled" } },
+    });
+    await using replica = await replicaOf(api);
+    const both = async (): Promise<boolean> => {
+      const answers = await Promise.all([
+        replica.call(eviction(podOf(api, "web-0")), undefined, surgePath),
+        replica.call(eviction(podOf(api, "web-0"))),
+      ]);
+      return answers.every(({ allowed }) => allowed);
+    };
+    assert.ok(!(await both()));
+    api.change("pods", "web-0", { metadata: { ownerReferences: [] } });
+    assert.ok(!(await both()));
+    api.pod("web-new");
+    while (!(await both()));
+    const ends = new Set(replica.outcomes());
+    assert.deepEqual([ends.has("replaced"), ends.has("waited")], [true, true]);
+    assert.deepEqual(replica.problems, []);
   });
 
   it("an eviction is let through where there is nothing to hold", async () => {

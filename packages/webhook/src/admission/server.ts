@@ -34,15 +34,19 @@ const mostConnections = 500;
 export interface AdmissionServerOptions extends Health {
   readonly mutate: ReviewHandler;
   readonly validate: ReviewHandler;
-  /** Deletions and evictions, where they are held, from a caller whose path is right; of others they are let through. */
-  readonly hold?:
-    { readonly reviewDeletion: ReviewHandler; readonly isTrustedPath: (path: string) => boolean } | undefined;
+  /** Deletions and evictions, where they wait, from a caller whose path is right; of others they are let through. */
+  readonly guarded?: readonly GuardedReview[] | undefined;
   readonly onReview?: (path: string, outcome: Outcome, seconds: number) => void;
   /** A handler threw: that is our mistake. */
   readonly onFault?: (error: unknown, request: AdmissionRequest) => void;
   readonly onTlsFailure?: () => void;
   /** A connection was given up, since there were too many, or too much was being sent at a time. */
   readonly onDrop?: () => void;
+}
+
+export interface GuardedReview {
+  readonly review: ReviewHandler;
+  readonly isTrustedPath: (path: string) => boolean;
 }
 
 /** HTTPS for the API server. It can listen before there is a certificate; handshakes fail until then. */
@@ -92,18 +96,18 @@ export class AdmissionServer {
 
   #route(request: IncomingMessage, response: ServerResponse): void {
     const { paths } = operatorNames;
-    const { mutate, validate, hold } = this.#options;
+    const { mutate, validate, guarded = [] } = this.#options;
     // The API server adds ?timeout=2s.
     const [path = ""] = (request.url ?? "").split("?", 1);
     if (path === paths.mutate) void this.#answer(path, mutate, request, response);
     else if (path === paths.validate) void this.#answer(path, validate, request, response);
-    // What follows is a secret, and no name of a metric.
-    else if (path === paths.hold || path.startsWith(`${paths.hold}/`)) {
-      const judge: ReviewHandler = hold?.isTrustedPath(path)
-        ? hold.reviewDeletion
-        : () => ({ allowed: true });
-      void this.#answer(paths.hold, judge, request, response);
-    } else answerHealth(path, request, response, this.#options);
+    else {
+      // What follows is a secret, and no name of a metric.
+      const root = [paths.hold, paths.surge].find((one) => path === one || path.startsWith(`${one}/`));
+      if (root === undefined) return answerHealth(path, request, response, this.#options);
+      const trusting = guarded.find(({ isTrustedPath }) => isTrustedPath(path));
+      void this.#answer(root, trusting?.review ?? (() => ({ allowed: true })), request, response);
+    }
   }
 
   async #answer(

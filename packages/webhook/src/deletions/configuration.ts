@@ -30,9 +30,42 @@ const podConditions = [
   },
 ];
 
+const notOurs = ({ namespace = operatorNames.namespace }: ConfigurationOptions): object => ({
+  key: "kubernetes.io/metadata.name",
+  operator: "NotIn",
+  values: [namespace, ...systemNamespaces],
+});
+
+const configuration = (name: string, webhooks: readonly object[]): Record<string, unknown> => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name },
+  webhooks,
+});
+
+const rule = { apiVersions: ["v1"], scope: "Namespaced" };
+const ofEvictions = {
+  rules: [{ apiGroups: [""], operations: ["CREATE"], resources: ["pods/eviction"], ...rule }],
+  matchConditions: conditions,
+};
+
+/** Calls the operator for every eviction: an Eviction has no labels, so that only the operator can look at those of the pod. */
+export function surgeConfiguration(options: ConfigurationOptions = {}): Record<string, unknown> {
+  const { surge, paths } = operatorNames;
+  return configuration(surge, [
+    {
+      ...webhookDefaults(surge, paths.surge, options),
+      sideEffects: "NoneOnDryRun",
+      // No call waits, but it reads and changes a pod.
+      timeoutSeconds: 10,
+      namespaceSelector: { matchExpressions: [notOurs(options)] },
+      ...ofEvictions,
+    },
+  ]);
+}
+
 /** Calls the operator for deletions and evictions in namespaces labelled lameduck.dev/held-deletions=enabled. */
 export function heldDeletionsConfiguration(options: ConfigurationOptions = {}): Record<string, unknown> {
-  const { namespace = operatorNames.namespace } = options;
   const { webhooks, paths, heldDeletions } = operatorNames;
   const of = (name: string): Record<string, unknown> => ({
     ...webhookDefaults(name, paths.hold, options),
@@ -42,28 +75,16 @@ export function heldDeletionsConfiguration(options: ConfigurationOptions = {}): 
     timeoutSeconds: 30,
     namespaceSelector: {
       matchLabels: { [holdLabel]: "enabled" },
-      matchExpressions: [
-        { key: "kubernetes.io/metadata.name", operator: "NotIn", values: [namespace, ...systemNamespaces] },
-      ],
+      matchExpressions: [notOurs(options)],
     },
   });
-  const rule = { apiVersions: ["v1"], scope: "Namespaced" };
-  return {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
-    metadata: { name: heldDeletions },
-    webhooks: [
-      {
-        ...of(webhooks.deletions),
-        rules: [{ apiGroups: [""], operations: ["DELETE"], resources: ["pods"], ...rule }],
-        objectSelector: { matchExpressions: [{ key: holdLabel, operator: "NotIn", values: declining }] },
-        matchConditions: [...conditions, ...podConditions],
-      },
-      {
-        ...of(webhooks.evictions),
-        rules: [{ apiGroups: [""], operations: ["CREATE"], resources: ["pods/eviction"], ...rule }],
-        matchConditions: conditions,
-      },
-    ],
-  };
+  return configuration(heldDeletions, [
+    {
+      ...of(webhooks.deletions),
+      rules: [{ apiGroups: [""], operations: ["DELETE"], resources: ["pods"], ...rule }],
+      objectSelector: { matchExpressions: [{ key: holdLabel, operator: "NotIn", values: declining }] },
+      matchConditions: [...conditions, ...podConditions],
+    },
+    { ...of(webhooks.evictions), ...ofEvictions },
+  ]);
 }

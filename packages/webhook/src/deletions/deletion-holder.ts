@@ -1,13 +1,15 @@
-import type { AdmissionResponse, ReviewHandler } from "../admission/review.ts";
+import type { AdmissionRequest, AdmissionResponse, ReviewHandler } from "../admission/review.ts";
 import { deletionCallOf, type DeletionCall } from "./deletion-call.ts";
-import { Deletions, type HoldEnd, type Dependencies } from "./deletions.ts";
+import { type CommonDependencies, Deletions, type HoldDependencies, type HoldEnd } from "./deletions.ts";
 import { Evictions, type EvictionEnd } from "./evictions.ts";
 import { notHeldReasons, reasonNotToHoldCall } from "./not-held.ts";
+import { NodeShutdowns, type NodeShutdownsOptions } from "./node-shutdowns.ts";
 import { Restorer } from "./restorer.ts";
+import { Surges } from "./surges.ts";
 
 /** What became of one call, for metrics and log. `held`: seconds. */
 export interface HandledCall {
-  readonly action: DeletionCall["action"];
+  readonly action: DeletionCall["action"] | "surge";
   readonly outcome: string;
   readonly held: number;
   readonly pod: string;
@@ -15,58 +17,83 @@ export interface HandledCall {
 }
 
 export interface DeletionHolderOptions {
-  readonly dependencies: Dependencies;
+  readonly dependencies: CommonDependencies;
+  /** None: deletions and evictions are not held. */
+  readonly held: HoldDependencies | undefined;
   /** Whether this replica looks after what others have left. */
   readonly isLeader: () => boolean;
   readonly onCall: (judged: HandledCall) => void;
+  /** Where pods of nodes that shut down are withdrawn. */
+  readonly shutdowns?: Pick<NodeShutdownsOptions, "enabled" | "onWithdrawn"> | undefined;
 }
 
-/** Deletions and evictions of pods that cannot hold themselves. docs/held-deletions.md describes it. */
+/** Holds deletions of pods that cannot hold themselves (docs/operate/held-deletions.md), and evictions for a surge (docs/operate/surge.md). */
 export class DeletionHolder {
   readonly #options: DeletionHolderOptions;
-  readonly #deletions: Deletions;
-  readonly #evictions: Evictions;
+  readonly #deletions: Deletions | undefined;
+  readonly #evictions: Evictions | undefined;
+  readonly #surges: Surges;
   readonly #restorer: Restorer;
+  readonly #shutdowns: NodeShutdowns | undefined;
 
   constructor(options: DeletionHolderOptions) {
-    const { dependencies, isLeader } = options;
+    const { dependencies, held, isLeader, shutdowns } = options;
     this.#options = options;
-    this.#deletions = new Deletions(dependencies);
-    this.#evictions = new Evictions(dependencies);
-    this.#restorer = new Restorer(dependencies, isLeader);
+    this.#deletions = held && new Deletions({ ...dependencies, ...held });
+    this.#evictions = held && new Evictions({ ...dependencies, ...held });
+    this.#surges = new Surges(dependencies);
+    this.#shutdowns =
+      held &&
+      shutdowns &&
+      new NodeShutdowns({ dependencies: { ...dependencies, ...held }, isLeader, ...shutdowns });
+    this.#restorer = new Restorer(dependencies, isLeader, this.#shutdowns);
   }
 
   get size(): number {
-    return this.#deletions.size;
+    return this.#deletions?.size ?? 0;
   }
 
   start(): void {
-    this.#options.dependencies.endpoints.start();
+    this.#options.held?.endpoints.start();
+    this.#shutdowns?.start();
     this.#restorer.start();
   }
 
   async stop(): Promise<void> {
-    await this.#deletions.stop();
-    await Promise.all([this.#restorer.stop(), this.#options.dependencies.endpoints.stop()]);
+    await this.#deletions?.stop();
+    await this.#shutdowns?.stop();
+    await Promise.all([this.#restorer.stop(), this.#options.held?.endpoints.stop()]);
   }
 
-  readonly review: ReviewHandler = async (request, gone) => {
+  readonly review: ReviewHandler = (request, gone) =>
+    this.#answer(request, (call) =>
+      call.action === "delete" ? this.#deletions?.hold(call, gone) : this.#evictions?.decide(call, gone),
+    );
+
+  readonly reviewSurge: ReviewHandler = (request) =>
+    this.#answer(
+      request,
+      (call) => (call.action === "evict" ? this.#surges.decide(call) : undefined),
+      "surge",
+    );
+
+  async #answer(request: AdmissionRequest, decide: Decide, as?: "surge"): Promise<AdmissionResponse> {
     const call = deletionCallOf(request);
     if (!call) return { allowed: true };
     const began = performance.now();
-    const end = await this.#end(call, gone);
+    const because = reasonNotToHoldCall(call, this.#options.dependencies.settings);
+    const end = because ? { because } : await decide(call);
+    if (!end) return { allowed: true };
     const held = (performance.now() - began) / 1_000;
     const { action, namespace, name, user } = call;
-    this.#options.onCall({ action, outcome: outcomeOf(end), held, pod: `${namespace}/${name}`, user });
+    const outcome = outcomeOf(end);
+    this.#options.onCall({ action: as ?? action, outcome, held, pod: `${namespace}/${name}`, user });
     return responseFor(end, held);
-  };
-
-  async #end(call: DeletionCall, gone: AbortSignal): Promise<HoldEnd | EvictionEnd> {
-    const because = reasonNotToHoldCall(call, this.#options.dependencies.settings);
-    if (because) return { because };
-    return call.action === "delete" ? this.#deletions.hold(call, gone) : this.#evictions.decide(call, gone);
   }
 }
+
+/** @returns none where nothing of the kind is switched on. */
+type Decide = (call: DeletionCall) => Promise<HoldEnd | EvictionEnd> | undefined;
 
 function outcomeOf(end: HoldEnd | EvictionEnd): string {
   return "later" in end ? "later" : "because" in end ? end.because : end.ending;

@@ -10,19 +10,25 @@ import type { ReleaseSource } from "./consumers.ts";
 import type { EndpointView } from "./endpoints.ts";
 import type { HoldSettings } from "./settings.ts";
 
-/** What deletions and evictions work with. */
-export interface Dependencies {
+/** What holds and surges work with. */
+export interface CommonDependencies {
   readonly client: KubernetesClient;
   readonly pods: HeldPods;
-  readonly endpoints: EndpointView;
-  /** None: the time that consumers may take is waited for. */
-  readonly consumers: ReleaseSource | undefined;
   readonly settings: HoldSettings;
   /** Milliseconds since 1970 by the API server's clock: marks of one replica are read by the others. */
   readonly now: () => number;
   readonly onRestored: () => void;
   readonly onProblem: (part: string, error: unknown) => void;
 }
+
+/** What deletions and evictions that are held work with besides. */
+export interface HoldDependencies {
+  readonly endpoints: EndpointView;
+  /** None: the time that consumers may take is waited for. */
+  readonly consumers: ReleaseSource | undefined;
+}
+
+export type Dependencies = CommonDependencies & HoldDependencies;
 
 /** How the hold of a deletion ended. */
 export type HoldEnd = { readonly ending: Ending } | { readonly because: NotHeldReason };

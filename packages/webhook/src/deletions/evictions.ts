@@ -10,15 +10,15 @@ import type { Dependencies } from "./deletions.ts";
 
 /** `later`: seconds after which the caller should ask again, and why. */
 export type EvictionEnd =
-  | { readonly ending: Ending }
+  | { readonly ending: Ending | "replaced" }
   | { readonly because: NotHeldReason }
   | { readonly later: number; readonly why: string };
 
 /** kubectl drain asks again after 5 s whatever we say; others as we say. */
 const retrySoonSeconds = 2;
-const retryLaterSeconds = 5;
+export const retryLaterSeconds = 5;
 /** A caller that has not come back by then has given up. */
-const retryTimeoutMs = 60_000;
+export const retryTimeoutMs = 60_000;
 
 /**
  * Puts evictions off, as a disruption budget does: first another pod is made, then this one is withdrawn and let go of by everybody, then

@@ -9,6 +9,7 @@ import {
   selectorText,
   selects,
 } from "@lameduck/kube";
+import { isReadyPod } from "./not-held.ts";
 import type { Labels, Owner } from "./plan.ts";
 
 interface Peer {
@@ -40,9 +41,9 @@ export async function ownerOf(client: KubernetesClient, pod: Pod): Promise<Owner
   const { namespace = "" } = pod.metadata;
   const path = `${groups[known]}/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
   try {
-    const { spec } = await client.get<{ spec: { selector?: unknown } }>(path);
+    const { spec } = await client.get<{ spec: { selector?: unknown; replicas?: number } }>(path);
     const selector = known === "ReplicationController" ? { matchLabels: spec.selector } : spec.selector;
-    return { kind: known, selector: selector ?? {} };
+    return { kind: known, selector: selector ?? {}, replicas: spec.replicas };
   } catch (error) {
     // It has been deleted, and nothing knows the pod any more.
     if (hasStatus(error, 404)) return { kind: "none" };
@@ -101,15 +102,11 @@ export async function isReplaced(
       (pod) =>
         controllerOf(pod)?.uid === set.metadata.uid &&
         pod.metadata.deletionTimestamp === undefined &&
-        isReady(pod),
+        isReadyPod(pod),
     );
     return ready.length >= (set.spec.replicas ?? 1);
   } catch (error) {
     if (hasStatus(error, 404)) return true;
     throw error;
   }
-}
-
-function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
 }

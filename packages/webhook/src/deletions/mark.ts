@@ -4,16 +4,19 @@ import { heldMark, isMap } from "@lameduck/protocol";
 /** `replacing`: its owner has let it go and makes another, while it serves on. `withdrawn`: no Service selects it. */
 type Step = "replacing" | "withdrawn";
 
+/** Why it is held: somebody deletes or evicts it, or its node shuts down. */
+const causes = ["delete", "evict", "shutdown"] as const;
+
 /** What a replica needs to go on with a hold that another began, or to undo it. */
 export interface Mark {
   readonly step: Step;
-  readonly by: "delete" | "evict";
+  readonly by: (typeof causes)[number];
   /** How the labels were that have been taken. */
   readonly labels: Readonly<Record<string, string>>;
   /** When the hold began, and when this step did. Milliseconds since 1970. */
   readonly began: number;
   readonly stepBegan: number;
-  /** If it is not terminating by then, the deletion does not happen. */
+  /** If it is not terminating by then, the deletion does not happen. Of a node that shuts down: while nobody knows whether it is back. */
   readonly until: number;
   /** The ReplicaSet that has let it go. */
   readonly replicaSet?: string;
@@ -36,7 +39,7 @@ function isMark(mark: unknown): mark is Mark {
   const { step, by, labels, began, stepBegan, until, replicaSet } = mark;
   return (
     (step === "replacing" || step === "withdrawn") &&
-    (by === "delete" || by === "evict") &&
+    causes.some((one) => one === by) &&
     [began, stepBegan, until].every((time) => typeof time === "number" && Number.isFinite(time)) &&
     Object.values(labels as object).every((value) => typeof value === "string") &&
     (replicaSet === undefined || typeof replicaSet === "string")

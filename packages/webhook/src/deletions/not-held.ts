@@ -1,9 +1,9 @@
 import type { Pod } from "@lameduck/kube";
 import { systemNamespaces } from "@lameduck/inject";
-import { injectedAnnotation, declining, holdLabel } from "@lameduck/protocol";
+import { injectedAnnotation, declining, holdLabel, surgeLabel, surgeLabelValue } from "@lameduck/protocol";
 import type { DeletionCall } from "./deletion-call.ts";
 
-/** Why a deletion is not held, and what to say of it. docs/held-deletions.md lists them. */
+/** Why a deletion is not held, and what to say of it. docs/operate/held-deletions.md lists them. */
 export const notHeldReasons = {
   "dry-run": "nothing is deleted",
   "at-once": "the caller, or the pod, gives a grace period of a second or less",
@@ -21,6 +21,10 @@ export const notHeldReasons = {
   "opted-out": `the pod says ${holdLabel}`,
   "nothing-leads-to-it": "no Service selects the pod",
   "owner-unknown": "nothing is known of the selector of the pod's owner",
+  "not-chosen": `the pod has no label ${surgeLabel}=${surgeLabelValue}`,
+  "several-replicas": "its owner has other pods",
+  "not-replaceable": "no ReplicaSet of a Deployment owns the pod: another cannot be made while it is there",
+  "no-replacement": "no other pod has become ready in time",
   "owner-needs-label": "every label that could be taken is one by which its StatefulSet knows the pod",
   "network-policy-needs-label":
     "every label that could be taken is one by which a NetworkPolicy knows the pod",
@@ -53,7 +57,8 @@ export function reasonNotToHoldCall(
 }
 
 /** What can be said of the pod alone. */
-export function reasonNotToHoldPod({ metadata, spec, status }: Pod): NotHeldReason | undefined {
+export function reasonNotToHoldPod(pod: Pod): NotHeldReason | undefined {
+  const { metadata, spec } = pod;
   const { annotations = {}, labels = {}, ownerReferences = [] } = metadata;
   if (metadata.deletionTimestamp !== undefined) return "terminating";
   if (annotations["kubernetes.io/config.mirror"] !== undefined) return "static-pod";
@@ -65,7 +70,9 @@ export function reasonNotToHoldPod({ metadata, spec, status }: Pod): NotHeldReas
   if (kinds.includes("DaemonSet")) return "of-a-daemonset";
   if (spec.terminationGracePeriodSeconds !== undefined && spec.terminationGracePeriodSeconds <= 1)
     return "at-once";
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  if (ready?.status !== "True") return "not-ready";
-  return undefined;
+  return isReadyPod(pod) ? undefined : "not-ready";
+}
+
+export function isReadyPod({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
 }

@@ -13,6 +13,7 @@ export type Owner =
   | {
       readonly kind: "ReplicaSet" | "ReplicationController" | "StatefulSet";
       readonly selector: LabelSelector;
+      readonly replicas?: number | undefined;
     };
 
 export interface PlanFacts {

@@ -1,4 +1,5 @@
 import {
+  controllerOf,
   type KubernetesClient,
   orUndefined,
   type Pod,
@@ -11,6 +12,7 @@ import { settingsFor } from "@lameduck/inject";
 import { budgetsOf, ownerOf, policyKeysFor } from "./facts.ts";
 import { markingPatch, restoringPatch, type Mark } from "./mark.ts";
 import { heldMark } from "@lameduck/protocol";
+import type { NotHeldReason } from "./not-held.ts";
 import { ownerLabel, planRemoval, withoutLabels, type Labels, type Owner, type Plan } from "./plan.ts";
 import { usualConvergence } from "./settings.ts";
 
@@ -76,6 +78,23 @@ export class HeldPods {
       convergence,
       replaceableBy: replaceableBy(pod, owner, selecting, policyKeys),
     };
+  }
+
+  /**
+   * The ReplicaSet that has this pod alone, and would make another at once. Labels by which NetworkPolicies select are not asked for: none selects by
+   * a hash that changes with each rollout.
+   */
+  async onlyPodOf(pod: Pod): Promise<{ readonly replicaSet: string } | { readonly because: NotHeldReason }> {
+    const { namespace = "", labels = {} } = pod.metadata;
+    const selecting = this.#cluster.selecting(namespace, labels);
+    if (!selecting) return { because: "blind" };
+    // Other owners are not read, and need no right.
+    const owner = controllerOf(pod)?.kind === "ReplicaSet" ? await ownerOf(this.#client, pod) : undefined;
+    const replicaSet = owner && replaceableBy(pod, owner, selecting, new Set());
+    if (!owner || replicaSet === undefined) return { because: "not-replaceable" };
+    return "replicas" in owner && (owner.replicas ?? 1) !== 1
+      ? { because: "several-replicas" }
+      : { replicaSet };
   }
 
   /** The owner loses the pod, and makes another; the pod serves on. */

@@ -2,7 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient, Pod } from "@lameduck/kube";
 import { markOf, restoringPatch } from "./mark.ts";
 import { heldMark } from "@lameduck/protocol";
-import type { Dependencies } from "./deletions.ts";
+import type { CommonDependencies } from "./deletions.ts";
+import type { NodeShutdowns } from "./node-shutdowns.ts";
 
 const lookIntervalMs = 10_000;
 
@@ -11,21 +12,28 @@ function listHeldPods(client: KubernetesClient, signal?: AbortSignal): Promise<r
   return client.list<Pod>(`/api/v1/pods?labelSelector=${encodeURIComponent(heldMark)}`, signal);
 }
 
-/** Whether the deletion for which a pod was held does not happen any more. */
-function isAbandoned(pod: Pod, now: number): boolean {
-  return pod.metadata.deletionTimestamp === undefined && now > (markOf(pod)?.until ?? 0);
+/** Whether the deletion for which a pod was held, or the shutdown, does not happen any more. */
+function isAbandoned(pod: Pod, now: number, shutdowns: Shutdowns | undefined): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined) return false;
+  const mark = markOf(pod);
+  if (mark?.by === "shutdown" && shutdowns) return shutdowns.isBack(pod.spec.nodeName);
+  return now > (mark?.until ?? 0);
 }
+
+type Shutdowns = Pick<NodeShutdowns, "isBack">;
 
 /** Puts back what a replica that has died, or a caller that has given up, has left. */
 export class Restorer {
-  readonly #dependencies: Dependencies;
+  readonly #dependencies: CommonDependencies;
   readonly #isLeader: () => boolean;
+  readonly #shutdowns: Shutdowns | undefined;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(dependencies: Dependencies, isLeader: () => boolean) {
+  constructor(dependencies: CommonDependencies, isLeader: () => boolean, shutdowns?: Shutdowns) {
     this.#dependencies = dependencies;
     this.#isLeader = isLeader;
+    this.#shutdowns = shutdowns;
   }
 
   start(): void {
@@ -51,7 +59,7 @@ export class Restorer {
   async #restoreAbandoned(): Promise<void> {
     const { client, pods, now, onRestored } = this.#dependencies;
     for (const pod of await listHeldPods(client, this.#stopping.signal))
-      if (isAbandoned(pod, now()) && (await pods.restore(pod))) onRestored();
+      if (isAbandoned(pod, now(), this.#shutdowns) && (await pods.restore(pod))) onRestored();
   }
 }
 

@@ -24,17 +24,24 @@ const group = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurat
  */
 export class SecretPath {
   readonly #client: KubernetesClient;
+  readonly #root: string;
   readonly #onProblem: (part: string, error: unknown) => void;
   readonly #source: Source<Configuration>;
   #path: string | undefined;
 
-  constructor(client: KubernetesClient, onProblem: (part: string, error: unknown) => void) {
+  /** @param root what the path begins with. @param configuration the name of the webhook configuration that is to call it. */
+  constructor(
+    client: KubernetesClient,
+    { root, configuration }: { readonly root: string; readonly configuration: string },
+    onProblem: (part: string, error: unknown) => void,
+  ) {
     this.#client = client;
+    this.#root = root;
     this.#onProblem = onProblem;
     this.#source = new Source<Configuration>(client, {
       name: "validatingwebhookconfigurations",
       path: group,
-      query: { fieldSelector: `metadata.name=${operatorNames.heldDeletions}` },
+      query: { fieldSelector: `metadata.name=${configuration}` },
       keep: ({ metadata, webhooks = [] }) => ({
         metadata: identityOf(metadata),
         webhooks: webhooks.map(({ clientConfig = {} }) => ({ clientConfig })),
@@ -56,7 +63,7 @@ export class SecretPath {
   deriveFrom(authorityKey: string): void {
     // The path of a Service is lower case: the API server wants each part of it to be a name of DNS.
     const secret = createHmac("sha256", authorityKey).update("held deletions").digest("hex");
-    const path = `${operatorNames.paths.hold}/${secret}`;
+    const path = `${this.#root}/${secret}`;
     if (path === this.#path) return;
     this.#path = path;
     this.#updateAll();

@@ -8,6 +8,8 @@ export interface HoldSettings extends Exempt {
   /** How long evictions are put off for a replacement, and then until the pod is let go of. */
   readonly replacement: number;
   readonly evictionLimit: number;
+  /** How long an eviction is put off where another pod is all that it waits for. */
+  readonly surgeReplacement: number;
 }
 
 /** Those that must never wait: they would block a node, the scheduler, or the end of a namespace. */
