@@ -8,6 +8,7 @@ import { after, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { RuleChanges } from "../../watcher/src/kube-proxy/rule-changes.ts";
 import { parseWatcherFlags } from "../../watcher/src/flags.ts";
+import { steadyNow } from "../../coordinator/src/termination-view.ts";
 import { coordinating, type Coordinating } from "../../coordinator/test/fixture.ts";
 import { withoutRootOr } from "../../../scripts/programs.ts";
 import { asIptablesSave, asNftList } from "../../watcher/test/rule-sets.ts";
@@ -120,13 +121,24 @@ describe(
       ],
     ] as const;
     for (const [mode, command, write] of modes)
-      it(`releases a pod when ${mode} lets go of it, and not before`, async () => {
+      it(`releases a pod when ${mode} lets go of it, and not before; a node that lists a pod long after its end is named`, async () => {
         using node = new NodeOfItsOwn();
-        let uid = "";
-        await using cluster = await coordinating((scene) => {
-          scene.node("node1");
-          uid = scene.pod("web-0", "127.0.0.5");
-        });
+        let [uid, passed] = ["", 0];
+        const news: string[] = [];
+        await using cluster = await coordinating(
+          (scene) => {
+            scene.node("node1");
+            uid = scene.pod("web-0", "127.0.0.5");
+            scene.pod("web-1", "127.0.0.6");
+          },
+          {
+            now: () => steadyNow() + passed,
+            listeners: [
+              ({ name, stuck = [] }, what) =>
+                void news.push([name, what, ...stuck.map((one) => one.name)].join(" ")),
+            ],
+          },
+        );
         node.run([...command], write(["127.0.0.5", "10.0.0.1"]));
         // The rules are the node's, and the coordinator is reached from here: only the programs run inside.
         const inside = join(directory, mode);
@@ -170,6 +182,18 @@ describe(
             (await stateOf(cluster, uid)).includes("state: released"),
           );
           assert.match(await stateOf(cluster, uid), /consumers: 1\/1/);
+          node.run([...command], write(["127.0.0.6"]));
+          cluster.scene.terminate("web-1");
+          cluster.scene.withdraw("web-1");
+          await until("it is asked about", () => Promise.resolve(news.includes("web-1 numbered")));
+          cluster.scene.gone("web-1");
+          await until("its end is seen", () => Promise.resolve(news.includes("web-1 ended")));
+          passed = 61_000;
+          await until("the node is named", () =>
+            Promise.resolve(news.includes("web-1 stuck kube-proxy/node1")),
+          );
+          const [{ name, pod, pods } = {}] = cluster.coordinator.status().stuck ?? [];
+          assert.deepEqual([name, pod, pods], ["kube-proxy/node1", "shop/web-1", 1]);
         } finally {
           child.kill("SIGTERM");
           const [code] = (await once(child, "exit")) as [number | null];

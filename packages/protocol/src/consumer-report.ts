@@ -40,6 +40,8 @@ const longestWaitMs = 30_000;
 /** Ranges in one report, so that it stays small however many withdrawals are stuck. */
 export const mostRanges = 100;
 const mostServed = 32;
+/** Characters of a problem. It may quote what a proxy has answered, and a report that is too long counts as silence. */
+const longestProblem = 500;
 
 export function writeConsumerReport(report: ConsumerReport): string {
   const { kind, node, basis, epoch, applied, also, known, waitMs, serves, problem, reason } = report;
@@ -54,7 +56,7 @@ export function writeConsumerReport(report: ConsumerReport): string {
     known,
     wait: waitMs,
     serves: serves.length > 0 ? serves : undefined,
-    problem,
+    problem: problem?.slice(0, longestProblem),
     reason,
   });
 }
@@ -91,7 +93,7 @@ export function parseConsumerReport(text: string): ConsumerReport | OtherVersion
     known,
     waitMs: Math.min(wait, longestWaitMs),
     serves: serves as string[],
-    problem: typeof problem === "string" ? problem.slice(0, 500) : undefined,
+    problem: typeof problem === "string" ? problem.slice(0, longestProblem) : undefined,
     // Pods are told of it, in a line.
     reason: typeof reason === "string" && /^[ -~]{1,100}$/.test(reason) ? reason : undefined,
   };

@@ -7,6 +7,10 @@ export interface Consumer {
   readonly basis: Basis;
   /** Least milliseconds between two polls; default 250. */
   readonly every?: number;
+  /** Between two reports while it has not let go; default 1,000. */
+  readonly heartbeatMs?: number;
+  /** A poll may wait for its turn, which costs nobody anything: no pause follows from how long it took. */
+  readonly pacesItself?: boolean;
   /** A poll costs processor time here, and asks nobody who could be busy. */
   readonly runsPrograms?: boolean;
   /**
@@ -43,9 +47,17 @@ export function stateConsumer(
   };
 }
 
+/** Characters of a problem, which may quote an answer. */
+const longestProblem = 500;
+
 /** The error of a consumer that cannot be read. Nothing is reported as applied then. */
 export function unreadable(place: string, problem: string, options?: ErrorOptions): OperatorError {
-  return new OperatorError("LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER", place, problem, options);
+  return new OperatorError(
+    "LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER",
+    place,
+    problem.slice(0, longestProblem),
+    options,
+  );
 }
 
 /**
@@ -54,7 +66,9 @@ export function unreadable(place: string, problem: string, options?: ErrorOption
  */
 export async function optionalPackage<T>(name: string): Promise<T> {
   try {
-    return (await import(name)) as T;
+    const { default: whole, ...named } = (await import(name)) as { readonly default?: T };
+    // Of CommonJS, and of what the image has bundled from it, all is there.
+    return whole ?? (named as T);
   } catch (error) {
     throw unreadable(name, "the package is not installed beside the operator", { cause: error });
   }

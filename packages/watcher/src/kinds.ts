@@ -7,8 +7,10 @@ import { envoyKind } from "./consumers/envoy.ts";
 import { gcpKind } from "./consumers/gcp.ts";
 import { haproxyKind } from "./consumers/haproxy.ts";
 import { httpKind } from "./consumers/http.ts";
+import { ingressNginxKind } from "./consumers/ingress-nginx.ts";
 import { nginxKind } from "./consumers/nginx.ts";
 import { traefikKind } from "./consumers/traefik.ts";
+import { ztunnelKind } from "./consumers/ztunnel.ts";
 import { kubeProxyKind } from "./kube-proxy/kind.ts";
 
 /** The kinds of `--consumer`. */
@@ -16,9 +18,11 @@ const kinds: readonly ConsumerKind[] = [
   kubeProxyKind,
   haproxyKind,
   nginxKind,
+  ingressNginxKind,
   envoyKind,
   traefikKind,
   ciliumKind,
+  ztunnelKind,
   awsKind,
   gcpKind,
   httpKind,

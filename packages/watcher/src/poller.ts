@@ -12,6 +12,7 @@ export interface Subscriber {
   advanced(): void;
 }
 
+const usualHeartbeatMs = 1_000;
 /** Least milliseconds between two polls. */
 const leastPause = 250;
 /** Most milliseconds between two polls of a consumer that tells when it changes. */
@@ -20,6 +21,10 @@ const longestPause = 1_000;
 const pausePerPoll = 2;
 /** Cost from which a poll counts as slow. After a slow one nobody waits for a change: its own pause is long enough. */
 const slowPoll = 200;
+
+/** Pauses between checks of a consumer that cannot be read, when no pod waits. */
+const firstCheckMs = 500;
+const longestCheckMs = 60_000;
 
 /** Polls one consumer for all sessions at once, and only while a session waits. */
 export class Poller {
@@ -36,12 +41,14 @@ export class Poller {
   #whole = { began: -Infinity, at: -Infinity, cost: 0, used: new Set() as ReadonlySet<string> };
   #interrupt: () => void = () => undefined;
   #running: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
   readonly #stopping = new AbortController();
 
   constructor(consumer: Consumer, onProblem: (problem: string | undefined) => void) {
     this.#consumer = consumer;
     this.#onProblem = onProblem;
-    this.#clock = consumer.runsPrograms === true ? processorTime : () => performance.now();
+    if (consumer.pacesItself === true) this.#clock = () => 0;
+    else this.#clock = consumer.runsPrograms === true ? processorTime : () => performance.now();
   }
 
   /** What is reported of the consumer, besides how far each session is. */
@@ -50,8 +57,32 @@ export class Poller {
     return { kind, basis, problem: this.#problem, reason: this.#consumer.reason?.() };
   }
 
-  /** Polls once at the start, so that a problem is known before a pod waits. */
+  /** Between two reports while it has not let go: who waits takes it for silent otherwise. */
+  get heartbeatMs(): number {
+    return this.#consumer.heartbeatMs ?? usualHeartbeatMs;
+  }
+
+  /**
+   * Polls once, so that a problem is known before a pod waits; and again while there is one: a sidecar starts before its proxy. Whoever asks for the same
+   * meanwhile begins no second round.
+   */
   async check(): Promise<void> {
+    await this.#look();
+    if (this.#problem !== undefined)
+      this.#checking ??= this.#checkAgain().finally(() => (this.#checking = undefined));
+  }
+
+  async #checkAgain(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let pauseMs = firstCheckMs; this.#problem !== undefined && !signal.aborted;) {
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      // Whoever polls for a pod meanwhile finds the same.
+      if (this.#running === undefined && !signal.aborted) await this.#look();
+      pauseMs = Math.min(pauseMs * 2, longestCheckMs);
+    }
+  }
+
+  async #look(): Promise<void> {
     await this.#poll(() => this.#consumer.stillUsed([], this.#stopping.signal));
   }
 
@@ -72,6 +103,7 @@ export class Poller {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
+    await this.#checking;
   }
 
   async #run(): Promise<void> {

@@ -6,9 +6,8 @@ import { unreadable } from "./consumer.ts";
 import type { Subscriber, Poller } from "./poller.ts";
 import { Watermark } from "./watermark.ts";
 
-/** For how long an answer may be held back while everything is applied, and between heartbeats while something is not. */
+/** For how long an answer may be held back while everything is applied. */
 const idleWaitMs = 30_000;
-const heartbeatMs = 1_000;
 /** Between two reports at least: a coordinator that holds no answer back would get a thousand a second. */
 const leastIntervalMs = 50;
 /** The first and the longest pause after a failure. */
@@ -85,7 +84,7 @@ export class Session implements Subscriber {
     const { signal } = this.#stopping;
     while (!signal.aborted)
       try {
-        const waitMs = this.#watermark.isBehind ? heartbeatMs : idleWaitMs;
+        const waitMs = this.#watermark.isBehind ? this.#options.poller.heartbeatMs : idleWaitMs;
         const next = delay(leastIntervalMs, undefined, { signal });
         next.catch(() => undefined);
         this.#receive(await this.#report(this.#epoch === null ? 0 : waitMs));

@@ -12,6 +12,7 @@ interface Sent {
   readonly also?: readonly (readonly [number, number])[];
   readonly known: number;
   readonly wait: number;
+  readonly serves?: readonly string[];
   readonly problem?: string;
   readonly reason?: string;
 }
@@ -32,8 +33,9 @@ export class CoordinatorStandIn {
   /** It holds no answer back. */
   isHasty = false;
   #head = 0;
-  readonly #withdrawn = new Map<number, string>();
-  readonly #waiting = new Set<() => void>();
+  readonly #withdrawn = new Map<number, { readonly address: string; readonly need: string | undefined }>();
+  /** Each with whether it hears of what has a need. */
+  readonly #waiting = new Map<() => void, (need: string | undefined) => boolean>();
   readonly #sockets = new Set<Duplex>();
   #server: Server;
   #port = 0;
@@ -70,9 +72,10 @@ export class CoordinatorStandIn {
     return { applied, also: own.at(-1)?.also };
   }
 
-  withdraw(address: string): this {
-    this.#withdrawn.set(++this.#head, address);
-    this.#wake();
+  /** @param need where only those hear of it that serve it: "load-balancer/aws/shop/web". */
+  withdraw(address: string, need?: string): this {
+    this.#withdrawn.set(++this.#head, { address, need });
+    this.#wake(need);
     return this;
   }
 
@@ -124,8 +127,8 @@ export class CoordinatorStandIn {
     this.#port = (this.#server.address() as AddressInfo).port;
   }
 
-  #wake(): void {
-    for (const wake of this.#waiting) wake();
+  #wake(need?: string): void {
+    for (const [wake, hears] of this.#waiting) if (hears(need)) wake();
   }
 
   /** @returns what keeps it from being answered. */
@@ -135,6 +138,8 @@ export class CoordinatorStandIn {
     if (this.isMany) this.epoch = randomBytes(4).toString("hex");
     this.reports.push({ path: request.url ?? "", authorization, report });
     const isOfRun = report.epoch === this.epoch;
+    const hears = (need: string | undefined): boolean =>
+      need === undefined || report.serves?.includes(need) === true;
     const drop = (): void => {
       clearTimeout(timer);
       this.#waiting.delete(answer);
@@ -142,14 +147,20 @@ export class CoordinatorStandIn {
     const answer = (): void => {
       drop();
       const withdrawn = Array.from(this.#withdrawn)
-        .filter(([number]) => number > (isOfRun ? report.applied : 0))
-        .map(([number, address]) => [address, number]);
+        .filter(([number, { need }]) => number > (isOfRun ? report.applied : 0) && hears(need))
+        .map(([number, { address }]) => [address, number]);
       const said = JSON.stringify({ version: 1, epoch: this.epoch, head: this.#head, withdrawn });
       socket.write(writeStreamAnswer({ status: 200, text: this.nonsense ?? said }));
     };
-    const isAtOnce = !isOfRun || report.known < this.#head || report.wait === 0 || this.isHasty;
+    const last = Array.from(this.#withdrawn).findLast(([, { need }]) => !hears(need));
+    const isNews = last === undefined ? report.known < this.#head : this.#heardAfter(report.known, hears);
+    const isAtOnce = !isOfRun || isNews || report.wait === 0 || this.isHasty;
     const timer = setTimeout(answer, isAtOnce ? 0 : report.wait);
-    if (!isAtOnce) this.#waiting.add(answer);
+    if (!isAtOnce) this.#waiting.set(answer, hears);
     return drop;
+  }
+
+  #heardAfter(known: number, hears: (need: string | undefined) => boolean): boolean {
+    return Array.from(this.#withdrawn).some(([number, { need }]) => number > known && hears(need));
   }
 }

@@ -9,6 +9,7 @@ const places: Readonly<Record<string, string>> = {
   nginx: "=/etc/nginx/nginx.conf",
   envoy: "=http://127.0.0.1:9901",
   traefik: "=http://127.0.0.1:8080",
+  ztunnel: "=http://127.0.0.1:15000",
   aws: "=arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/web/1",
   gcp: "=project/zone/group",
   http: "=http://127.0.0.1:1",

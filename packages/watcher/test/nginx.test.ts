@@ -20,6 +20,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Consumer } from "../src/consumer.ts";
 import { nginx } from "../src/consumers/nginx.ts";
+import { readConfiguration } from "../src/consumers/nginx-files.ts";
 import { eventually, programOf, running } from "./live.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-nginx-"));
@@ -38,6 +39,28 @@ async function stays(consumer: Consumer, milliseconds: number, ...addresses: str
   for (const end = performance.now() + milliseconds; performance.now() < end; await delay(25))
     assert.equal(await uses(consumer)(), addresses.join(" "));
 }
+
+describe("a configuration of NGINX Plus", () => {
+  const stateOf = async (line: string): Promise<unknown> => {
+    const file = join(directory, "plus.conf");
+    writeFileSync(file, `http {\n  upstream shop {\n    zone shop 1m;\n${line}\n  }\n}\n`);
+    return readConfiguration(file).then(
+      () => "read",
+      (error: unknown) => (error as Error).message,
+    );
+  };
+
+  it("servers in a state file are changed without a reload, so that nothing can be read", async () => {
+    for (const line of ["state /var/lib/nginx/state/shop.conf;", "    zone a 1m; state s.conf ;"])
+      assert.match(String(await stateOf(line)), /NGINX Plus has a state file/);
+    for (const line of [
+      "# state /var/lib/nginx/state/shop.conf;",
+      "server 10.0.0.1; # state x;",
+      "server state:80;",
+    ])
+      assert.equal(await stateOf(line), "read");
+  });
+});
 
 /** An nginx with an upstream in a file of its own, and what a watcher beside it sees. */
 class Nginx implements AsyncDisposable {
@@ -223,7 +246,8 @@ describe("nginx, the real one", isHere ? { concurrency: true } : { skip: "no ngi
     proxy.configure("off");
     appendFileSync(proxy.file, "# The same in other words.");
     const used = async (...addresses: string[]) => [...(await seen.stillUsed(addresses, signal))].join(" ");
-    assert.equal(await used("127.0.0.6", "127.0.0.8", "::8"), "127.0.0.6");
+    // A worker of before the reload may still be ending.
+    await eventually(() => used("127.0.0.6", "127.0.0.8", "::8"), are("127.0.0.6"));
     proxy.replace(["127.0.0.7:80"]);
     assert.equal(await used("127.0.0.6", "127.0.0.9"), "127.0.0.6", "the workers have read it");
     assert.equal(seen.reason?.(), undefined, "a reload may follow");

@@ -119,6 +119,21 @@ describe("the watcher and a coordinator", { concurrency: 4 }, () => {
       assert.equal(consumer.looks, 0);
     }));
 
+  it("a problem at the start is forgotten when the consumer can be read, though no pod waits", async () => {
+    let failures = 0;
+    const stillUsed = async (): Promise<ReadonlySet<string>> => {
+      if (++failures <= 2) throw new Error("it has not started");
+      return new Set();
+    };
+    const told: (string | undefined)[] = [];
+    const poller = new Poller({ kind: "envoy", basis: "state", stillUsed }, (problem) => told.push(problem));
+    await poller.check();
+    assert.equal(poller.known.problem, "it has not started");
+    await until("read", () => poller.known.problem === undefined);
+    assert.deepEqual(told, ["it has not started", undefined]);
+    await poller.stop();
+  });
+
   it("the watcher reports a withdrawal only when its address is used no more, and the withdrawals behind it at once", () =>
     watching(async ({ coordinators: [coordinator], consumer }) => {
       assert.ok(coordinator);

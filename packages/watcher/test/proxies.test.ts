@@ -13,6 +13,7 @@ import { envoy, hostsInUse } from "../src/consumers/envoy.ts";
 import { haproxy } from "../src/consumers/haproxy.ts";
 import { httpEndpoint } from "../src/consumers/http.ts";
 import { serversOf, traefik } from "../src/consumers/traefik.ts";
+import { endpointsIn } from "../src/consumers/ztunnel.ts";
 import { eventually, freePort, programOf, running } from "./live.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-proxies-"));
@@ -159,6 +160,21 @@ describe("Traefik", () => {
     );
   });
 
+  it("Traefik lets go of fenced servers, save where a sticky cookie or another service leads to them", () => {
+    const at = (address: string, fenced?: unknown): object => ({ url: `http://${address}:80`, fenced });
+    const used = (...services: readonly object[]): string => {
+      const named = services.map((loadBalancer, index) => [`s${index}@kubernetescrd`, { loadBalancer }]);
+      const data = { routers: {}, services: Object.fromEntries(named) as object };
+      return [...serversOf(JSON.stringify(data), "x")].join(" ");
+    };
+    const servers = [at("10.0.0.1", true), at("10.0.0.2")];
+    assert.equal(used({ servers }), "10.0.0.2");
+    assert.equal(used({ servers: [at("10.0.0.1", true)] }), "", "no other is left, and none is chosen");
+    assert.equal(used({ servers, sticky: { cookie: { name: "id" } } }), "10.0.0.1 10.0.0.2");
+    assert.equal(used({ servers }, { servers: [at("10.0.0.1")] }), "10.0.0.2 10.0.0.1");
+    assert.throws(() => used({ servers: [at("10.0.0.1", "true")] }), /fenced/);
+  });
+
   it("a real Traefik lets go of servers by its configuration", skipWithout("traefik"), async () => {
     const [api, web] = [await freePort(), await freePort()];
     const file = join(directory, "traefik.json");
@@ -193,26 +209,94 @@ describe("Traefik", () => {
 describe("Cilium, by its documented API", () => {
   const services = (...backends: readonly object[]): string =>
     JSON.stringify([{ spec: {}, status: { realized: { id: 1, "backend-addresses": backends } } }]);
+  const used = (...states: readonly (string | undefined)[]): string => {
+    const backends = states.map((state, index) => ({ ip: `10.0.0.${index + 1}`, state }));
+    return [...backendsOf(services(...backends), "x")].map((address) => address.slice(-1)).join("");
+  };
 
-  it("Cilium lets go of backends that terminate while others are active", () => {
-    const [active, terminating] = [
-      { ip: "127.0.0.5", state: "active" },
-      { ip: "127.0.0.6", state: "terminating" },
-    ];
-    assert.deepEqual([...backendsOf(services(active, terminating), "x")], ["127.0.0.5"]);
-    assert.deepEqual([...backendsOf(services(terminating), "x")], ["127.0.0.6"], "nothing else is left");
-    assert.deepEqual([...backendsOf(services({ ip: "127.0.0.5" }), "x")], ["127.0.0.5"]);
+  it("Cilium chooses backends by their states, and those that terminate only where no other is active", () => {
+    const others = ["terminating", "terminating-not-serving", "quarantined", "maintenance"];
+    assert.equal(used("active", ...others), "14");
+    assert.equal(used(...others), "13", "one in quarantine comes back by itself, and is not active now");
+    assert.equal(used("terminating", "terminating-not-serving"), "1");
+    assert.equal(used("terminating-not-serving", "maintenance"), "");
+    assert.equal(
+      used(undefined, "terminating"),
+      "12",
+      "a backend without a state is used, and may not be active",
+    );
+  });
+
+  it("Cilium's states are read from an answer that the code of Cilium 1.19.0 wrote, without an agent", () => {
+    // Of Frontend.ToModel: all five states in their order, and an active backend that is unhealthy.
+    const used = [...backendsOf(fixture("cilium-service.json"), "x")];
+    assert.deepEqual(used, ["10.0.0.1", "10.0.0.4", "10.0.0.6"]);
+  });
+
+  it("a state that is not known makes the answer unreadable, whatever else it says", () => {
+    for (const state of ["draining", "", null, 1, {}])
+      assert.throws(() => backendsOf(services({ ip: "10.0.0.1", state }, { ip: "10.0.0.2" }), "x"), /state/);
     assert.throws(() => backendsOf("[]", "x"), /no Service/);
   });
 
-  it("Cilium is asked through its socket", async () => {
+  it("Cilium is asked through its socket, and has let go when the kernel's maps have been written, too", async () => {
+    const active = (ip: string): object => ({ ip, state: "active" });
     const socket = join(directory, "cilium.sock");
+    let text = services(active("127.0.0.5"), active("127.0.0.6"));
     const server = createServer((request, response) =>
-      response.writeHead(request.url === "/v1/service" ? 200 : 404).end(services({ ip: "127.0.0.5" })),
+      response.writeHead(request.url === "/v1/service" ? 200 : 404).end(text),
     ).listen(socket);
     await once(server, "listening");
-    assert.equal(await uses(cilium(socket))(), "127.0.0.5");
-    server.close();
+    await using _ = {
+      [Symbol.asyncDispose]: async () => {
+        server.closeAllConnections();
+        server.close();
+        await once(server, "close");
+      },
+    };
+    let now = 0;
+    const asked = ["127.0.0.5", "127.0.0.6"];
+    const consumer = cilium(socket, () => now);
+    const left = async (): Promise<string> => [...(await consumer.stillUsed(asked, signal))].join(" ");
+    assert.equal(await left(), "127.0.0.5 127.0.0.6");
+    text = services(active("127.0.0.5"), { ip: "127.0.0.6", state: "terminating" });
+    assert.equal(await left(), "127.0.0.5 127.0.0.6", "the agent says so before it has written it");
+    now = 1_000;
+    assert.equal(await left(), "127.0.0.5");
+    text = services(active("127.0.0.6"));
+    assert.equal(await left(), "127.0.0.5 127.0.0.6", "chosen again, the other one for the first time not");
+  });
+});
+
+describe("ztunnel, by its published administration interface", () => {
+  const workload = (uid: string, ...workloadIps: readonly string[]): object => ({
+    uid,
+    workloadIps,
+    status: "Healthy",
+  });
+  const service = (...uids: readonly string[]): object => ({
+    hostname: "web.shop.svc.cluster.local",
+    endpoints: Object.fromEntries(
+      uids.map((uid) => [uid, { workloadUid: uid, port: { 80: 8080 }, status: "Unhealthy" }]),
+    ),
+  });
+  const dump = (services: readonly object[], staged: object = {}): string =>
+    JSON.stringify({
+      workloads: [workload("a", "10.0.0.1", "fd00::1"), workload("b", "10.0.0.2"), workload("far")],
+      services,
+      policies: [],
+      stagedServices: staged,
+    });
+  const used = (text: string): string => [...endpointsIn(text, "x")].join(" ");
+
+  it("ztunnel lets go of workloads that no service has as endpoints, though it knows them", () => {
+    assert.equal(used(dump([service("a", "far"), service()])), "10.0.0.1 fd00::1");
+    assert.equal(used(dump([service()], { "shop/late": { b: { workloadUid: "b" } } })), "10.0.0.2");
+  });
+
+  it("a ztunnel that knows no service, or an endpoint of nobody, is not understood", () => {
+    for (const text of [dump([]), dump([service("c")]), "{}", dump([{ endpoints: [] }]), dump([{}])])
+      assert.throws(() => used(text), /lists no service|not listed|no workloads|no object/);
   });
 });
 

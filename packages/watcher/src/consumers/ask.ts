@@ -34,7 +34,8 @@ export async function askSocket(endpoint: Endpoint, text: string, signal: AbortS
   const socket = connect(endpoint);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(longest)]);
   const stopped = (): void => void socket.destroy(new Error(`no answer within ${longest / 1_000} s`));
-  limit.addEventListener("abort", stopped, { once: true });
+  if (limit.aborted) stopped();
+  else limit.addEventListener("abort", stopped, { once: true });
   // HAProxy answers the command and closes. Closing our side first would cut a long answer.
   socket.write(text);
   try {

@@ -5,7 +5,7 @@ import { stateConsumer, unreadable, type Consumer, type ConsumerKind } from "../
 
 /**
  * Any other proxy, by an HTTP endpoint of its own. The request is {"version":1,"addresses":[...]}. The answer is {"version":1,"used":[...]}: those of
- * the addresses that it may still open connections to. docs/consumers.md has the contract.
+ * the addresses that it may still open connections to. docs/operate/watchers.md has the contract.
  */
 export function httpEndpoint(url: URL): Consumer {
   return stateConsumer(facts, async (signal, addresses) => {

@@ -6,6 +6,8 @@ import { unreadable } from "../consumer.ts";
 
 /** nginx reads at most so many. */
 const mostFiles = 10_000;
+/** NGINX Plus keeps the servers of such an upstream in its memory, and changes them without a reload. */
+const stateFile = /^[^#\n]*(?:^|[\s;{}])state\s+[^;\s]+\s*;/m;
 
 export interface Configuration {
   readonly text: string;
@@ -26,6 +28,7 @@ export async function readConfiguration(file: string): Promise<Configuration> {
     const text = await readFile(path, "latin1").catch((error: unknown) => {
       throw unreadable(path, messageOf(error), { cause: error });
     });
+    if (stateFile.test(text)) throw unreadable(path, "an upstream of NGINX Plus has a state file");
     texts.push(text);
     changedAt = Math.max(changedAt, await changeOf(path));
     const folder = dirname(path);

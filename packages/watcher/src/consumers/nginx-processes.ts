@@ -29,11 +29,41 @@ export interface Rest {
   readonly at: number;
 }
 
+/**
+ * Milliseconds. A replaced worker has sent by then what it had accepted. If it still runs, it mostly has connections that stay open for hours.
+ */
+export const leavingPatience = 5_000;
+
 /** @throws {OperatorError} where no worker accepts connections, or more do than those of one master. */
 export function workersOf(pidFile: string): Workers {
   const master = masterOf(pidFile);
   // While the binary is replaced, the workers of both masters accept.
   if (existsSync(`${pidFile}.oldbin`)) throw unreadable(pidFile, "nginx's binary is being replaced");
+  return workersBelow(master, pidFile);
+}
+
+/**
+ * The masters that a program has started, itself or by others, by the name of that program, with which the command line of its process begins.
+ * @returns none where the program's processes cannot be seen.
+ */
+export function mastersStartedBy(program: string): readonly string[] {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    const own = processOf(pid);
+    return own?.title.startsWith("nginx: master process") === true && isBelow(own.parent, program);
+  });
+}
+
+function isBelow(pid: string, program: string): boolean {
+  for (let above = pid; above !== "" && above !== "0"; above = statusOf(above)?.parent ?? "") {
+    const [path = ""] = contentOf(`/proc/${above}/cmdline`).split("\0");
+    if (path.slice(path.lastIndexOf("/") + 1) === program) return true;
+  }
+  return false;
+}
+
+/** @param place for people: by what the master was found. @throws {OperatorError} where no worker accepts connections. */
+export function workersBelow(master: string, place: string): Workers {
   const booted = Date.now() - uptime() * 1_000;
   const accepting: Worker[] = [];
   const leaving: Worker[] = [];
@@ -47,7 +77,7 @@ export function workersOf(pidFile: string): Workers {
     else if (own.title === "nginx: worker process is shutting down") leaving.push(worker);
   }
   if (accepting.length > 0) return { master, accepting, leaving };
-  throw unreadable(pidFile, `process ${master} has no worker here; the watcher must see nginx's processes`);
+  throw unreadable(place, `process ${master} has no worker here; the watcher must see nginx's processes`);
 }
 
 /**
@@ -82,13 +112,19 @@ function childrenOf(pid: string): readonly string[] {
 }
 
 function processOf(pid: string): { parent: string; startedAt: number; title: string } | undefined {
+  const status = statusOf(pid);
+  if (status?.name !== "nginx") return undefined;
+  return { ...status, title: contentOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim() };
+}
+
+function statusOf(pid: string): { name: string; parent: string; startedAt: number } | undefined {
   const stat = contentOf(`/proc/${pid}/stat`);
   // The name in parentheses may hold anything, parentheses too.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const end = stat.lastIndexOf(")");
+  const fields = stat.slice(end + 2).split(" ");
   const [, parent = ""] = fields;
-  if (parent === "" || !stat.includes("(nginx)")) return undefined;
-  const title = contentOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
-  return { parent, startedAt: Number(fields[19]), title };
+  if (parent === "") return undefined;
+  return { name: stat.slice(stat.indexOf("(") + 1, end), parent, startedAt: Number(fields[19]) };
 }
 
 /** Empty for what is not there: a process may end at any time. */

@@ -3,12 +3,16 @@ import { canonicalAddress, mentions } from "@lameduck/protocol";
 import { nginx as facts } from "@lameduck/senders";
 import type { Consumer, ConsumerKind } from "../consumer.ts";
 import { FileChanges, readConfiguration } from "./nginx-files.ts";
-import { restOf, workersOf, type Rest, type Worker, type Workers } from "./nginx-processes.ts";
+import {
+  leavingPatience,
+  restOf,
+  workersOf,
+  type Rest,
+  type Worker,
+  type Workers,
+} from "./nginx-processes.ts";
 
-/**
- * Milliseconds. After so long a master has been told of changed files. A replaced worker has sent by then what it had accepted. If it
- * still runs, it mostly has connections that stay open for hours.
- */
+/** Milliseconds. After so long a master has been told of changed files. */
 const patience = 5_000;
 /** Milliseconds by which the time of a change may be earlier than the change. */
 const clockTick = 100;
@@ -112,7 +116,7 @@ function isStillHeld(absent: Absent, { accepting, leaving }: Workers, isReplaced
   absent.replacedAt ??= Math.max(...accepting.map(({ startedAt }) => startedAt));
   const isOld = ({ pid, startedAt }: Worker): boolean =>
     startedAt <= absent.since || absent.rest?.children.has(pid) === true;
-  absent.isLetGo = !leaving.some(isOld) || Date.now() >= absent.replacedAt + patience;
+  absent.isLetGo = !leaving.some(isOld) || Date.now() >= absent.replacedAt + leavingPatience;
   return !absent.isLetGo;
 }
 
