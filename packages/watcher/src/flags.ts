@@ -13,12 +13,16 @@ import {
   type LogLevel,
 } from "@lameduck/program";
 import { consumerOf, consumersHelp } from "./kinds.ts";
+import { type DiscoveredKind, discoveredKinds } from "./clouds/bound-groups.ts";
 import type { Consumer } from "./consumer.ts";
 
 export interface WatcherFlags {
   readonly coordinators: readonly URL[];
   readonly tokenFile: string;
   readonly consumers: readonly Consumer[];
+  /** In place of consumers: clouds whose load balancers are found in the cluster's objects. */
+  readonly discover: readonly DiscoveredKind[];
+  readonly kubeconfig: string | undefined;
   /** Name of this consumer, unique among those of its kind. */
   readonly name: string;
   readonly node: string | undefined;
@@ -35,10 +39,12 @@ const exampleUrl = `http://${names.consumersService}.${namespace}.svc:${names.po
 export const watcherHelp = `lameduck-operator watcher --coordinator URL --token-file FILE --consumer KIND[=WHERE] ... [flags]
 
 Reports to the coordinator which changes this node's kube-proxy, or the proxy beside it, has applied.
-It reads the proxy only while pods terminate. More: docs/consumers.md
+It reads the proxy only while pods terminate. More: docs/operate/watchers.md
 
   lameduck-operator watcher --coordinator ${exampleUrl} \\
     --token-file /token/token --consumer kube-proxy
+  lameduck-operator watcher --coordinator ${exampleUrl} \\
+    --token-file /token/token --discover aws
 
 Defaults are in brackets. It runs until SIGTERM.
 
@@ -46,12 +52,17 @@ Defaults are in brackets. It runs until SIGTERM.
   --token-file FILE     token of the ServiceAccount, audience ${names.audience}; read again when it is renewed
   --consumer KIND       the proxy to read; may be repeated:
 ${consumersHelp}
+  --discover CLOUD      in place of --consumer: ${discoveredKinds.join(" or ")}. It finds the groups of its load balancers by
+                        TargetGroupBindings or ServiceNetworkEndpointGroups, and reports for each Service that has some; may
+                        be repeated
+  --kubeconfig FILE     the cluster of --discover (that of the pod)
   --name NAME           name of this consumer, unique among those of its kind (the node's name for kube-proxy
                         and Cilium, else the host name, which is the pod's)
   --node NAME           node that it reports for (the variable NODE_NAME)
   --serves WHAT         what the proxy serves: ingress-class/NAME, gateway-class/NAME, or of a Service
                         load-balancer/aws/NAMESPACE/NAME; consumer/KIND/NAME for what \`external\` of a DrainPolicy
-                        calls KIND/NAME; may be repeated (the class called like the kind)
+                        calls KIND/NAME; a name of docs/reference/senders.md, such as proxy/traefik; may be repeated (the class, or the
+                        proxy/NAME, that is called like the kind)
   --live-port PORT      port of 127.0.0.1 on which it answers GET /livez, for a liveness probe (none)
   --log-level LEVEL     ${logLevels.join(", ")} (info)
 `;
@@ -60,6 +71,8 @@ const options = {
   coordinator: texts,
   "token-file": text,
   consumer: texts,
+  discover: texts,
+  kubeconfig: text,
   name: text,
   node: text,
   serves: texts,
@@ -80,7 +93,11 @@ export function parseWatcherFlags(
   const tokenFile = values["token-file"];
   if (tokenFile === undefined) throw badFlag("--token-file", "is missing");
   const consumers = (values.consumer ?? []).map((value) => consumerOf(value));
-  if (consumers.length === 0) throw badFlag("--consumer", "is missing");
+  const discover = (values.discover ?? []).map((value) => discoveredKind(value));
+  if (consumers.length === 0 && discover.length === 0) throw badFlag("--consumer", "is missing");
+  for (const one of ["consumer", "serves", "name"] as const)
+    if (discover.length > 0 && values[one] !== undefined)
+      throw badFlag(`--${one}`, "does not go with --discover: each Service has a name of its own");
   const kinds = consumers.map(({ kind }) => kind);
   const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
   if (twice !== undefined)
@@ -94,6 +111,8 @@ export function parseWatcherFlags(
     coordinators,
     tokenFile,
     consumers,
+    discover,
+    kubeconfig: values.kubeconfig,
     // Two proxies of one node need two names: under one name the coordinator would wait for one of them only.
     name: values.name ?? (isForNode ? node : undefined) ?? hostname(),
     node,
@@ -101,6 +120,12 @@ export function parseWatcherFlags(
     livePort: values["live-port"] === undefined ? undefined : port("--live-port", values["live-port"], 0),
     logLevel: logLevel(values["log-level"]),
   };
+}
+
+function discoveredKind(value: string): DiscoveredKind {
+  const kind = discoveredKinds.find((one) => one === value);
+  if (kind === undefined) throw badFlag("--discover", `"${value}" is none of ${discoveredKinds.join(", ")}`);
+  return kind;
 }
 
 function coordinator(value: string): URL {

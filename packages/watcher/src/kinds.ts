@@ -1,10 +1,10 @@
 import type { OperatorError } from "@lameduck/protocol";
 import { badFlag } from "@lameduck/program";
 import type { Consumer, ConsumerKind } from "./consumer.ts";
-import { awsKind } from "./consumers/aws.ts";
+import { awsKind } from "./clouds/aws.ts";
 import { ciliumKind } from "./consumers/cilium.ts";
 import { envoyKind } from "./consumers/envoy.ts";
-import { gcpKind } from "./consumers/gcp.ts";
+import { gcpKind } from "./clouds/gcp.ts";
 import { haproxyKind } from "./consumers/haproxy.ts";
 import { httpKind } from "./consumers/http.ts";
 import { ingressNginxKind } from "./consumers/ingress-nginx.ts";

@@ -57,7 +57,12 @@ export const watcher = subcommand(watcherHelp, parseWatcherFlags, watch);
 async function watch(flags: WatcherFlags): Promise<void> {
   keepHeapSmall();
   const ended = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
-  const watching = new Watcher(flags, processLog(flags));
+  const log = processLog(flags);
+  // A watcher on each node must not carry the client of the API server.
+  const watching =
+    flags.discover.length > 0
+      ? (await import("./clouds/discover.ts")).discoveries(flags, log)
+      : new Watcher(flags, log);
   await watching.start();
   const liveness = flags.livePort === undefined ? undefined : await answerLiveness(flags.livePort);
   await ended;
