@@ -2,6 +2,7 @@ import type { LostRequest, RemedyResult, RunRecording } from "./model/results.ts
 import type { RequestRecord } from "./model/request.ts";
 import { attribute } from "./attribution.ts";
 import { failedAt } from "./evidence/evidence.ts";
+import { newPods } from "./starts.ts";
 import { withoutSteady } from "./steady.ts";
 import { summarise } from "./summary.ts";
 import { ascending, quantile } from "./statistics.ts";
@@ -55,6 +56,7 @@ export function account(recording: RunRecording, meta: AccountMeta): RemedyResul
       duration: Math.max(0, recording.ended - recording.countedFrom),
       each,
       lostRequests,
+      newPods: newPods(recording, attribution),
       ...(meta.timeline === false
         ? {}
         : { timeline: { pods: recording.podEvents, senders: recording.senderEvents } }),

@@ -1,13 +1,13 @@
 import { withoutUndefined } from "@lameduck/drain/common";
 import type { LostRequest, RunRecording } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
-import { explain } from "./causes.ts";
-import { failedAt, type Evidence, mayBeOfStall } from "./evidence/evidence.ts";
+import { explain, isOutOfReach } from "./causes.ts";
+import { failedAt, type Evidence, mayBeOfStall, setOut } from "./evidence/evidence.ts";
 import { podLives, type PodLife } from "./evidence/pod-life.ts";
 import { runFacts } from "./evidence/run-facts.ts";
 import { senderHistories, type SenderHistory } from "./evidence/sender-history.ts";
-import { symptomOf, type Symptom } from "./evidence/symptom.ts";
-import { lifeByTime, lifeFor } from "./evidence/whereabouts.ts";
+import { symptomOf } from "./evidence/symptom.ts";
+import { lifeByTime, lifeFor, mayChoose } from "./evidence/whereabouts.ts";
 
 /** A lost request with its cause, and the pod's life it belongs to, where there is one. */
 export interface Attributed {
@@ -41,19 +41,16 @@ export function attribute(recording: RunRecording): Attribution {
     else recordsOf.set(life, [record]);
   }
   const run = runFacts(lives, recordsOf);
+  const tooNew =
+    recording.readyProvesNothing && run.namesPods ? (life: PodLife) => run.firstAnswer(life) : undefined;
   const lost: Attributed[] = [];
   const stalled: RequestRecord[] = [];
   for (const record of recording.records) {
     const symptom = symptomOf(record);
     if (record.intended < recording.countedFrom || symptom === undefined || symptom === "not-sent") continue;
     const sender = senders.get(record.sender);
-    const evidence = {
-      record,
-      symptom,
-      sender,
-      run,
-      ...whereabouts(record, symptom, lives, livesOf, sender),
-    };
+    const known = { record, symptom, sender, run };
+    const evidence = { ...known, ...whereabouts(known, lives, livesOf, tooNew) };
     if (mayBeOfStall(evidence)) stalled.push(record);
     else lost.push({ record, life: evidence.life, lost: lostRequest(evidence) });
   }
@@ -61,14 +58,19 @@ export function attribute(recording: RunRecording): Attribution {
 }
 
 function whereabouts(
-  record: RequestRecord,
-  symptom: Symptom,
+  known: Omit<Evidence, "life">,
   lives: readonly PodLife[],
   livesOf: ReadonlyMap<string, readonly PodLife[]>,
-  sender: SenderHistory | undefined,
+  tooNew: ((life: PodLife) => number | undefined) | undefined,
 ): { life: PodLife | undefined; candidates?: number } {
+  const { record, symptom, sender } = known;
   if (record.pod !== undefined) return { life: lifeFor(record, livesOf, sender) };
-  return lifeByTime(record, symptom, lives, sender) ?? { life: undefined };
+  const ended = lifeByTime(record, symptom, lives, sender, tooNew);
+  if (ended) return ended;
+  // No pod had ended. One that is being deleted and runs on may still be out of reach.
+  const running = lives.filter((life) => mayChoose(sender, life, setOut(record)));
+  const fits = running.filter((life) => isOutOfReach({ ...known, life }));
+  return fits[0] ? { life: fits[0], candidates: fits.length } : { life: undefined };
 }
 
 function lostRequest(evidence: Evidence): Omit<LostRequest, "termination"> {

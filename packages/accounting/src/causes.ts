@@ -9,7 +9,7 @@ import {
   letGoAt,
   addressGone,
 } from "./evidence/evidence.ts";
-import { isClosing, type PodLife, listenerAt, lastExit } from "./evidence/pod-life.ts";
+import { isClosing, type PodLife, listenerAt, lastExit, stoppedAccepting } from "./evidence/pod-life.ts";
 import { reloadAt, emptyAt } from "./evidence/sender-history.ts";
 import { toleranceMs } from "./evidence/tolerance.ts";
 import type { Cause } from "./model/cause.ts";
@@ -24,16 +24,19 @@ type Rule = (evidence: Evidence) => string | undefined;
  * 1. Requests that never reached a pod, and answers that may not be the app's. They say nothing about a pod. Requests that the generator
  *    could not send (C10) are set apart before.
  * 2. A pod that was not there yet. Its refusals look like those of a pod that has left.
- * 3. Connections that were cut, the more particular cause first. A SIGKILL is also an exit. A full accept queue and a keep-alive race are
+ * 3. What lies between the pod and its senders. Its requests time out, whatever the pod does in the end.
+ * 4. Connections that were cut, the more particular cause first. A SIGKILL is also an exit. A full accept queue and a keep-alive race are
  *    also cuts while closing.
- * 4. Connections to a closed listener, and connections to a pod that has gone.
- * 5. Overload. No other cause is left when the pod was serving all the time.
+ * 5. Connections to a closed listener, and connections to a pod that has gone.
+ * 6. Overload. No other cause is left when the pod was serving all the time.
  */
 const rules: readonly (readonly [Cause, Rule])[] = [
   ["proxy", senderItself],
   ["C11", otherStatus],
   ["C9", noEndpoint],
   ["C7", notReady],
+  ["C13", networkCut],
+  ["C14", turnedAway],
   ["C5", graceOverrun],
   ["C6", acceptQueue],
   ["C3", keepAliveRace],
@@ -54,6 +57,11 @@ export function explain(evidence: Evidence): { readonly cause: Cause; readonly s
   }
   const facts = `${seen(evidence.record)}: ${sentTo(evidence)}`;
   return { cause: "unknown", sentence: `${facts}; nothing in the timeline explains it${inferred(evidence)}` };
+}
+
+/** Whether the pod ran on, and something lies between it and its senders. */
+export function isOutOfReach(evidence: Evidence): boolean {
+  return (networkCut(evidence) ?? turnedAway(evidence)) !== undefined;
 }
 
 /** Something else than the app answered, or the app something else: what did cannot be seen in the answer alone. */
@@ -136,6 +144,50 @@ function unprepared({ record, run }: Evidence, life: PodLife): string | undefine
   if (answered === undefined && !run.namesPods) return undefined;
   if (answered === undefined) return "which had never answered a request";
   return `which answered its first request only ${spell(answered - at)} later`;
+}
+
+/**
+ * C13: the pod ran on, and from one moment on nothing came from it. A program that stands still looks alike, but its kernel still accepts connections
+ * until the accept queue is full. So connections must have failed as well, or the pod must say that nobody acknowledges what it sends.
+ */
+function networkCut(evidence: Evidence): string | undefined {
+  const { record, symptom, life, run } = evidence;
+  if (!life?.deleted || (symptom !== "timeout" && symptom !== "unreachable")) return undefined;
+  const stop = stoppedAccepting(life)?.at ?? Infinity;
+  const at = failedAt(record);
+  if (setOut(record) >= stop || at < life.deleted.at) return undefined;
+  const from = Math.max(run.lastSign(life, stop) ?? 0, life.deleted.at);
+  const until = Number.isFinite(stop) ? stop : Math.max(at, run.lastInVain(life) ?? at);
+  if (until - from < toleranceMs.silence) return undefined;
+  const said = life.closing?.detail?.["network"] === "cut";
+  const inVain =
+    symptom === "unreachable"
+      ? setOut(record) > from - toleranceMs.observation
+      : run.triedToConnect(life, from, stop);
+  if (!said && !inVain) return undefined;
+  const answered = run.lastAnswer(life, stop) ?? -Infinity;
+  if (!said && (run.lastConnected(life, stop) ?? -Infinity) - answered > toleranceMs.silence)
+    return undefined;
+  const whom = symptom === "unreachable" ? chose(evidence) : used(evidence);
+  const ran = Number.isFinite(stop) ? `for ${spell(stop - from)}, in which it ran on` : "although it ran on";
+  return `${seen(record)}: ${whom}; nothing came from ${life.pod} from ${spell(from - life.deleted.at)} after its deletion, ${ran}: its network was cut${said ? ", as it says itself" : ""}`;
+}
+
+/** C14: something between sender and pod leaves connections alone that are there, and lets no new one through: Cilium, once the pod is deleted. */
+function turnedAway(evidence: Evidence): string | undefined {
+  const { record, symptom, life, run } = evidence;
+  if (!life?.deleted || record.reused || (symptom !== "unreachable" && symptom !== "refused"))
+    return undefined;
+  const from = setOut(record);
+  const stop = stoppedAccepting(life)?.at ?? Infinity;
+  if (from < life.deleted.at || failedAt(record) >= stop - toleranceMs.observation) return undefined;
+  // A closed listener refuses, and does not leave its callers waiting. That it was open is known where it was seen to close later.
+  if (symptom === "refused" && !life.closing && !life.events.some(({ type }) => type === "listener-closed"))
+    return undefined;
+  const answered = run.lastAnswer(life, stop);
+  const connected = run.lastConnected(life, stop) ?? -Infinity;
+  if (answered === undefined || answered <= from || connected > from) return undefined;
+  return `${seen(record)}: ${chose(evidence)}; ${life.pod} still accepted, and answered on older connections for ${spell(answered - from)} after that: new ones are turned away before they reach it`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { RemedyResult } from "./model/results.ts";
+import type { NewPod, RemedyResult } from "./model/results.ts";
 import { summarise } from "./summary.ts";
 
 /** Time between two merged runs, so that what belongs to one cannot touch the other. */
@@ -22,6 +22,11 @@ function append(former: RemedyResult, later: RemedyResult): RemedyResult {
   const ids = former.lostRequests.reduce((most, lost) => Math.max(most, lost.id), -1) + 1;
   const terminations = former.each.length;
   const shift = <T extends { readonly at: number }>(event: T): T => ({ ...event, at: event.at + by });
+  const moved = ({ readyAt, ...pod }: NewPod): NewPod => ({
+    ...pod,
+    createdAt: pod.createdAt + by,
+    ...(readyAt === undefined ? {} : { readyAt: readyAt + by }),
+  });
   const timeline =
     former.timeline && later.timeline
       ? {
@@ -29,7 +34,7 @@ function append(former: RemedyResult, later: RemedyResult): RemedyResult {
           senders: [...former.timeline.senders, ...later.timeline.senders.map(shift)],
         }
       : undefined;
-  const { timeline: _, ...rest } = former;
+  const { timeline: _, newPods: __, ...rest } = former;
   return {
     ...rest,
     sent: former.sent + later.sent,
@@ -49,6 +54,7 @@ function append(former: RemedyResult, later: RemedyResult): RemedyResult {
         ...(lost.termination === undefined ? {} : { termination: lost.termination + terminations }),
       })),
     ],
+    ...(former.newPods && later.newPods ? { newPods: [...former.newPods, ...later.newPods.map(moved)] } : {}),
     ...(timeline ? { timeline } : {}),
   };
 }

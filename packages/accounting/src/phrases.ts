@@ -83,7 +83,7 @@ function untilDeletion({ record, life }: Evidence): number | undefined {
 /** "2.0 s before", "at that moment": how an event of the pod lies to the failure. */
 export function ago(record: RequestRecord, event: number): string {
   const past = failedAt(record) - event;
-  return past < 1 ? "at that moment" : `${spell(past)} before`;
+  return past < 1 ? "at that moment" : `${spell(past)} before the failure`;
 }
 
 export function ending(life: PodLife, at: number): string {

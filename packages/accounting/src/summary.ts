@@ -1,4 +1,5 @@
 import type { RemedyResult, TerminationResult } from "./model/results.ts";
+import { startsOf } from "./starts.ts";
 import { perTermination, quantiles } from "./statistics.ts";
 import { tally } from "./terminations.ts";
 
@@ -10,7 +11,10 @@ export function summarise(
   return { ...facts, ...derive(facts, seed) };
 }
 
-function derive({ each, lostRequests }: Pick<RemedyResult, "each" | "lostRequests">, seed: number) {
+function derive(
+  { each, lostRequests, newPods }: Pick<RemedyResult, "each" | "lostRequests" | "newPods">,
+  seed: number,
+) {
   const tested = each.filter((one) => one.untested === undefined);
   const losses = tested.map((one) => one.lost);
   const pooled = lostRequests.filter((lost) => lost.mode === "pooled").length;
@@ -28,6 +32,7 @@ function derive({ each, lostRequests }: Pick<RemedyResult, "each" | "lostRequest
     oracle: quantiles(each.flatMap((one) => one.oracle ?? [])),
     weff: weff(tested),
     lostPerTermination: perTermination(losses, seed),
+    ...(newPods === undefined ? {} : { starts: startsOf(newPods, lostRequests) }),
   };
 }
 

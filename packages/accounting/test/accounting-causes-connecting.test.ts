@@ -21,7 +21,7 @@ test("the cause of a refusal after the listener closed is C1, and the sentence s
   assert.equal(lost.cause, "C1");
   assert.equal(
     lost.sentence,
-    "refused: node-1 still chose web-1 2.1 s after its deletion; web-1 had closed its listener 2.1 s before",
+    "refused: node-1 still chose web-1 2.1 s after its deletion; web-1 had closed its listener 2.1 s before the failure",
   );
 });
 
@@ -126,6 +126,6 @@ test("the sentence of a request to a pod's own address says so, and blames no pr
   });
   assert.equal(
     sentence,
-    "refused: direct goes to web-1 by its own address, 1.0 s after its deletion; web-1 had closed its listener 981 ms before",
+    "refused: direct goes to web-1 by its own address, 1.0 s after its deletion; web-1 had closed its listener 981 ms before the failure",
   );
 });

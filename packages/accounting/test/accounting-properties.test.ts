@@ -147,6 +147,11 @@ test("moving a run in time moves its moments and changes nothing else", () => {
           ...moved,
           each: moved.each.map((one) => ({ ...one, deletedAt: one.deletedAt - by })),
           lostRequests: moved.lostRequests.map((lost) => ({ ...lost, at: lost.at - by })),
+          newPods: moved.newPods?.map(({ readyAt, ...pod }) => ({
+            ...pod,
+            createdAt: pod.createdAt - by,
+            ...(readyAt === undefined ? {} : { readyAt: readyAt - by }),
+          })),
         },
         plain,
       );

@@ -25,6 +25,16 @@ export interface RunFacts {
   /** Whether requests that the pod had certainly accepted were cut at that time. */
   cutAccepted(life: PodLife, at: number): boolean;
   inFlight(life: PodLife, at: number): number;
+  /** When the pod was last seen at the other end of a connection until then: it answered, refused or reset, or its kernel made a connection. */
+  lastSign(life: PodLife, until: number): number | undefined;
+  /** When the pod last answered until then. */
+  lastAnswer(life: PodLife, until: number): number | undefined;
+  /** When a new connection to the pod was last made until then. */
+  lastConnected(life: PodLife, until: number): number | undefined;
+  /** When somebody last gave up waiting for the pod. */
+  lastInVain(life: PodLife): number | undefined;
+  /** Whether somebody tried in vain to connect to the pod from then on, until then. */
+  triedToConnect(life: PodLife, from: number, until: number): boolean;
   /** The last time before `at` at which the pod reset a connection of the sender. */
   lastReset(life: PodLife, sender: string, at: number): number | undefined;
   /** Requests in flight at ordinary times: the median over the pod's arrivals before any pod's deletion. Undefined where the arrivals are too few. */

@@ -1,4 +1,5 @@
 import type { RequestRecord } from "../model/request.ts";
+import { symptomOf } from "./symptom.ts";
 import { failedAt, near, setOut, type RunFacts } from "./evidence.ts";
 import type { PodLife } from "./pod-life.ts";
 import { ascending, countBelow, quantile } from "../statistics.ts";
@@ -9,7 +10,16 @@ interface Traffic {
   readonly begun: readonly number[];
   readonly over: readonly number[];
   readonly firstAnswer: number | undefined;
+  /** Ascending. */
+  readonly answers: readonly number[];
+  readonly connected: readonly number[];
+  readonly signs: readonly number[];
+  readonly inVain: readonly number[];
+  readonly givenUp: readonly number[];
 }
+
+/** Outcomes in which nothing came from the other end. */
+const silent: ReadonlySet<string | undefined> = new Set(["timeout", "unreachable", "not-sent"]);
 
 /** Looks things up among all requests of a run, warm-up included. Prepared per pod on first demand: most pods are never asked about. */
 export function runFacts(
@@ -33,18 +43,35 @@ export function runFacts(
     firstAnswer: (life) => traffic(life).firstAnswer,
     cutAccepted: (life, at) => traffic(life).records.some((record) => acceptedAndCut(record, at)),
     inFlight,
+    lastSign: (life, until) => lastOf(traffic(life).signs, until),
+    lastAnswer: (life, until) => lastOf(traffic(life).answers, until),
+    lastConnected: (life, until) => lastOf(traffic(life).connected, until),
+    lastInVain: (life) => traffic(life).givenUp.at(-1),
+    triedToConnect: (life, from, until) => traffic(life).inVain.some((at) => at >= from && at < until),
     lastReset: (life, sender, at) => lastReset(traffic(life).records, sender, at),
     ordinaryInFlight: (life) => ordinary(life, traffic(life), firstDeletion, inFlight),
   };
 }
 
 function prepare(records: readonly RequestRecord[] = []): Traffic {
-  const answers = records.filter((record) => record.outcome === "ok").map(failedAt);
+  const sorted = (which: (record: RequestRecord) => boolean, when: (record: RequestRecord) => number) =>
+    records.filter(which).map(when).sort(ascending);
+  const answers = sorted(({ outcome }) => outcome === "ok", failedAt);
+  const connected = sorted(
+    (record) => !record.reused && record.connected !== undefined,
+    (record) => record.connected ?? 0,
+  );
+  const signs = sorted((record) => !silent.has(symptomOf(record) ?? "ok"), failedAt);
   return {
     records,
+    answers,
+    connected,
+    signs: [...signs, ...connected].sort(ascending),
+    inVain: sorted((record) => symptomOf(record) === "unreachable", setOut),
+    givenUp: sorted((record) => silent.has(symptomOf(record)), failedAt),
     begun: records.map(setOut).sort(ascending),
     over: records.map(failedAt).sort(ascending),
-    firstAnswer: answers.sort(ascending)[0],
+    firstAnswer: answers[0],
   };
 }
 
@@ -58,6 +85,10 @@ function acceptedAndCut(record: RequestRecord, at: number): boolean {
   if (record.outcome !== "reset-before-response") return false;
   const waited = failedAt(record) - setOut(record) > toleranceMs.race;
   return waited && (record.reused || record.kind !== "quick");
+}
+
+function lastOf(times: readonly number[], until: number): number | undefined {
+  return times[countBelow(times, until) - 1];
 }
 
 function lastReset(records: readonly RequestRecord[], sender: string, at: number): number | undefined {

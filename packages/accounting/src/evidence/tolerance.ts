@@ -12,6 +12,8 @@ export const toleranceMs = {
    * and what event loops lag on a busy machine. A request that waited longer had reached the server.
    */
   race: 50,
+  /** So long nothing at all comes from a pod whose network is cut: longer than a packet takes that is sent again three times. */
+  silence: 1_500,
   /** nf_conntrack_tcp_timeout_close, and the time until a client sees the reset. */
   remembered: 10_500,
   /** From the listener's closing to the end of the process, when it is the end that closed the listener. */

@@ -1,5 +1,5 @@
 import type { RequestRecord } from "../model/request.ts";
-import { failedAt, near, setOut } from "./evidence.ts";
+import { failedAt, near, type RunFacts, setOut } from "./evidence.ts";
 import { listenerAt, stoppedAccepting, type PodLife } from "./pod-life.ts";
 import { choiceAt, convergedFrom, type SenderHistory } from "./sender-history.ts";
 import type { Symptom } from "./symptom.ts";
@@ -26,6 +26,7 @@ export function lifeFor(
 
 /**
  * Where the pod is not known: the one whose end fits the failure best in time, among those that the sender might still have chosen.
+ * @param firstAnswer where a pod may be Ready before it can serve: then its beginning may fit, too.
  * @returns also how many fit.
  */
 export function lifeByTime(
@@ -33,23 +34,43 @@ export function lifeByTime(
   symptom: Symptom,
   lives: readonly PodLife[],
   sender: SenderHistory | undefined,
+  firstAnswer?: RunFacts["firstAnswer"],
 ): { life: PodLife; candidates: number } | undefined {
   // A connection that is never answered fails long after it reached an address without a pod.
   const at = symptom === "unreachable" ? setOut(record) : failedAt(record);
   const fits = lives
     .filter((life) => life.began <= at && mayChoose(sender, life, setOut(record)))
-    .map((life) => ({ life, distance: distance(life, symptom, at) }))
+    .map((life) => ({
+      life,
+      distance: distance(life, symptom, at) ?? untilServing(life, symptom, at, firstAnswer),
+    }))
     .filter((fit): fit is { life: PodLife; distance: number } => fit.distance !== undefined)
     .sort((a, b) => a.distance - b.distance);
   return fits[0] && { life: fits[0].life, candidates: fits.length };
 }
 
-function mayChoose(sender: SenderHistory | undefined, life: PodLife, at: number): boolean {
+export function mayChoose(sender: SenderHistory | undefined, life: PodLife, at: number): boolean {
   if (!sender || !sender.choices.has(life.pod)) return sender === undefined || sender.choices.size === 0;
   const choice = choiceAt(sender, life.pod, at);
   if (choice?.chosen) return true;
   // Established connections outlive the choice; an observation's error does, too.
   return choice !== undefined && at - choice.at <= toleranceMs.observation;
+}
+
+/** How long after the failure a pod that was Ready gave its first answer, or how long it had been Ready where it never gave one. */
+function untilServing(
+  life: PodLife,
+  symptom: Symptom,
+  at: number,
+  firstAnswer: RunFacts["firstAnswer"] | undefined,
+): number | undefined {
+  const { ready, deleted } = life;
+  const isRefused = symptom === "refused" || symptom === "unavailable";
+  if (!firstAnswer || !isRefused || ready === undefined || ready > at || (deleted?.at ?? Infinity) <= at)
+    return undefined;
+  const answered = firstAnswer(life);
+  if (answered === undefined) return at - ready;
+  return answered > at ? answered - at : undefined;
 }
 
 /** How far the pod's end lies from the failure; undefined if that end cannot explain it. */

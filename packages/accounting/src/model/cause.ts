@@ -12,6 +12,8 @@ export const causes = {
   C10: "load generator",
   C11: "another status than before",
   C12: "as often as before the rollout",
+  C13: "network cut inside the grace period",
+  C14: "new connections turned away from a pod that accepts",
   proxy: "cut by the sender itself",
   unknown: "not explained",
 } as const;

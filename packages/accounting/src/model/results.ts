@@ -70,6 +70,33 @@ const termination = z.object({
   untested: z.exactOptional(z.string()),
 });
 
+/** How long a route took from a pod's Ready to the first answer. `none`: the pod gave none there. `unknown`: no answer of that route names its pod. */
+const firstAnswer = z.union([duration, z.enum(["none", "unknown"])]);
+
+const newPod = z.object({
+  pod: z.string(),
+  createdAt: time,
+  /** Absent where it did not become Ready. */
+  readyAt: z.exactOptional(time),
+  /** Why it was not Ready at the end, as far as its own status tells. */
+  waitsFor: z.exactOptional(z.string()),
+  /** By sender or route. */
+  firstAnswer: z.record(z.string(), firstAnswer),
+});
+
+const start = z.object({
+  /** A sender or route. */
+  sender: z.string(),
+  /** New pods that became Ready: those in `firstAnswer`, in `none` and in `unknown` together. */
+  pods: count,
+  /** From Ready to the first answer, over the pods that gave one. */
+  firstAnswer: quantiles,
+  none: count,
+  unknown: count,
+  /** Lost to pods that were too new (C7). */
+  lost: count,
+});
+
 const lostRequest = z.object({
   id: count,
   /** When it failed. */
@@ -133,6 +160,10 @@ const remedy = z.object({
   lostPerTermination: interval,
   duration,
   each: z.array(termination),
+  /** Pods that came after the warm-up; absent in documents of releases that did not look. */
+  newPods: z.exactOptional(z.array(newPod)),
+  /** How they began, by sender or route; present with `newPods`. */
+  starts: z.exactOptional(z.array(start)),
   lostRequests: z.array(lostRequest),
   /** The raw timelines, for pictures; absent in summaries. */
   timeline: z.exactOptional(z.object({ pods: z.array(podEvent), senders: z.array(senderEvent) })),
@@ -148,6 +179,8 @@ export const resultsSchema = z.object({
   version: z.string(),
   startedAt: z.iso.datetime(),
   seed: z.number(),
+  /** Where and how it ran; absent in documents of releases that did not write it. */
+  ranOn: z.exactOptional(z.object({ command: z.string(), machine: z.string(), node: z.string() })),
   settings: z.record(z.string(), z.unknown()),
   remedies: z.array(remedy),
 });
@@ -155,6 +188,8 @@ export const resultsSchema = z.object({
 export type Results = Immutable<z.infer<typeof resultsSchema>>;
 export type RemedyResult = Immutable<z.infer<typeof remedy>>;
 export type TerminationResult = Immutable<z.infer<typeof termination>>;
+export type NewPod = Immutable<z.infer<typeof newPod>>;
+export type Start = Immutable<z.infer<typeof start>>;
 export type LostRequest = Immutable<z.infer<typeof lostRequest>>;
 export type Interval = Immutable<z.infer<typeof interval>>;
 export type Quantiles = Immutable<z.infer<typeof quantiles>>;
@@ -170,6 +205,10 @@ export interface RunRecording {
   /** Number of requests the schedule asked for after `countedFrom`. */
   readonly scheduled: number;
   readonly ended: number;
+  /** By pod: why it is not Ready at the end, in words, where that is known. */
+  readonly waiting?: ReadonlyMap<string, string>;
+  /** The pods have no readiness probe, and nobody has seen when they began to listen. */
+  readonly readyProvesNothing?: boolean;
 }
 
 export function buildResults({
@@ -179,11 +218,11 @@ export function buildResults({
   return { schema: resultsVersion, ...parts, startedAt: startedAt.toISOString() };
 }
 
-/** The document's JSON Schema (draft 2020-12), as it stands in docs/results.schema.json. */
+/** The document's JSON Schema (draft 2020-12), as it stands in docs/reference/results.schema.json. */
 export function resultsJsonSchema(): object {
   return {
     title: "Results of Lameduck",
-    description: "What docs/results.md explains. Times and durations are milliseconds.",
+    description: "What docs/reference/results.md explains. Times and durations are milliseconds.",
     ...z.toJSONSchema(resultsSchema, { io: "input" }),
   };
 }

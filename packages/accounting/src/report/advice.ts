@@ -25,7 +25,7 @@ export function advice(remedies: readonly RemedyResult[]): string {
 
 /** If losses come from starting pods, another remedy for stopping pods does not help. The advice says so. */
 function lostAtTheStartOnly(remedies: readonly RemedyResult[]): string {
-  const names = remedies.filter(losesAtTheStartOnly).map((one) => one.remedy);
+  const names = remedies.filter(losesAtTheStartOnly).map(titleOf);
   return names.length === 0
     ? ""
     : ` What ${names.join(" and ")} lost went to new pods that counted as ready before they listened (C7): no way of stopping prevents ` +

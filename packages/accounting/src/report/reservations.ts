@@ -2,23 +2,25 @@ import { tally } from "../terminations.ts";
 import type { RemedyResult } from "../model/results.ts";
 import { count } from "../words.ts";
 import { seconds, titleOf, whole } from "./figures.ts";
+import { startNotes } from "./starts.ts";
 
 /** What has to be known beside the figures of a comparison, a sentence each. */
 export function reservations(remedies: readonly RemedyResult[]): string[] {
   return remedies.flatMap((one) => {
     const said: string[] = [];
+    const title = titleOf(one);
     const cut = one.lostByCause.proxy ?? 0;
     if (one.interrupted !== undefined)
-      said.push(`${one.remedy} was not finished: ${one.interrupted}; what came later is not counted`);
-    if (one.skipped !== undefined) said.push(`${one.remedy} was skipped: ${one.skipped}`);
+      said.push(`${title} was not finished: ${one.interrupted}; what came later is not counted`);
+    if (one.skipped !== undefined) said.push(`${title} was skipped: ${one.skipped}`);
     if (one.ownLameduck)
       said.push(
-        `${titleOf(one)}: the program brings Lameduck itself, which decided when its pods stopped` +
+        `${title}: the program brings Lameduck itself, which decided when its pods stopped` +
           `${one.ownPolicy === undefined ? "" : `, by its own settings (policy ${one.ownPolicy})`}.`,
       );
     if (one.untested)
       said.push(
-        `${one.remedy}: ${whole(one.untested)} of ${whole(one.terminations)} terminations ${one.untested === 1 ? "is" : "are"} untested ` +
+        `${title}: ${whole(one.untested)} of ${whole(one.terminations)} terminations ${one.untested === 1 ? "is" : "are"} untested ` +
           `(${untestedBecause(one)}): nothing follows from ${one.untested === 1 ? "it" : "them"}.`,
       );
     const early = one.each.filter(({ killedEarly }) => killedEarly !== undefined);
@@ -27,31 +29,30 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
       const { after, why } = first.killedEarly;
       const reason = why === undefined ? "" : ` (${why})`;
       said.push(
-        `${one.remedy}: ${whole(early.length)} of ${whole(one.terminations)} terminations ended by SIGKILL before the grace period was over, ` +
+        `${title}: ${whole(early.length)} of ${whole(one.terminations)} terminations ended by SIGKILL before the grace period was over, ` +
           `such as that of ${first.pod} after ${seconds(after)} s of ${seconds(first.grace)} s${reason}: the kernel for want of memory, ` +
           "a deletion without grace, or somebody on the node.",
       );
     }
-    if (one.killed > 0) said.push(`${one.remedy}: ${overran(one)}`);
+    if (one.killed > 0) said.push(`${title}: ${overran(one)}`);
+    said.push(...startNotes(one));
     if (cut > 0)
-      said.push(
-        `${one.remedy}: ${whole(cut)} more were cut by senders themselves, which no pod can prevent.`,
-      );
+      said.push(`${title}: ${whole(cut)} more were cut by senders themselves, which no pod can prevent.`);
     const steady = one.lostByCause.C12 ?? 0;
     if (steady > 0)
       said.push(
-        `${one.remedy}: ${whole(steady)} of ${whole(one.sent)} requests failed in a way that was as frequent before the first deletion (C12): ` +
+        `${title}: ${whole(steady)} of ${whole(one.sent)} requests failed in a way that was as frequent before the first deletion (C12): ` +
           "no termination is charged with them.",
       );
     const { STALLED: stalled = 0 } = one.notSentBecause;
     if (stalled > 0)
       said.push(
-        `${one.remedy}: the load generator itself stalled. ${count(stalled, "request")} that it sent late for that failed. A sender on time ` +
+        `${title}: the load generator itself stalled. ${count(stalled, "request")} that it sent late for that failed. A sender on time ` +
           "might have chosen another pod, so they count as not sent (C10). A lower --rps, or a machine with less to do, gives a clear result.",
       );
     if (one.notSent > stalled)
       said.push(
-        `${one.remedy}: ${whole(one.notSent - stalled)} of ${whole(one.sent + one.notSent)} scheduled requests were not sent ` +
+        `${title}: ${whole(one.notSent - stalled)} of ${whole(one.sent + one.notSent)} scheduled requests were not sent ` +
           `(${reasons(one)}): the load was lighter than asked for, and so may the losses be.`,
       );
     return said;

@@ -59,7 +59,7 @@ function why(remedies: readonly RemedyResult[], paint: Paint, width: number): st
   const lines = losers.flatMap((result) => {
     const { shown, rest } = causesOf(result);
     return [
-      `  ${paint("bold", result.remedy)}`,
+      `  ${paint("bold", titleOf(result))}`,
       ...shown.flatMap(({ lost, words, example }) => [
         `    ${paint("red", whole(lost).padStart(6))}  ${words}`,
         ...wrap(`e.g. ${example}`, width, " ".repeat(12), " ".repeat(12)),
