@@ -10,6 +10,7 @@ export {
   type RunRecording,
 } from "./model/results.ts";
 export { type Cause, causes } from "./model/cause.ts";
+export { compareRuns, type ComparedRemedy, type ComparedRuns, significance } from "./comparison.ts";
 export { podLives } from "./evidence/pod-life.ts";
 export { mergeRuns } from "./merge.ts";
 export { type RunClock, runClock } from "./model/clock.ts";
@@ -31,7 +32,7 @@ export { percent } from "./report/figures.ts";
 export { htmlReport, legend } from "./report/html/page.ts";
 export { type ObservedTermination, terminationFigure } from "./report/html/termination-picture.ts";
 export { junitReport } from "./report/junit.ts";
-export { markdownReport } from "./report/markdown.ts";
+export { markdownReport, markdownRow, markdownText } from "./report/markdown.ts";
 export { comparisonText } from "./report/table.ts";
 export { heldAgainstPods, verdictOf } from "./report/verdict.ts";
 export type { Wording } from "./report/explanations.ts";

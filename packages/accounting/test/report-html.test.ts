@@ -40,6 +40,12 @@ test("the report has a row per remedy, a section per remedy that ran, and pictur
   assert.match(page, /ended by quiet; last sender converged after/);
 });
 
+test("each picture scrolls by itself on a phone, and print keeps colours and the meanings of columns", () => {
+  const pictures = page.match(/<svg /g)!.length;
+  assert.equal(page.match(/<div class="picture" tabindex="0"><svg /g)?.length, pictures);
+  assert.match(page, /@media print \{[^]*print-color-adjust: exact[^]*\.meanings::details-content/);
+});
+
 test("the mark of every lost request of a pictured termination shows its sentence on hover", () => {
   const one = account(madeUp(shapes.at(1)!, 3, 1), { description: "", seed: 1 });
   assert.ok(one.lost > 0);

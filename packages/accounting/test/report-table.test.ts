@@ -48,6 +48,17 @@ test("the table names the sender from which most losses of a cause came", () => 
   assert.match(said("node-1", "node-2"), /2 {2}C3 keep-alive race$/m);
 });
 
+test("notes and causes name a program that brings Lameduck as its row does", () => {
+  const [first] = results.remedies;
+  assert.ok(first);
+  const own = { ...first, ownLameduck: true as const, killed: 1, notSent: 5, starts: first.starts ?? [] };
+  const said = comparisonText({ ...results, remedies: [own] });
+  assert.match(said, /^as shipped /m);
+  assert.match(said, /^as shipped: .* overran the grace period/m);
+  assert.match(said, /^Why\n {2}as shipped$/m);
+  assert.doesNotMatch(said, /^ *nothing(?::|$)/m);
+});
+
 test("the table has colours on a terminal only", () => {
   assert.ok(!text.includes("\u001B"));
   const pipe = new PassThrough() as unknown as NodeJS.WriteStream;

@@ -17,10 +17,10 @@ export function markdownReport(results: Results, instead?: Wording): string {
     "",
     instead?.conclusion ?? advice(remedies),
     "",
-    ...[heads, rule, ...rows].map(row),
+    ...[heads, rule, ...rows].map(markdownRow),
     "",
     ...explanations(remedies, [...betterBounds(results), ...(instead?.notes ?? [])]).map(
-      (note) => `- ${inline(note)}`,
+      (note) => `- ${markdownText(note)}`,
     ),
     ...remedies.filter(({ lost }) => lost > 0).flatMap(why),
   ].join("\n")}\n`;
@@ -30,18 +30,20 @@ function why(result: RemedyResult): string[] {
   const { shown, rest } = causesOf(result);
   return [
     "",
-    `### Why requests were lost: ${inline(titleOf(result))}`,
+    `### Why requests were lost: ${markdownText(titleOf(result))}`,
     "",
-    ...shown.map(({ lost, words, example }) => `- **${whole(lost)}** ${inline(words)}: ${inline(example)}`),
+    ...shown.map(
+      ({ lost, words, example }) => `- **${whole(lost)}** ${markdownText(words)}: ${markdownText(example)}`,
+    ),
     ...(rest > 0 ? [`- **${whole(rest)}** by other causes`] : []),
   ];
 }
 
-function row(cells: readonly string[]): string {
-  return `| ${cells.map(inline).join(" | ")} |`;
+export function markdownRow(cells: readonly string[]): string {
+  return `| ${cells.map(markdownText).join(" | ")} |`;
 }
 
 /** Names come from manifests and servers: they are text, whatever they contain. */
-function inline(text: string): string {
+export function markdownText(text: string): string {
   return text.replaceAll(/[\\`_[\]<>|]/g, "\\$&").replaceAll(/\s+/g, " ");
 }

@@ -30,7 +30,12 @@ export function paragraph(text: string, kind = "soft"): string {
 
 /** @param caption and picture are markup already. */
 export function figure(caption: string, picture: string): string {
-  return element("figure", {}, element("figcaption", {}, caption), picture);
+  return element("figure", {}, element("figcaption", {}, caption), pictured(picture));
+}
+
+/** Scrolls by itself on a phone, where a picture that fits could not be read. @param picture is markup already. */
+export function pictured(picture: string): string {
+  return picture && element("div", { class: "picture", tabindex: 0 }, picture);
 }
 
 /** Scrolls by itself where it is wider than the page. @param head and rows are markup already. */

@@ -60,5 +60,18 @@ svg text.moment-label { stroke: none; fill: var(--soft) } svg text.closed, svg t
 .legend i.dot { width: .7rem; border-radius: 50% }
 details { margin: .6rem 0 } summary { cursor: pointer; color: var(--soft) }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; font-size: .88rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere }
-@media print { details { display: none } body { max-width: none } }
+fieldset { border: 0; padding: 0; margin: .4rem 0; font-size: .88rem; color: var(--soft) } fieldset label { margin-right: .9rem; white-space: nowrap }
+code { overflow-wrap: anywhere }
+.picture { overflow-x: auto }
+@media screen and (max-width: 44rem) {
+  .picture svg { min-width: 44rem } .causes li { grid-template-columns: 2.8rem 1fr }
+  .scroll th:first-child { position: sticky; left: 0; background: var(--ground) }
+}
+@media print {
+  body { max-width: none; padding: 0; font-size: 10pt; print-color-adjust: exact; -webkit-print-color-adjust: exact }
+  details:not([open], .meanings) { display: none } .meanings::details-content { content-visibility: visible; height: auto }
+  h1, h2, h3, figcaption, summary { break-after: avoid } li, section > p { break-inside: avoid } fieldset { display: none }
+  .scroll, .picture { overflow: visible } table { font-size: 7pt } th, td { white-space: normal; padding: .2rem .3rem; overflow-wrap: anywhere }
+  figure, tr { break-inside: avoid }
+}
 `;

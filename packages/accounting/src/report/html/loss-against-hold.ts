@@ -13,11 +13,9 @@ const frame = { left: 64, right: 24, top: 20, bottom: 52 };
 export function lossAgainstHold(remedies: readonly RemedyResult[]): string {
   const shown = remedies.filter((one) => testedOf(one) > 0);
   if (shown.length === 0) return "";
-  const x = linear(
-    [0, Math.max(1, ...shown.map((one) => one.hold.max), ...shown.map((one) => one.oracle.max)) * 1.03],
-    [frame.left, width - frame.right],
-    10,
-  );
+  const longest = Math.max(1, ...shown.flatMap(({ hold, oracle }) => [hold.max, oracle.max]));
+  // A little room before zero: the dot of a remedy without a hold must not stand on the numbers of the axis.
+  const x = linear([-0.02 * longest, 1.03 * longest], [frame.left, width - frame.right], 10);
   const y = logWithZero(
     shown.flatMap(({ lostPerTermination: { mean, high } }) => (mean > 0 ? [mean, high] : [])),
     [height - frame.bottom - 12, frame.top],

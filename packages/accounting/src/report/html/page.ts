@@ -3,20 +3,42 @@ import { advice } from "../advice.ts";
 import { lostOf, perTerminationOf, secondsOf, short, titleOf, whole } from "../figures.ts";
 import { count } from "../../words.ts";
 import { reservations } from "../reservations.ts";
-import { heldAgainstPods, verdictOf } from "../verdict.ts";
+import { heldAgainstPods, lossless, verdictOf } from "../verdict.ts";
 import type { Wording } from "../explanations.ts";
 import { lossAgainstHold } from "./loss-against-hold.ts";
-import { element, escape, paragraph, table } from "../markup.ts";
+import { element, escape, paragraph, pictured, table } from "../markup.ts";
 import { remedySection } from "./remedy-section.ts";
 import { few } from "../../statistics.ts";
 import { htmlPage } from "./html-page.ts";
+
+/** A sum over remedies would say nothing of any of them. */
+function headingOf(remedies: readonly RemedyResult[], ofOne: string): string {
+  const tested = remedies.filter((one) => one.skipped === undefined);
+  if (tested.length < 2) return ofOne;
+  const good = lossless(tested);
+  return good.length === 0
+    ? `Each of ${whole(tested.length)} remedies lost requests or was not tested`
+    : `${whole(good.length)} of ${whole(tested.length)} remedies lost nothing within the grace period: ${good.map(titleOf).join(", ")}`;
+}
+
+function ranOn({ command, machine, node }: NonNullable<Results["ranOn"]>): string {
+  return element(
+    "p",
+    { class: "soft" },
+    element("code", {}, escape(command)),
+    escape(` on ${machine}, Node ${node}`),
+  );
+}
 
 /** The report as one file: no script, no network, nothing beside it. */
 export function htmlReport(results: Results, instead?: Wording): string {
   const { remedies } = results;
   const terminations = remedies.reduce((sum, one) => sum + one.terminations, 0);
   const lost = remedies.reduce((sum, one) => sum + heldAgainstPods(one).lost, 0);
-  const heading = `${count(lost, "request")} lost in ${count(terminations, "termination")}`;
+  const heading = headingOf(
+    remedies,
+    `${count(lost, "request")} lost in ${count(terminations, "termination")}`,
+  );
   const rows = instead
     ? remedies.map(({ remedy }) => remedy).join(", ")
     : `${whole(remedies.length)} remedies`;
@@ -25,6 +47,7 @@ export function htmlReport(results: Results, instead?: Wording): string {
     paragraph(
       `${rows}, measured by lameduck ${results.tool} ${results.version}, ${results.startedAt.slice(0, 16).replace("T", " ")} UTC, seed ${results.seed}`,
     ),
+    ...(results.ranOn ? [ranOn(results.ranOn)] : []),
     paragraph(instead?.conclusion ?? advice(remedies), "advice"),
     summaryTable(remedies),
     ...[...reservations(remedies), ...(instead?.notes ?? [])].map((one) => paragraph(one)),
@@ -32,7 +55,7 @@ export function htmlReport(results: Results, instead?: Wording): string {
     paragraph(
       "Below is better, left is better. A hold that ends before the last sender has converged loses requests; one that ends later wastes time.",
     ),
-    lossAgainstHold(remedies),
+    pictured(lossAgainstHold(remedies)),
     legend,
     ...remedies.map(remedySection),
     element("h2", {}, "Settings"),
@@ -45,7 +68,7 @@ export const legend = element(
   {},
   element("h2", {}, "Termination by termination"),
   paragraph(
-    "The first row is the pod, as the kubelet ends it; below it each sender, as long as it may still choose the pod. Requests are lost where the rows race. Point at anything for its words.",
+    "The first row is the pod, as the kubelet ends it; below it each sender, as long as it may still choose the pod. Requests are lost where the rows race. A dot stands at the time at which the sender chose the pod in vain (C1, C2, C7, C8, C9), and for other causes at the cut of the connection. All charts of a remedy have the same time scale.",
   ),
   element(
     "ul",
@@ -92,12 +115,22 @@ const heads = [
 ] as const;
 
 function summaryTable(remedies: readonly RemedyResult[]): string {
-  const head = heads.map(([name, meaning]) => {
+  const head = heads.map(([name]) => {
     const kind = name === "verdict" ? "text" : undefined;
-    return element("th", { scope: "col", title: meaning || undefined, class: kind }, escape(name));
+    return element("th", { scope: "col", class: kind }, escape(name));
   });
-  const caption = "A row per remedy. Headings explain themselves when pointed at.";
-  return table("All remedies", head, remedies.map(row), element("caption", {}, caption));
+  const meanings = heads
+    .filter(([, meaning]) => meaning !== "")
+    .map(([name, meaning]) => element("dt", {}, escape(name)) + element("dd", {}, escape(meaning)));
+  return (
+    table("All remedies", head, remedies.map(row), element("caption", {}, "A row per remedy.")) +
+    element(
+      "details",
+      { class: "meanings" },
+      element("summary", {}, "What the columns mean"),
+      element("dl", {}, ...meanings),
+    )
+  );
 }
 
 function row(result: RemedyResult, index: number): string {

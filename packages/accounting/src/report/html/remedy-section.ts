@@ -4,7 +4,7 @@ import type { LostRequest, RemedyResult, TerminationResult } from "../../model/r
 import { seconds, testedOf, titleOf, whole } from "../figures.ts";
 import { whyOf } from "../explanations.ts";
 import { element, escape, figure, paragraph, table } from "../markup.ts";
-import { terminationPicture, type PicturedTermination } from "./termination-picture.ts";
+import { extentOf, terminationPicture, type PicturedTermination } from "./termination-picture.ts";
 
 /** Pictures per remedy: enough to see the pattern; the tables have the rest. */
 const pictures = { lossy: 4, lossless: 2 };
@@ -22,7 +22,7 @@ export function remedySection(result: RemedyResult, index: number): string {
     causeList(result),
     ...figures(result),
     terminationTable(result.each),
-    sentenceTable(result.lostRequests),
+    sentenceTable(result.lostRequests, index),
   );
 }
 
@@ -63,13 +63,14 @@ function figures({ each, timeline, lostRequests, lost }: RemedyResult): string[]
       const cut = lostRequests.filter((one) => one.cause === "proxy" && one.pod === result.pod);
       return life ? [{ result, life, senders, lost: [...(lostOf.get(index) ?? []), ...cut] }] : [];
     });
+  const atLeast = Math.max(...shown.map(extentOf));
   const [which, why] =
     shown.length === each.length
       ? ["All", ""]
       : [`The ${whole(shown.length)}`, lost > 0 ? "that lost most" : "held longest"];
   return [
     element("h3", {}, `${which} of ${whole(each.length)} terminations ${why}`),
-    ...shown.map((one) => figure(caption(one.result), terminationPicture(one))),
+    ...shown.map((one) => figure(caption(one.result), terminationPicture({ ...one, atLeast }))),
   ];
 }
 
@@ -100,7 +101,7 @@ function terminationTable(each: readonly TerminationResult[]): string {
   return fold(`All ${whole(each.length)} terminations`, heads, rows, [0, 7]);
 }
 
-function sentenceTable(lost: readonly LostRequest[]): string {
+function sentenceTable(lost: readonly LostRequest[], index: number): string {
   if (lost.length === 0) return "";
   const step = Math.max(1, Math.ceil(lost.length / sentences));
   const some = lost.filter((_, i) => i % step === 0);
@@ -114,7 +115,56 @@ function sentenceTable(lost: readonly LostRequest[]): string {
     some.length === lost.length
       ? `All ${whole(lost.length)} lost requests`
       : `${whole(some.length)} of ${whole(lost.length)} lost requests, evenly chosen`;
-  return fold(name, ["at", "cause", "what happened", "caller waited"], rows, [1, 2]);
+  return filtered(name, ["at", "cause", "what happened", "caller waited"], rows, [1, 2], {
+    id: `remedy-${index}`,
+    tags: some.map(({ cause, pod, sender }) => [cause, pod ?? "unknown pod", sender]),
+  });
+}
+
+interface Filter {
+  readonly id: string;
+  /** Of each row: by what it can be chosen. */
+  readonly tags: readonly (readonly string[])[];
+}
+
+/** Values that are offered to choose by: more are no choice. */
+const mostChoices = 40;
+
+/** A table of which one cause, pod or sender can be chosen, by the page's style alone. */
+function filtered(
+  name: string,
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  text: readonly number[],
+  { id, tags }: Filter,
+): string {
+  const names = [...new Set(tags.flat())].slice(0, mostChoices);
+  if (names.length < 3) return fold(name, heads, rows, text);
+  const classes = tags.map((own) => own.map((one) => `of-${names.indexOf(one)}`).join(" "));
+  const radio = (choice: string, words: string, isChosen: boolean): string =>
+    element(
+      "label",
+      {},
+      element("input", { type: "radio", name: id, id: choice, checked: isChosen ? "" : undefined }),
+      escape(words),
+    );
+  const choices = names.map((one, i) => radio(`${id}-${i}`, one, false));
+  const rules = names.map((_, i) => `#${id}-lost:has(#${id}-${i}:checked) tbody tr:not(.of-${i})`).join(",");
+  return element(
+    "div",
+    { id: `${id}-lost` },
+    element("style", {}, `${rules}{display:none}`),
+    fold(name, heads, rows, text, {
+      before: element(
+        "fieldset",
+        {},
+        element("legend", {}, "Show only"),
+        radio(`${id}-all`, "all", true),
+        ...choices,
+      ),
+      classes,
+    }),
+  );
 }
 
 function fold(
@@ -122,10 +172,11 @@ function fold(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
   text: readonly number[],
+  { before = "", classes = [] }: { readonly before?: string; readonly classes?: readonly string[] } = {},
 ): string {
   const cell = (tag: string, attributes: Record<string, string>) => (value: string, i: number) =>
     element(tag, { ...attributes, class: text.includes(i) ? "text" : undefined }, escape(value));
   const head = heads.map(cell("th", { scope: "col" }));
-  const body = rows.map((row) => element("tr", {}, ...row.map(cell("td", {}))));
-  return element("details", {}, element("summary", {}, escape(name)), table(name, head, body));
+  const body = rows.map((row, i) => element("tr", { class: classes[i] }, ...row.map(cell("td", {}))));
+  return element("details", {}, element("summary", {}, escape(name)), before, table(name, head, body));
 }

@@ -15,6 +15,8 @@ export interface PicturedTermination {
   readonly senders: readonly SenderHistory[];
   /** Requests that were lost. Undefined where nobody counted requests. */
   readonly lost: readonly LostRequest[] | undefined;
+  /** Milliseconds that the time axis has at least, so that several pictures have the same. */
+  readonly atLeast?: number;
 }
 
 const width = 960;
@@ -25,14 +27,16 @@ const bar = 14;
 const lane = 15;
 
 /** Both chains of one termination on one time axis: the kubelet's, each sender's, and the requests lost between them. */
-export function terminationPicture({ result, life, senders, lost: counted }: PicturedTermination): string {
+export function terminationPicture(pictured: PicturedTermination): string {
+  const { result, life, senders, lost: counted } = pictured;
   const lost = counted ?? [];
   const origin = result.deletedAt;
   const moments = kubeletMoments(life, origin);
   const chains = senders.filter((sender) => sender.choices.has(life.pod));
   const strangers = lost.filter((one) => !chains.some((sender) => sender.sender === one.sender));
   const others = [...new Set(strangers.map((one) => one.sender))];
-  const x = linear([-0.04 * extent(), extent() * 1.02], [left, width - right]);
+  const extent = Math.max(extentOf(pictured), pictured.atLeast ?? 0);
+  const x = linear([-0.04 * extent, extent * 1.02], [left, width - right]);
   const { marks, lanes } = momentLabels(moments, x);
   const top = lanes * lane + 12;
   const rows = 1 + chains.length + others.length;
@@ -63,11 +67,6 @@ export function terminationPicture({ result, life, senders, lost: counted }: Pic
       ),
     ),
   );
-
-  function extent(): number {
-    const last = lost.reduce((most, one) => Math.max(most, raceAt(one) - origin), 0);
-    return Math.max(500, result.total, result.oracle ?? 0, last);
-  }
 
   function inWords(): string {
     const oracle =
@@ -107,7 +106,7 @@ export function terminationPicture({ result, life, senders, lost: counted }: Pic
   /** A sender's bar: the time in which the sender may choose the pod. The part after the pod has stopped accepting is a race lost. */
   function senderBar(sender: SenderHistory, index: number): string {
     const converged = convergedFrom(sender, life);
-    const to = converged === undefined ? extent() : converged - origin;
+    const to = converged === undefined ? extent : converged - origin;
     const words =
       converged === undefined
         ? `${sender.sender} never converged`
@@ -128,11 +127,18 @@ export function terminationPicture({ result, life, senders, lost: counted }: Pic
       const size = Math.min(9, 3 + Math.log2(group.length));
       return element(
         "circle",
-        { cx: x(at - origin), cy: middle(index), r: size, class: "lost" },
+        // What was chosen before the deletion stands at its edge, not on the names.
+        { cx: Math.max(left + size, x(at - origin)), cy: middle(index), r: size, class: "lost" },
         title(`${many}${cause} ${sentence}`),
       );
     });
   }
+}
+
+/** Milliseconds that a picture of this termination needs. */
+export function extentOf({ result, lost = [] }: Pick<PicturedTermination, "result" | "lost">): number {
+  const last = lost.reduce((most, one) => Math.max(most, raceAt(one) - result.deletedAt), 0);
+  return Math.max(500, result.total, result.oracle ?? 0, last);
 }
 
 /**
