@@ -1,6 +1,6 @@
 import { errorClass } from "@lameduck/drain/common";
 
-/** Every way a load or its senders can be asked for wrongly, or fail to start. The same codes stand in docs/errors.md. */
+/** Every way a load or its senders can be asked for wrongly, or fail to start. The same codes stand in docs/reference/errors.md. */
 export const loadErrors = {
   LAMEDUCK_TARGET_NOT_LOCAL:
     "give an endpoint on loopback or in 198.18.0.0/15: the lab sends load nowhere else",

@@ -1,8 +1,9 @@
 export { LoadError, loadErrors, type LoadErrorCode } from "./errors.ts";
 export { Child } from "./generator/child.ts";
+export { ReadTable, type RecordNews } from "./generator/records.ts";
 export { RunningGenerator } from "./generator/running.ts";
 export { serveParent } from "./generator/ipc.ts";
-export type { GeneratorSender, Progress } from "./generator/protocol.ts";
+export type { GeneratorSender, PodCount, Progress } from "./generator/protocol.ts";
 export type { BareSenderEvent } from "./senders/sender.ts";
 export { inClusterErrors, type InClusterErrorCode } from "./in-cluster/errors.ts";
 export { InClusterLoad } from "./in-cluster/in-cluster-load.ts";

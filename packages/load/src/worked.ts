@@ -109,7 +109,7 @@ function remedyFor(words: string, { protocol, request: { message, answer } }: Se
   if (protocol === "ws" && words === "no answer in time")
     return answer === undefined
       ? `the server must answer ${message === tokenPlace ? "each message with one that has its text, as an echo does" : `"${message}" with a message that has its ${tokenPlace}`}; ` +
-          "--message and --answer say what it understands"
+          "--body and --answer say what it understands"
       : `no message of the server contained "${answer}" (--answer)`;
   if (words.includes("instead of a WebSocket"))
     return "check the path, and --header, such as a cookie or a token";

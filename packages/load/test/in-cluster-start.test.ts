@@ -112,14 +112,7 @@ describe("starting", () => {
     }
   });
 
-  it("the Job of a load is refused with an invalid number of pods", () => {
-    for (const parallel of [0, 1.5, 101, Number.NaN])
-      assert.throws(
-        () => checkInClusterOptions({ parallel, routes: [{ name: "a", url: new URL("http://a/") }] }),
-        {
-          code: "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
-        },
-      );
+  it("the Job of a load is refused without a URL", () => {
     assert.throws(() => checkInClusterOptions({ parallel: 1, routes: [] }), {
       code: "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
     });

@@ -224,7 +224,7 @@ for (const [title, options] of [
   ["a header of two lines", { headers: ["x: a\r\ny: b"] }],
   ["a header of the connection's own", { headers: ["Content-Length: 3"] }],
   ["no method", { method: "FETCH" }],
-  ["a GET with a body", { body: "aGk=" }],
+  ["a GET with a body", { method: "GET", body: "aGk=" }],
   ["a WebSocket with a method", { protocol: "ws", method: "POST" }],
 ] as const)
   test(`a load with ${title} is refused`, () => {

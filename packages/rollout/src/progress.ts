@@ -64,23 +64,40 @@ export function replicaFailures({ status }: Workload): string[] {
   return (failures ?? []).map(({ reason, message }) => `${reason ?? "ReplicaFailure"}: ${message ?? ""}`);
 }
 
-/** Why pods do not become ready, by their own status: "web-7d-x4 ImagePullBackOff: Back-off pulling image ..." */
+/** Why pods do not become ready: "web-7d-x4 ImagePullBackOff: Back-off pulling image ..." */
 export function waitingReasons(pods: readonly Pod[]): string[] {
-  return pods.flatMap(({ metadata, status }) => {
-    const waiting = status?.containerStatuses?.flatMap(({ name, state, lastState }) => {
-      const { reason = "", message = "" } = state?.waiting ?? {};
-      if (reason === "") return [];
-      const ended = lastState?.terminated;
-      const last = ended ? `, last exit code ${ended.exitCode}` : "";
-      return [`${name}: ${reason}${last}${message === "" ? "" : `: ${message.slice(0, 160)}`}`];
-    });
-    const unscheduled = status?.conditions?.find(
-      ({ type, status: value }) => type === "PodScheduled" && value === "False",
-    );
-    const reasons = [
-      ...(waiting ?? []),
-      ...(unscheduled ? [`${unscheduled.reason ?? "unscheduled"}: ${unscheduled.message ?? ""}`] : []),
-    ];
-    return reasons.map((reason) => `${metadata.name} ${reason}`);
+  return pods.flatMap((pod) => reasonsOf(pod).map((reason) => `${pod.metadata.name} ${reason}`));
+}
+
+/** Why a pod is not ready, by its own status. */
+export function reasonsOf(pod: Pod): string[] {
+  const { status } = pod;
+  const waiting = status?.containerStatuses?.flatMap(({ name, state, lastState }) => {
+    const { reason = "", message = "" } = state?.waiting ?? {};
+    if (reason === "") return [];
+    const ended = lastState?.terminated;
+    const last = ended ? `, last exit code ${ended.exitCode}` : "";
+    return [`${name}: ${reason}${last}${message === "" ? "" : `: ${message.slice(0, 160)}`}`];
+  });
+  const unscheduled = status?.conditions?.find(
+    ({ type, status: value }) => type === "PodScheduled" && value === "False",
+  );
+  return [
+    ...(waiting ?? []),
+    ...(unscheduled ? [`${unscheduled.reason ?? "unscheduled"}: ${unscheduled.message ?? ""}`] : []),
+    ...gatesOf(pod),
+  ];
+}
+
+/** Readiness gates that have not passed although the containers are ready: whoever should set them has not. */
+function gatesOf({ spec, status }: Pod): string[] {
+  const of = new Map(status?.conditions?.map((one) => [one.type, one]));
+  if (of.get("ContainersReady")?.status !== "True") return [];
+  return (spec.readinessGates ?? []).flatMap(({ conditionType }) => {
+    const gate = of.get(conditionType);
+    if (gate?.status === "True") return [];
+    const said = [gate?.reason, gate?.message?.slice(0, 160)].filter(Boolean).join(": ");
+    const why = gate === undefined ? "nothing has set it" : said || `it is ${gate.status}`;
+    return [`its containers are ready, and readiness gate ${conditionType} has not passed: ${why}`];
   });
 }

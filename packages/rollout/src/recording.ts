@@ -1,7 +1,10 @@
 import type { RunClock, RequestRecord, RunRecording, PodEvent, SenderEvent } from "@lameduck/accounting";
+import type { Pod } from "@lameduck/kube";
+import { isReady } from "./following/pods.ts";
 import type { Observation } from "./following/observation.ts";
 import type { PodFacts } from "./following/pod-facts.ts";
-import { podTimeline, type Hints } from "./following/pod-timeline.ts";
+import { appContainers, podTimeline, type Hints } from "./following/pod-timeline.ts";
+import { reasonsOf } from "./progress.ts";
 import { joinPods, type JoinCounts } from "./join.ts";
 import type { Target } from "./target.ts";
 
@@ -56,8 +59,22 @@ export function record(parts: RecordingParts): { recording: RunRecording; joined
       countedFrom,
       scheduled: counted.length + parts.missing,
       ended: parts.ended,
+      waiting: waitingFor(observation.pods.live),
+      readyProvesNothing: appContainers(target.podSpec).some(
+        ({ readinessProbe }) => readinessProbe === undefined,
+      ),
     },
   };
+}
+
+/** By pod: why it is not ready. */
+function waitingFor(pods: readonly Pod[]): ReadonlyMap<string, string> {
+  return new Map(
+    pods.flatMap((pod) => {
+      const reasons = isReady(pod) ? [] : reasonsOf(pod);
+      return reasons.length === 0 ? [] : [[pod.metadata.name, reasons.join("; ")] as const];
+    }),
+  );
 }
 
 /** A route has no target while no EndpointSlice has an endpoint. When a route lets go of one pod cannot be seen from outside. */

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { runClock, type RunClock, type RunRecording } from "@lameduck/accounting";
+import { runClock, type PodEvent, type RunClock, type RunRecording } from "@lameduck/accounting";
 import type { Action } from "./actions/action.ts";
 import type { KubernetesClient, FollowCounts } from "@lameduck/kube";
 import { Observation, type Allowed } from "./following/observation.ts";
+import type { PodFacts } from "./following/pod-facts.ts";
+import { podTimeline } from "./following/pod-timeline.ts";
 import type { JoinCounts } from "./join.ts";
-import type { LoadSeen, LoadSource } from "@lameduck/load";
+import type { LoadSeen, LoadSource, PodCount } from "@lameduck/load";
 import { Completion, lookPeriodMs, RolloutStuck } from "./completion.ts";
 import { replicaFailures, waitingReasons } from "./progress.ts";
 import { record } from "./recording.ts";
@@ -36,6 +38,13 @@ export interface RolloutProgress {
   readonly sent: number;
   readonly failed: number;
   readonly terminating: number;
+  readonly byPod: ReadonlyMap<string, PodCount>;
+  /** On the run's clock. */
+  readonly now: number;
+  /** What has happened to the pods so far. */
+  readonly podEvents: () => readonly PodEvent[];
+  /** All that has been seen so far; undefined in the warm-up. It takes the longer, the more requests there were. */
+  readonly recording: () => RunRecording | undefined;
 }
 
 interface RolloutHooks {
@@ -87,6 +96,7 @@ class Run {
   readonly #signal: AbortSignal;
   #load: LoadSource | undefined;
   #stage: RolloutProgress["stage"] = "warming up";
+  #countedFrom = Infinity;
 
   constructor(settings: RolloutSettings, hooks: RolloutHooks) {
     this.#settings = settings;
@@ -95,7 +105,7 @@ class Run {
   }
 
   async conduct(): Promise<RolloutRun> {
-    const { client, target, allowed, action } = this.#settings;
+    const { client, target, allowed } = this.#settings;
     const observation = await Observation.start({
       client,
       target,
@@ -107,14 +117,13 @@ class Run {
     const completion = new Completion(target, observation);
     const reporting = setInterval(() => this.#reportProgress(observation, completion), lookPeriodMs);
     const began = this.#clock.now();
-    let countedFrom = Infinity;
     let begun = false;
     let outcome: RolloutOutcome;
     let undone: Undone = { undone: undefined, left: undefined };
     try {
       await this.#startLoad();
       await this.#pause(this.#load ? this.#settings.warmUpMs : 0);
-      countedFrom = this.#clock.now();
+      this.#countedFrom = this.#clock.now();
       // Counted time before the first deletion gives the rate through a pod, and what is lost without any termination.
       await this.#pause(this.#load ? baselineMs : 0);
       await this.#untilWorking();
@@ -126,7 +135,7 @@ class Run {
     } finally {
       undone = await takeBack(this.#settings);
     }
-    if (countedFrom === Infinity) countedFrom = this.#clock.now();
+    if (this.#countedFrom === Infinity) this.#countedFrom = this.#clock.now();
     try {
       this.#stage = "counting";
       const ended = this.#clock.now();
@@ -138,17 +147,7 @@ class Run {
           return { ...noLoad, notes: [`What the load saw could not be read: ${why}`] };
         },
       );
-      const { recording, joined } = record({
-        clock: this.#clock,
-        target,
-        why: action.name,
-        observation,
-        records,
-        missing,
-        addresses: this.#load?.addresses ?? new Map(),
-        countedFrom,
-        ended: Math.max(ended, countedFrom),
-      });
+      const { recording, joined } = this.#record(observation, { records, missing, ended });
       return {
         outcome,
         begun,
@@ -267,14 +266,49 @@ class Run {
     await delay(milliseconds, undefined, { signal: this.#signal });
   }
 
-  #reportProgress({ pods }: Observation, completion: Completion): void {
-    const { sent, failed } = this.#load?.counts() ?? { sent: 0, failed: 0 };
+  #record(
+    observation: Observation,
+    { ended, ...seen }: Pick<LoadSeen, "records" | "missing"> & { readonly ended: number },
+  ): ReturnType<typeof record> {
+    const { target, action } = this.#settings;
+    return record({
+      clock: this.#clock,
+      target,
+      why: action.name,
+      observation,
+      ...seen,
+      addresses: this.#load?.addresses ?? new Map(),
+      countedFrom: this.#countedFrom,
+      ended: Math.max(ended, this.#countedFrom),
+    });
+  }
+
+  #soFar(observation: Observation): RunRecording {
+    const records = this.#load?.soFar() ?? [];
+    return this.#record(observation, { records, missing: 0, ended: this.#clock.now() }).recording;
+  }
+
+  #podEvents(facts: readonly PodFacts[]): readonly PodEvent[] {
+    const { target, action } = this.#settings;
+    const epoch = this.#clock.fromEpoch(0);
+    return facts.flatMap((pod) =>
+      podTimeline(pod, { spec: target.podSpec, why: action.name, time: (at) => at + epoch }),
+    );
+  }
+
+  #reportProgress(observation: Observation, completion: Completion): void {
+    const { pods } = observation;
+    const { sent, failed, byPod = new Map() } = this.#load?.counts() ?? { sent: 0, failed: 0 };
     this.#hooks.onProgress({
       stage: this.#stage,
       words: completion.progress()?.words ?? "",
       sent,
       failed,
       terminating: pods.terminating,
+      byPod,
+      now: this.#clock.now(),
+      podEvents: () => this.#podEvents(pods.facts),
+      recording: () => (this.#countedFrom === Infinity ? undefined : this.#soFar(observation)),
     });
   }
 }

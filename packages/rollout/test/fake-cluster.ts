@@ -27,6 +27,8 @@ interface Options {
 export class FakeCluster extends FakeApi {
   /** Milliseconds from a pod's deletion to its end. */
   termination = 50;
+  /** A readiness gate of the pods that are made from now on, which nobody sets. */
+  gate: string | undefined;
   /** How a deletion is held before it is written: the labels that the pod loses, its owner with them, and for how many milliseconds. */
   held: { readonly without: readonly string[]; readonly for: number } | undefined;
   /** Evictions that are refused by a PodDisruptionBudget, as long as this is so. */
@@ -94,11 +96,18 @@ export class FakeCluster extends FakeApi {
   pod(name: string, labels: Record<string, string>, ...owners: readonly object[]): Item {
     return this.put("pods", name, {
       metadata: { labels, ownerReferences: owners, creationTimestamp: stamp() },
-      spec: { ...podSpec, nodeName: "n1" },
+      spec: {
+        ...podSpec,
+        nodeName: "n1",
+        ...(this.gate === undefined ? {} : { readinessGates: [{ conditionType: this.gate }] }),
+      },
       status: {
         phase: "Running",
         podIP: "127.0.0.1",
-        conditions: [{ type: "Ready", status: "True" }],
+        conditions: [
+          { type: "ContainersReady", status: "True" },
+          { type: "Ready", status: this.gate === undefined ? "True" : "False" },
+        ],
         containerStatuses: [{ name: "app", state: { running: { startedAt: stamp() } } }],
       },
     });

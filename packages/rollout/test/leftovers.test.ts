@@ -109,3 +109,18 @@ test("an Argo Rollout is restarted at the time of the server's clock", async () 
   const { restartAt } = cluster.get("argoproj.io/rollouts", "web")!["spec"] as { restartAt: string };
   assert.ok(Math.abs(Date.parse(restartAt) - cluster.now()) < 60_000, restartAt);
 });
+
+test("a rollout whose new pod waits for a readiness gate that nobody sets ends, and names the gate", async () => {
+  await using cluster = await clusterOf();
+  cluster.gate = "target-health.elbv2.k8s.aws/web";
+  const { run } = await roll(cluster, "deployment/web", restart, { timeoutMs: 1_500 });
+  const words =
+    /its containers are ready, and readiness gate target-health\.elbv2\.k8s\.aws\/web has not passed/;
+  assert.ok(run.outcome.kind === "not finished");
+  assert.match(run.outcome.waiting.join("\n"), words);
+  const { newPods = [] } = rolloutResult(run, {
+    action: watch({ kind: "deployment", name: "web", namespace: "shop" }),
+    seed: 1,
+  });
+  assert.ok(newPods.some(({ readyAt, waitsFor = "" }) => readyAt === undefined && words.test(waitsFor)));
+});

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { podLives } from "@lameduck/accounting";
-import { type Change, type Container, type Event, type Pod, ServerClock } from "@lameduck/kube";
+import {
+  type Change,
+  type Condition,
+  type Container,
+  type Event,
+  type Pod,
+  ServerClock,
+} from "@lameduck/kube";
 import { podTimeline, type Hints } from "../src/following/pod-timeline.ts";
 import { PodHistory } from "../src/following/pods.ts";
 import { waitingReasons } from "../src/progress.ts";
@@ -290,8 +297,31 @@ test("the reasons why pods wait are told in the kubelet's and the scheduler's wo
       ],
     },
   };
-  assert.deepEqual(waitingReasons([image, nowhere]), [
-    "web-1 server: ErrImagePull: no such host",
-    "web-1 Unschedulable: 0/3 nodes are available",
-  ]);
+  const gated = (...conditions: readonly Condition[]): Pod => ({
+    ...waiting,
+    spec: { ...waiting.spec, readinessGates: [{ conditionType: "a/lb" }, { conditionType: "b/mesh" }] },
+    status: { conditions: [{ type: "Ready", status: "False" }, ...conditions] },
+  });
+  const ready = { type: "ContainersReady", status: "True" };
+  assert.deepEqual(
+    waitingReasons([
+      image,
+      nowhere,
+      gated(ready, { type: "a/lb", status: "True" }),
+      gated(
+        ready,
+        { type: "b/mesh", status: "True" },
+        { type: "a/lb", status: "False", reason: "Initial", message: "target is being registered" },
+      ),
+      // The gates are not what it waits for yet.
+      gated({ type: "ContainersReady", status: "False" }),
+      gated(),
+    ]),
+    [
+      "web-1 server: ErrImagePull: no such host",
+      "web-1 Unschedulable: 0/3 nodes are available",
+      "web-1 its containers are ready, and readiness gate b/mesh has not passed: nothing has set it",
+      "web-1 its containers are ready, and readiness gate a/lb has not passed: Initial: target is being registered",
+    ],
+  );
 });

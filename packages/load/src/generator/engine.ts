@@ -1,7 +1,7 @@
 import type { SessionEnd } from "../protocols/connection.ts";
 import { Exchange } from "../protocols/exchange.ts";
 import type { LoadPlan } from "../plan.ts";
-import type { Progress } from "./protocol.ts";
+import type { PodNews, Progress } from "./protocol.ts";
 import type { RecordTable } from "./records.ts";
 import { Schedule } from "./schedule.ts";
 import type { LoadSender } from "../senders/sender.ts";
@@ -41,6 +41,7 @@ export class LoadEngine {
   #finished = 0;
   #lost = 0;
   #notSent = 0;
+  #byPod = new Map<string, { answered: number; lost: number }>();
   #drained: (() => void) | undefined;
   #turned = Infinity;
   #upToDateFrom = 0;
@@ -73,6 +74,13 @@ export class LoadEngine {
       notSent: this.#notSent,
       inFlight: this.#due - this.#finished,
     };
+  }
+
+  /** What has been added since the last call. */
+  takeByPod(): PodNews {
+    const news = this.#byPod;
+    this.#byPod = new Map();
+    return news;
   }
 
   get trials(): readonly Trial[] {
@@ -177,9 +185,20 @@ export class LoadEngine {
     this.#finished++;
     this.#trials.end(record);
     if (record.outcome === "not-sent") this.#notSent++;
-    else if (record.outcome !== "ok") this.#lost++;
+    else {
+      const isLost = record.outcome !== "ok";
+      if (isLost) this.#lost++;
+      this.#count(record.pod ?? "", isLost);
+    }
     if (this.#finished === this.#due) this.#drained?.();
   };
+
+  #count(pod: string, isLost: boolean): void {
+    let count = this.#byPod.get(pod);
+    if (!count) this.#byPod.set(pod, (count = { answered: 0, lost: 0 }));
+    if (isLost) count.lost++;
+    else count.answered++;
+  }
 
   /** What was due long before the load was stopped is not sent any more: the generator's own lateness, counted, not forgotten. */
   #abandonLate(): void {

@@ -90,7 +90,7 @@ export class Generator {
     if (!engine) return;
     this.#send({ type: "begun", at: engine.begin() });
     this.#progress = setInterval(
-      () => this.#send({ type: "progress", progress: engine.progress, trials: engine.trials }),
+      () => this.#send({ type: "progress", ...counted(engine) }),
       progressPeriodMs,
     );
     this.#records = setInterval(() => this.#tellRecords(), recordsPeriodMs);
@@ -108,8 +108,12 @@ export class Generator {
     clearInterval(this.#records);
     for (const sender of this.#senders.values()) sender.stop();
     this.#tellRecords();
-    this.#send({ type: "done", progress: engine.progress, trials: engine.trials });
+    this.#send({ type: "done", ...counted(engine) });
   }
+}
+
+function counted(engine: LoadEngine) {
+  return { progress: engine.progress, trials: engine.trials, byPod: engine.takeByPod() };
 }
 
 function build(sender: GeneratorSender, context: SenderContext): LoadSender {

@@ -43,11 +43,26 @@ export interface Progress {
   readonly inFlight: number;
 }
 
+/** Answered and lost requests of a pod. */
+export interface PodCount {
+  readonly answered: number;
+  readonly lost: number;
+}
+
+/** What has been added since it was told last, by pod; "" where the pod is not known. */
+export type PodNews = ReadonlyMap<string, PodCount>;
+
 /** Messages from the generator's process to the fleet. */
 export type FromGenerator =
   | { readonly type: "ready" }
   | { readonly type: "begun"; readonly at: number }
   | { readonly type: "event"; readonly event: SenderEvent }
-  | { readonly type: "progress"; readonly progress: Progress; readonly trials: readonly Trial[] }
+  | ({ readonly type: "progress" } & Counted)
   | ({ readonly type: "records" } & RecordNews)
-  | { readonly type: "done"; readonly progress: Progress; readonly trials: readonly Trial[] };
+  | ({ readonly type: "done" } & Counted);
+
+interface Counted {
+  readonly progress: Progress;
+  readonly trials: readonly Trial[];
+  readonly byPod: PodNews;
+}

@@ -110,6 +110,31 @@ function newChunk(): RecordChunk {
   };
 }
 
+/** The records of a table somewhere else, as far as its news have come. */
+export class ReadTable {
+  readonly #senders: readonly string[];
+  readonly #chunks: RecordChunk[] = [];
+  readonly #names: string[] = [];
+
+  /** @param senders their names, in the table's order. */
+  constructor(senders: readonly string[]) {
+    this.#senders = senders;
+  }
+
+  take({ index, chunk, names }: RecordNews): void {
+    this.#chunks[index] = chunk;
+    this.#names.push(...names);
+  }
+
+  get records(): RequestRecord[] {
+    const records: RequestRecord[] = [];
+    for (const chunk of this.#chunks)
+      for (const record of readRecords(chunk, records.length, this.#senders, this.#names))
+        records.push(record);
+    return records;
+  }
+}
+
 /** A chunk as the words of the model; `id` of the first record is `firstId`. Requests that have not ended are left out. */
 export function readRecords(
   chunk: RecordChunk,

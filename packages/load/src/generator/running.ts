@@ -2,8 +2,8 @@ import type { RequestRecord, SenderEvent } from "@lameduck/accounting";
 import { LoadError } from "../errors.ts";
 import type { Change } from "../senders/view.ts";
 import { Child, generatorProgram } from "./child.ts";
-import type { FromGenerator, Progress, ToGenerator } from "./protocol.ts";
-import { readRecords, type RecordChunk } from "./records.ts";
+import type { FromGenerator, PodCount, PodNews, Progress, ToGenerator } from "./protocol.ts";
+import { ReadTable, type RecordNews } from "./records.ts";
 import type { Trial } from "./trials.ts";
 
 /** A generator in a process of its own, with everything that it has reported so far. */
@@ -14,11 +14,12 @@ export class RunningGenerator {
   readonly failed: Promise<never>;
   progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
   trials: readonly Trial[] = [];
+  /** "" where the pod is not known. */
+  readonly byPod = new Map<string, PodCount>();
   readonly #child: Child<ToGenerator, FromGenerator>;
-  readonly #senders: readonly string[];
   readonly #onEvent: (event: SenderEvent) => void;
-  readonly #chunks: RecordChunk[] = [];
-  readonly #names: string[] = [];
+  readonly #table: ReadTable;
+  readonly #onRecords: (news: RecordNews) => void;
   readonly #ready = Promise.withResolvers<void>();
   readonly #begun = Promise.withResolvers<number>();
   readonly #done = Promise.withResolvers<void>();
@@ -28,13 +29,15 @@ export class RunningGenerator {
     prepare: Omit<ToGenerator & { type: "prepare" }, "type">,
     place: string,
     onEvent: (event: SenderEvent) => void = () => undefined,
+    onRecords: (news: RecordNews) => void = () => undefined,
   ) {
     const failure = Promise.withResolvers<never>();
     // A rejection that nobody awaits yet must not end the process.
     failure.promise.catch(() => undefined);
     this.failed = failure.promise;
-    this.#senders = prepare.senders.map(({ name }) => name);
+    this.#table = new ReadTable(prepare.senders.map(({ name }) => name));
     this.#onEvent = onEvent;
+    this.#onRecords = onRecords;
     this.#child = new Child({
       program: generatorProgram,
       received: (message) => this.#received(message),
@@ -62,11 +65,7 @@ export class RunningGenerator {
   }
 
   get records(): RequestRecord[] {
-    const records: RequestRecord[] = [];
-    for (const chunk of this.#chunks)
-      for (const record of readRecords(chunk, records.length, this.#senders, this.#names))
-        records.push(record);
-    return records;
+    return this.#table.records;
   }
 
   close(): Promise<void> {
@@ -85,22 +84,37 @@ export class RunningGenerator {
         this.#onEvent(message.event);
         break;
       case "progress":
-        this.progress = message.progress;
-        this.trials = message.trials;
+        this.#count(message);
         break;
       case "records":
-        this.#chunks[message.index] = message.chunk;
-        this.#names.push(...message.names);
+        this.#table.take(message);
+        this.#onRecords(message);
         break;
       case "done":
-        this.progress = message.progress;
-        this.trials = message.trials;
+        this.#count(message);
         this.#done.resolve();
         break;
     }
   }
 
+  #count({ progress, trials, byPod }: FromGenerator & { type: "progress" | "done" }): void {
+    this.progress = progress;
+    this.trials = trials;
+    addCounts(this.byPod, byPod);
+  }
+
   #orFailed<T>(promise: Promise<T>): Promise<T> {
     return Promise.race([promise, this.failed]);
+  }
+}
+
+/** More names than a run has pods: what claims to be a pod's name may be anything. */
+const mostPods = 10_000;
+
+export function addCounts(all: Map<string, PodCount>, news: PodNews): void {
+  for (const [pod, { answered, lost }] of news) {
+    const known = all.get(pod);
+    if (known || all.size < mostPods)
+      all.set(pod, { answered: (known?.answered ?? 0) + answered, lost: (known?.lost ?? 0) + lost });
   }
 }

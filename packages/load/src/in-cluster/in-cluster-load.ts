@@ -1,5 +1,5 @@
 /**
- * The load as a Job in the cluster (`--in-cluster --parallel N`), so that ClusterIPs and pod networks can be hit and the load can
+ * The load as a Job in the cluster (`--in-cluster N`), so that ClusterIPs and pod networks can be hit and the load can
  * outgrow one machine.
  *
  *     const load = await InClusterLoad.start({ kube: client, clock, namespace, routes, parallel: 2, rate: 600, ... });
@@ -108,6 +108,10 @@ export class InClusterLoad implements LoadSource {
       sent: this.#pods.sum(({ progress }) => (progress ? progress.finished - progress.notSent : 0)),
       failed: this.#pods.sum(({ progress }) => progress?.lost ?? 0),
     };
+  }
+
+  soFar(): LoadSeen["records"] {
+    return this.#pods.seen(this.#pods.all.filter(({ hello }) => hello !== undefined)).records;
   }
 
   judge(): Judgement {

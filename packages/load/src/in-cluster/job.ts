@@ -54,7 +54,7 @@ export class LoadJob {
 
   /**
    * SIGTERM without a deletion: the pod stays when its container has ended, and its log can be read until it is removed. A second deletion
-   * with a shorter grace period would not cut the first one's (docs/kubelet.md), a deadline that has passed leaves nothing to cut.
+   * with a shorter grace period would not cut the first one's (docs/evidence/kubelet.md), a deadline that has passed leaves nothing to cut.
    */
   async expirePod(name: string): Promise<void> {
     await this.#gone(() =>

@@ -1,11 +1,11 @@
 import { errorClass } from "@lameduck/drain/common";
 
-/** Every way a file of another tool's requests can be unfit for the account. The same codes stand in docs/errors.md. */
+/** Every way a file of another tool's requests can be unfit for the account. The same codes stand in docs/reference/errors.md. */
 export const requestsErrors = {
   LAMEDUCK_REQUESTS_UNREADABLE:
     "name a file that exists and may be read; not a pipe, which would block the tool that writes it",
   LAMEDUCK_REQUESTS_UNKNOWN_FORMAT:
-    "give the output of `k6 run --out json=FILE` or of `vegeta encode`, or the JSON lines of docs/rollout.md",
+    "give the output of `k6 run --out json=FILE` or of `vegeta encode`, or the JSON lines of docs/tools/rollout.md",
   LAMEDUCK_REQUESTS_BAD_LINE:
     "correct or remove the line; a line that is cut off at the end of the file does not matter",
   LAMEDUCK_REQUESTS_BAD_TIME:

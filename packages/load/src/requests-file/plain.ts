@@ -1,7 +1,7 @@
 import { BadLine, quoted } from "./errors.ts";
 import { asCount, asTime, readObject, type Parser, type ParserContext } from "./parser.ts";
 
-/** The keys of our own form, one object a line. docs/rollout.md explains them. */
+/** The keys of our own form, one object a line. docs/tools/rollout.md explains them. */
 const keys = new Set(["time", "url", "status", "error", "latency", "pod", "connection"]);
 
 export function plain(context: ParserContext): Parser {

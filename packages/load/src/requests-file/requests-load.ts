@@ -20,6 +20,7 @@ export function requestsLoad({ clock, files, learn = 0, meant = [] }: RequestsLo
     failed: new Promise<never>(() => undefined),
     begin: () => Promise.resolve(),
     counts: () => ({ sent: 0, failed: 0 }),
+    soFar: () => [],
     judge: () => ({ undecided: false, failure: undefined, notes: [] }),
     stop: async ({ podAt, from, to }: LoadEnd): Promise<LoadSeen> => {
       const epoch = clock.fromEpoch(0);

@@ -1,10 +1,13 @@
 import type { RequestRecord } from "@lameduck/accounting";
+import type { PodCount } from "../generator/protocol.ts";
 import type { Judgement } from "../worked.ts";
 
 /** Live counts of a load. */
 export interface LoadCounts {
   readonly sent: number;
   readonly failed: number;
+  /** As far as answers name their pods; absent where nobody counts by pod. "" where the pod is not known. */
+  readonly byPod?: ReadonlyMap<string, PodCount>;
 }
 
 /** What a load saw, in the end. */
@@ -33,6 +36,8 @@ export interface LoadSource {
   /** Begins to send; resolves when it has begun. */
   begin(): Promise<void>;
   counts(): LoadCounts;
+  /** What it has seen so far, some seconds old. */
+  soFar(): readonly RequestRecord[];
   /** Whether requests work, route by route; nothing is known before the end of a load that others send. */
   judge(): Judgement;
   /** Ends the load in order and returns everything it saw. */

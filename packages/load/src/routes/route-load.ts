@@ -3,7 +3,8 @@ import { parseLoad, type LoadOptions, type LoadPlan } from "../plan.ts";
 import type { Judgement } from "../worked.ts";
 import type { RunClock, RequestRecord } from "@lameduck/accounting";
 import { messageOf } from "@lameduck/drain/common";
-import { RunningGenerator } from "../generator/running.ts";
+import type { PodCount } from "../generator/protocol.ts";
+import { addCounts, RunningGenerator } from "../generator/running.ts";
 import type { LoadCounts, LoadEnd, LoadSeen, LoadSource } from "./load-source.ts";
 import { judgeRoutes, routePlan, senderOf } from "./plan.ts";
 import type { OpenRoute } from "./route.ts";
@@ -69,11 +70,17 @@ export class RouteLoad implements LoadSource {
   counts(): LoadCounts {
     let sent = 0;
     let failed = 0;
-    for (const { progress } of this.#generators) {
+    const byPod = new Map<string, PodCount>();
+    for (const { progress, byPod: own } of this.#generators) {
+      addCounts(byPod, own);
       sent += progress.finished - progress.notSent;
       failed += progress.lost;
     }
-    return { sent, failed };
+    return { sent, failed, byPod };
+  }
+
+  soFar(): readonly RequestRecord[] {
+    return together(this.#generators.map(({ records }) => records));
   }
 
   judge(): Judgement {
@@ -100,18 +107,7 @@ export class RouteLoad implements LoadSource {
         return records;
       }),
     );
-    const records: RequestRecord[] = [];
-    let connections = 0;
-    for (const own of seen) {
-      // Each generator numbers its connections from one.
-      const before = connections;
-      for (const { connection: number, ...record } of own) {
-        const connection = number === undefined ? {} : { connection: before + number };
-        connections = Math.max(connections, before + (number ?? 0));
-        records.push({ ...record, ...connection, id: records.length });
-      }
-    }
-    return { records, missing, notes };
+    return { records: together(seen), missing, notes };
   }
 
   async close(): Promise<void> {
@@ -124,6 +120,22 @@ export class RouteLoad implements LoadSource {
     const late = delay(most, `it did not end within ${most / 1_000} s`, { ref: false });
     return Promise.race([stopped.then(() => undefined, messageOf), late]);
   }
+}
+
+/** Each request with a number and a connection of its own. */
+function together(seen: readonly (readonly RequestRecord[])[]): readonly RequestRecord[] {
+  const records: RequestRecord[] = [];
+  let connections = 0;
+  for (const own of seen) {
+    // Each generator numbers its connections from one.
+    const before = connections;
+    for (const { connection: number, ...record } of own) {
+      const connection = number === undefined ? {} : { connection: before + number };
+      connections = Math.max(connections, before + (number ?? 0));
+      records.push({ ...record, ...connection, id: records.length });
+    }
+  }
+  return records;
 }
 
 function planFor(options: RouteLoadOptions, route: OpenRoute, index: number): LoadPlan {

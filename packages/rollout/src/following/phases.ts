@@ -1,7 +1,8 @@
+import type { Readable } from "node:stream";
 import type { KubernetesClient } from "@lameduck/kube";
 import type { PodFacts } from "./pod-facts.ts";
 
-type Phase = PodFacts["phases"][number];
+export type Phase = PodFacts["phases"][number];
 
 /** Lines of the library and of the init carry this; other lines are the app's own and are not looked at. */
 const mark = '"lameduck":"phase"';
@@ -17,20 +18,24 @@ export async function followPhases(
   const query = new URLSearchParams({ container: pod.container, follow: "true", sinceSeconds: "5" });
   const path = `/api/v1/namespaces/${pod.namespace}/pods/${pod.name}/log?${query.toString()}`;
   try {
-    const response = await client.stream(path, signal);
-    let rest = "";
-    response.setEncoding("utf8");
-    for await (const chunk of response as AsyncIterable<string>) {
-      const lines = (rest + chunk).split("\n");
-      // The buffer of a line without an end is bounded.
-      rest = (lines.pop() ?? "").slice(-10_000);
-      for (const line of lines) {
-        const phase = parsePhase(line);
-        if (phase) onPhase(phase);
-      }
-    }
+    for await (const phase of phasesIn(await client.stream(path, signal))) onPhase(phase);
   } catch {
     // The container has gone, or logs may not be read. Then the phases are unknown, and the API server's reports are used.
+  }
+}
+
+/** The phases that a log tells, in its order. */
+export async function* phasesIn(log: Readable): AsyncGenerator<Phase> {
+  let rest = "";
+  log.setEncoding("utf8");
+  for await (const chunk of log as AsyncIterable<string>) {
+    const lines = (rest + chunk).split("\n");
+    // The buffer of a line without an end is bounded.
+    rest = (lines.pop() ?? "").slice(-10_000);
+    for (const line of lines) {
+      const phase = parsePhase(line);
+      if (phase) yield phase;
+    }
   }
 }
 

@@ -94,7 +94,7 @@ function momentGone(events: readonly PodEvent[], reported: number, { nobody }: H
 }
 
 /** Containers that serve: those with ports, where any has one. */
-function appContainers({ containers }: PodSpec): readonly Container[] {
+export function appContainers({ containers }: PodSpec): readonly Container[] {
   const serving = containers.filter(({ ports }) => (ports?.length ?? 0) > 0);
   return serving.length > 0 ? serving : containers;
 }

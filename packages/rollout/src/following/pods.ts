@@ -234,7 +234,7 @@ function createdAt({ metadata }: Pod): number {
   return Date.parse(metadata.creationTimestamp ?? "") || 0;
 }
 
-function isReady({ status }: Pod): boolean {
+export function isReady({ status }: Pod): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 }
 
