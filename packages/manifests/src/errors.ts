@@ -12,7 +12,7 @@ export const manifestErrors = {
   LAMEDUCK_MANIFEST_NO_CONTAINER:
     "add the container under spec.containers (for a Deployment: spec.template.spec.containers)",
   LAMEDUCK_MANIFEST_NO_COMMAND:
-    "give a program of this machine, as `lameduck lab -f FILE -- node server.js`, or add `command:`: the lab runs programs, not images",
+    "add `image:` or `command:`, or give a program of this machine, as `lameduck lab -f FILE -- node server.js`",
   LAMEDUCK_MANIFEST_NO_PORT: "declare containerPort, or a Service with a targetPort",
   LAMEDUCK_MANIFEST_INVALID: "correct the field at this place",
   LAMEDUCK_MANIFEST_UNSUPPORTED: "remove the field, or measure in a cluster with lameduck rollout",

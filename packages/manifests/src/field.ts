@@ -165,6 +165,15 @@ export class Field {
     );
   }
 
+  /** The mode of a file, which kubectl reads as octal where it begins with 0. */
+  mode(otherwise: number): number {
+    const value = this.#scalar() ?? otherwise;
+    const mode = this.#spelt(/^0[0-7]+$/) ? Number.parseInt(String(value), 8) : value;
+    return typeof mode === "number" && mode >= 0 && mode <= 0o777
+      ? mode
+      : this.invalid("is no mode of a file");
+  }
+
   /** kubectl reads YAML 1.1, in which `yes` and `on` without quotes are true as well. */
   isTrue(): boolean {
     return this.#scalar() === true || this.#spelt(/^(?:yes|on)$/i);

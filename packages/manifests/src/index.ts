@@ -20,6 +20,7 @@ export { emptyValue, removeEntries, removeValue } from "./removing.ts";
 export { runsPods } from "./runs-pods.ts";
 export { readStream, type Stream } from "./stream.ts";
 export type {
+  ContainerRoot,
   ContainerTemplate,
   CountOrShare,
   EnvEntry,
@@ -27,6 +28,7 @@ export type {
   InitContainerTemplate,
   PodTemplate,
   Probe,
+  Security,
   Strategy,
   Workload,
 } from "./workload/template.ts";

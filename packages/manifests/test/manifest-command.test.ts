@@ -9,26 +9,43 @@ spec: { template: { spec: { ${more}containers: [${containers}] } } }
 
 const given = ["node", "server.js", "$x"];
 
-test("a given command replaces an image, and a container without any command is left out with a warning", () => {
+test("a given command replaces an image; other containers keep theirs, with arguments and user", () => {
   const text = deployment(
-    `{ name: proxy, image: envoy }, { name: shop, image: shop, workingDir: /app, args: [--old], ports: [{ containerPort: 3000 }] },
-     { name: log, command: [tail] }`,
-    "initContainers: [{ name: migrate, image: shop }, { name: wait, command: [sleep] }], ",
+    `{ name: proxy, image: envoy, args: [-c, x], securityContext: { runAsUser: 5, readOnlyRootFilesystem: true, capabilities: { drop: [CAP_KILL] } } },
+     { name: shop, image: shop, workingDir: /app, args: [--old], ports: [{ containerPort: 3000 }] }, { name: log, command: [tail] }`,
+    "securityContext: { runAsUser: 4, runAsGroup: 3, fsGroup: 2, runAsNonRoot: true }, initContainers: [{ name: migrate, image: shop }, { name: wait, command: [sleep] }], ",
   );
   const { template, warnings } = readManifest(text, "m.yaml", given);
   assert.deepEqual(
-    template.containers.map(({ name, command, workingDirectory }) => [name, command, workingDirectory]),
+    template.containers.map(({ name, image, command, args, workingDirectory }) => [
+      name,
+      image?.name,
+      command,
+      args,
+      workingDirectory,
+    ]),
     [
-      ["shop", ["node", "server.js", "$$x"], undefined],
-      ["log", ["tail"], undefined],
+      ["proxy", "envoy", [], ["-c", "x"], undefined],
+      ["shop", undefined, ["node", "server.js", "$$x"], undefined, undefined],
+      ["log", undefined, ["tail"], undefined, undefined],
     ],
   );
+  assert.deepEqual(template.containers[0]?.security, {
+    user: 5,
+    group: 3,
+    mustNotBeRoot: true,
+    groups: [2],
+    isRootReadOnly: true,
+    droppedCapabilities: ["KILL"],
+  });
   assert.deepEqual(
-    template.initContainers.map(({ name }) => name),
-    ["wait"],
+    template.initContainers.map(({ name, image }) => [name, image?.name]),
+    [
+      ["migrate", "shop"],
+      ["wait", undefined],
+    ],
   );
   assert.equal(template.port, 3_000);
-  assert.equal(warnings.filter((line) => line.includes("an image and no command")).length, 2);
   assert.ok(warnings.some((line) => line.includes("workingDir: is left out")));
 });
 

@@ -151,19 +151,85 @@ ${minimal(
       env: [{ name: MODE, valueFrom: { configMapKeyRef: { name: settings, key: MODE } } }]
       volumeMounts: [{ name: data, mountPath: /data }]
       readinesProbe: {}`,
-  "  volumes: [{ name: data, persistentVolumeClaim: { claimName: c } }]\n  hostNetwork: true\n",
+  "  volumes: [{ name: data, persistentVolumeClaim: { claimName: c } }]\n  hostNetwork: true\n  readinessGates: [{ conditionType: a/lb }]\n",
 )}`;
   const { template, warnings } = readManifest(text, "p.yaml");
   assert.deepEqual(template.containers[0]?.env, [
     { name: "P_MODE", value: "50$$ $$(X)" },
     { name: "MODE", value: "50$$ $$(X)" },
   ]);
-  assert.equal(warnings.length, 4, warnings.join("\n"));
+  assert.equal(warnings.length, 5, warnings.join("\n"));
   assert.match(warnings.join("\n"), /^p\.yaml:\d+:\d+: spec\.containers\[0\]\.readinesProbe: is left out$/m);
-  assert.match(warnings.join("\n"), /\/data is left as this machine has it/);
+  assert.match(warnings.join("\n"), /\/data is left as it is/);
   assert.match(warnings.join("\n"), /hostNetwork/);
+  assert.match(warnings.join("\n"), /readinessGates: is left out: whoever sets these gates is not here/);
   assert.match(warnings.join("\n"), /envFrom\[1\]/);
 });
+
+test("volumes and variables of ConfigMaps and Secrets of the same file are read, with paths, modes and parts", () => {
+  const text = `kind: ConfigMap
+metadata: { name: settings }
+data: { a.conf: "a" }
+binaryData: { b: Yg== }
+---
+kind: Secret
+metadata: { name: keys }
+data: { one: MQ==, two: MQ==, nul: AA== }
+stringData: { two: "2" }
+---
+${minimal(
+  `command: [a]
+      envFrom: [{ secretRef: { name: keys } }]
+      env: [{ name: ONE, valueFrom: { secretKeyRef: { name: keys, key: one } } }]
+      volumeMounts:
+        - { name: settings, mountPath: /etc/a.conf, subPath: a.conf }
+        - { name: keys, mountPath: /keys/ }
+        - { name: both, mountPath: /both }
+        - { name: both, mountPath: /part, subPath: deep/ }
+        - { name: token, mountPath: /token }`,
+  `  securityContext: { fsGroup: 5 }
+  volumes:
+    - { name: settings, configMap: { name: settings } }
+    - { name: keys, secret: { secretName: keys, defaultMode: 0400, items: [{ key: two, path: x/y, mode: 0o700 }] } }
+    - { name: both, projected: { defaultMode: 256, sources: [{ secret: { name: keys, items: [{ key: one, path: deep/one }] } }, { configMap: { name: gone, optional: true } }] } }
+    - { name: token, projected: { sources: [{ serviceAccountToken: { path: t } }] } }
+`,
+)}`;
+  const { template, warnings } = readManifest(text, "p.yaml");
+  const [container] = template.containers;
+  assert.deepEqual(container?.env, [
+    { name: "one", value: "1" },
+    { name: "two", value: "2" },
+    { name: "ONE", value: "1" },
+  ]);
+  assert.deepEqual(
+    template.filled?.map(({ name, files }) => [
+      name,
+      ...files.map((one) => `${one.path} ${one.bytes.toString()} ${one.mode.toString(8)}`),
+    ]),
+    [
+      ["settings", "b b 644", "a.conf a 644"],
+      ["keys", "x/y 2 744"],
+      ["both", "deep/one 1 444"],
+    ],
+  );
+  assert.deepEqual(container?.mounts, [
+    { volume: "settings", path: "/etc/a.conf", subPath: "a.conf", isFile: true },
+    { volume: "keys", path: "/keys" },
+    { volume: "both", path: "/both" },
+    { volume: "both", path: "/part", subPath: "deep", isFile: false },
+  ]);
+  assert.equal(warnings.length, 1, warnings.join("\n"));
+  assert.match(warnings[0] ?? "", /\/token is left as it is/);
+});
+
+const configMap = (fields: string): string =>
+  `kind: ConfigMap\nmetadata: { name: c }\ndata: { ${fields} }\n---\n`;
+const filledBy = (more: string, mount = ""): string =>
+  minimal(
+    `command: [a]\n      volumeMounts: [{ name: v, mountPath: /v${mount} }]`,
+    `  volumes: [{ name: v, configMap: { name: c${more} } }]\n`,
+  );
 
 const mistakes: readonly (readonly [what: string, text: string, code: string, message: RegExp])[] = [
   ["not YAML", "kind: Pod\nx: [\n", "LAMEDUCK_MANIFEST_NOT_YAML", /^m\.yaml:[23]:\d+: /],
@@ -190,10 +256,10 @@ const mistakes: readonly (readonly [what: string, text: string, code: string, me
     /^m\.yaml:3:\d+: spec\.containers: /,
   ],
   [
-    "an image only",
-    minimal("image: nginx:1"),
+    "neither image nor command",
+    minimal("args: [a]"),
     "LAMEDUCK_MANIFEST_NO_COMMAND",
-    /^m\.yaml:5:7: .*image nginx:1 and no command/,
+    /^m\.yaml:5:7: .*no image and no command/,
   ],
   [
     "a number as env value",
@@ -242,6 +308,42 @@ const mistakes: readonly (readonly [what: string, text: string, code: string, me
     minimal("command: [a]\n      volumeMounts: [{ name: v, mountPath: /v }]"),
     "LAMEDUCK_MANIFEST_INVALID",
     /there is no volume "v"/,
+  ],
+  [
+    "a volume whose name leads out of its folder",
+    minimal("command: [a]", "  volumes: [{ name: ../../etc, emptyDir: {} }]\n"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /"\.\.\/\.\.\/etc" is no name/,
+  ],
+  [
+    "a workload whose name leads out of its folder",
+    minimal("command: [a]").replace("name: one", "name: ../one"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /^m\.yaml:2:\d+: metadata\.name: "\.\.\/one" is no name/,
+  ],
+  [
+    "a key that leads out of its volume",
+    configMap("../x: a") + filledBy(""),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /\.\.\/x leads out of the volume/,
+  ],
+  [
+    "a path that leads out of its volume",
+    configMap("x: a") + filledBy(", items: [{ key: x, path: /etc/x }]"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /\/etc\/x leads out/,
+  ],
+  [
+    "a key that a ConfigMap has not",
+    configMap("x: a") + filledBy(", items: [{ key: y, path: y }]"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /ConfigMap has no key "y"/,
+  ],
+  [
+    "a part that a volume has not",
+    configMap("x: a") + filledBy("", ", subPath: y"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /its volume has no file y/,
   ],
   [
     "a negative grace period",

@@ -1,10 +1,10 @@
 import { readDocuments } from "../documents.ts";
-import type { ConfigMaps } from "./environment.ts";
 import type { Field } from "../field.ts";
 import { readPod } from "./pod.ts";
 import { readServingPort } from "./service.ts";
 import { defaultStrategy, readDeploymentStrategy, readStatefulSetStrategy } from "./strategy.ts";
 import type { Strategy, Workload } from "./template.ts";
+import { contentsOf, mustBeName } from "./volumes.ts";
 
 const kinds = ["Deployment", "StatefulSet", "Pod"] as const;
 type Kind = (typeof kinds)[number];
@@ -23,14 +23,13 @@ export function readManifest(text: string, file: string, command?: readonly stri
   const metadata = workload.at("metadata");
   const spec = workload.at("spec");
   const template = kind === "Pod" ? workload : spec.at("template");
+  const prefix = metadata.at("generateName").text();
   const pod = readPod(
     template.at("metadata"),
     template.at("spec"),
-    metadata.at("name").text() ??
-      metadata.at("generateName").text()?.replace(/-$/, "") ??
-      metadata.at("name").mustText(),
+    mustBeName(metadata.at("name"), metadata.at("name").text() ?? prefix?.replace(/-$/, "")),
     metadata.at("namespace").text() ?? "default",
-    readConfigMaps(objects),
+    contentsOf(objects),
     command,
   );
   const port = readServingPort(ofKind(objects, "Service"), pod, workload);
@@ -74,15 +73,6 @@ function kindOf(object: Field): string {
 
 function ofKind(objects: readonly Field[], kind: string): Field[] {
   return objects.filter((object) => kindOf(object) === kind);
-}
-
-function readConfigMaps(objects: readonly Field[]): ConfigMaps {
-  return new Map(
-    ofKind(objects, "ConfigMap").map((map) => [
-      map.at("metadata").at("name").mustText(),
-      map.at("data").textMap(),
-    ]),
-  );
 }
 
 /** A bare Pod is not replaced in a cluster. Here it is rolled as a Deployment would be, so that it can be tried at all. */

@@ -12,14 +12,24 @@ export interface PodTemplate {
   readonly restartPolicy: "Always" | "OnFailure" | "Never";
   /** Names of the volumes that are an empty directory. */
   readonly emptyDirs: readonly string[];
+  /** Volumes of ConfigMaps and Secrets. */
+  readonly filled?: readonly FilledVolume[];
   /** Where senders reach the pod: the Service's target port, else the first port that a container declares. */
   readonly port: number;
 }
 
 export interface ContainerTemplate {
   readonly name: string;
-  /** Command and arguments; `$(VAR)` is expanded when the container starts. */
+  /** The image that it names, and where; absent where a given program takes its place. */
+  readonly image?: { readonly name: string; readonly place: string };
+  /** Command and arguments; `$(VAR)` is expanded when the container starts. Empty where only the image knows it. */
   readonly command: readonly string[];
+  /** For the image's own command, which is then not known here. */
+  readonly args?: readonly string[];
+  /** Of a container with an image. */
+  readonly security?: Security;
+  /** The file system that it runs on; absent for that of this machine. */
+  readonly root?: ContainerRoot;
   readonly workingDirectory?: string;
   readonly env: readonly EnvEntry[];
   readonly ports: readonly ContainerPort[];
@@ -38,6 +48,31 @@ export interface InitContainerTemplate extends ContainerTemplate {
   readonly sidecar: boolean;
 }
 
+/** `securityContext` of a container and its pod, as far as the container's user and files follow from it. */
+export interface Security {
+  readonly user?: number;
+  readonly group?: number;
+  readonly mustNotBeRoot?: boolean;
+  /** `supplementalGroups` and `fsGroup`. */
+  readonly groups: readonly number[];
+  readonly isRootReadOnly?: boolean;
+  readonly noNewPrivileges?: boolean;
+  /** Names without CAP_, in capitals; ALL for all. */
+  readonly droppedCapabilities: readonly string[];
+}
+
+/** The root file system of an image, and who runs there. */
+export interface ContainerRoot {
+  /** The folder on this machine. */
+  readonly path: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly user: number;
+  readonly group: number;
+  readonly groups: readonly number[];
+  /** Files of this machine that are put into it. */
+  readonly files?: readonly { readonly from: string; readonly to: string }[];
+}
+
 export interface ContainerPort {
   readonly name?: string;
   readonly port: number;
@@ -46,9 +81,24 @@ export interface ContainerPort {
 export type EnvEntry =
   { readonly name: string; readonly value: string } | { readonly name: string; readonly field: string };
 
+export interface FilledVolume {
+  readonly name: string;
+  readonly files: readonly VolumeFile[];
+}
+
+export interface VolumeFile {
+  /** In the volume. */
+  readonly path: string;
+  readonly bytes: Buffer;
+  readonly mode: number;
+}
+
 export interface Mount {
   readonly volume: string;
   readonly path: string;
+  /** The part of the volume that is mounted, and whether it is a file. */
+  readonly subPath?: string;
+  readonly isFile?: boolean;
 }
 
 export type Handler =

@@ -1,0 +1,8 @@
+export type { ImageConfig } from "./config.ts";
+export { ImageError, imageErrors, type ImageErrorCode } from "./errors.ts";
+export { findIn, hasProgram } from "./in-root.ts";
+export { spellBytes } from "./limits.ts";
+export { LocalImages, type LocalImage } from "./local-images.ts";
+export { exposedPort, type FindImage, onImage, withImages } from "./merge.ts";
+export { type GivenImage, parseImage } from "./source.ts";
+export { ImageStore, mostStoredBytes } from "./store.ts";
