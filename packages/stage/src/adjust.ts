@@ -10,6 +10,8 @@ export interface Adjustments {
   readonly overrides?: Readonly<Record<string, string>>;
   /** Put before the serving container's command. */
   readonly commandPrefix?: readonly string[];
+  /** Put into the root of the serving container's image. */
+  readonly files?: readonly { readonly from: string; readonly to: string }[];
   readonly graceSeconds?: number;
 }
 
@@ -38,7 +40,7 @@ function servingContainer(template: PodTemplate): ContainerTemplate | undefined 
 function adjustContainer(
   container: ContainerTemplate,
   serving: boolean,
-  { preStopSleepSeconds, env = {}, overrides = {}, commandPrefix = [] }: Adjustments,
+  { preStopSleepSeconds, env = {}, overrides = {}, commandPrefix = [], files = [] }: Adjustments,
 ): ContainerTemplate {
   const added = [...Object.entries(env), ...Object.entries(overrides)].map(([name, value]): EnvEntry => {
     // Meant as it is, not as a reference to other variables.
@@ -49,6 +51,9 @@ function adjustContainer(
     ...container,
     command: serving ? [...commandPrefix, ...container.command] : container.command,
     env: [...container.env, ...added],
+    ...(serving && container.root
+      ? { root: { ...container.root, files: [...(container.root.files ?? []), ...files] } }
+      : {}),
     ...(sleeps ? { preStop: { kind: "sleep", seconds: preStopSleepSeconds } } : {}),
   };
 }

@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, rmSync, mkdtempSync, realpathSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
+import type { LameduckError } from "@lameduck/drain/common";
 import { StageError } from "./errors.ts";
 import { openLoopbackNetwork } from "./network/loopback.ts";
 import { openForwards, type Allowed, type OpenForwards } from "./network/forward.ts";
@@ -32,6 +33,10 @@ interface EnterOptions {
   /** Called with errors outside the namespace meanwhile. Default: they are ignored. */
   readonly say?: (line: string) => void;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Answers what the program asks by `askOutside`: what cannot be done where it is. Errors are thrown there. */
+  readonly answer?: (question: unknown) => Promise<unknown>;
+  /** Hears what the program says by `tellOutside`. */
+  readonly heard?: (told: unknown) => void;
 }
 
 const relayed = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
@@ -47,7 +52,7 @@ export async function enterStage(
   args: readonly string[],
   options: EnterOptions = {},
 ): Promise<number> {
-  const { network = "auto", allow = [], writable = [], say = () => undefined } = options;
+  const { network = "auto", allow = [], writable = [], say = () => undefined, answer, heard } = options;
   const fabric = await chooseFabric(network);
   const node = [process.execPath, entryFile, ...args];
   const [file = "", ...rest] = await killedWithParent(
@@ -63,7 +68,10 @@ export async function enterStage(
     early.resolve(signal);
     relay(signal);
   };
+  // The stage's session has no terminal of its own to tell it so.
+  const resized = (): void => relay("SIGWINCH");
   for (const signal of relayed) process.on(signal, listener);
+  process.on("SIGWINCH", resized);
   try {
     const opening = openForwards(fabric.kind === "none" ? [] : allow, folder, say);
     const ended = await Promise.race([opening.then(() => undefined), early.promise]);
@@ -75,11 +83,17 @@ export async function enterStage(
     const scratch = join(folder, "stage");
     const entered: Entered = { fabric, scratch, forwards: open.forwards, writable };
     const child = spawn(file, rest, {
-      stdio: "inherit",
+      stdio: answer || heard ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
+      serialization: "advanced",
       // A session of its own: a terminal's Ctrl-C reaches this process alone and is relayed once, not delivered twice.
       detached: true,
       env: { ...process.env, ...options.env, [stageVariable]: JSON.stringify(entered) },
     });
+    if (answer) answerFor(child, answer);
+    if (heard)
+      child.on("message", (message: Partial<Told>) => {
+        if ("told" in message) heard(message.told);
+      });
     relay = (signal) => {
       // With namespaces the stage's own process is the child of the unshare that was started.
       const stage = fabric.kind === "none" ? child.pid : child.pid && childOf(child.pid);
@@ -91,9 +105,89 @@ export async function enterStage(
     });
   } finally {
     for (const signal of relayed) process.off(signal, listener);
+    process.off("SIGWINCH", resized);
     open?.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+interface Asked {
+  readonly number: number;
+  readonly question: unknown;
+}
+
+interface Answered {
+  readonly number: number;
+  readonly answer?: unknown;
+  readonly error?: Readonly<Record<string, unknown>>;
+}
+
+function answerFor(child: ChildProcess, answer: (question: unknown) => Promise<unknown>): void {
+  const send = (answered: Answered): void => {
+    // It may have ended meanwhile.
+    if (child.connected) child.send(answered, () => undefined);
+  };
+  child.on("message", ({ number, question }: Partial<Asked>) => {
+    if (number === undefined) return;
+    answer(question).then(
+      (found) => send({ number, answer: found }),
+      (error: unknown) => {
+        const { code, place, remedy, message } = error as Partial<LameduckError>;
+        send({ number, error: { code, place, remedy, message: message ?? String(error) } });
+      },
+    );
+  });
+}
+
+interface Told {
+  readonly told: unknown;
+}
+
+/** Tells the process that called `enterStage` something. Resolves when it is on its way. */
+export function tellOutside(told: unknown): Promise<void> {
+  return new Promise((done) => {
+    if (process.connected) process.send!({ told } satisfies Told, undefined, undefined, () => done());
+    else done();
+  });
+}
+
+let questions = 0;
+
+/**
+ * Asks the process that called `enterStage` for what can be had only out there. An error of it is thrown here, with its code.
+ * @returns undefined where nobody is there to answer.
+ */
+export function askOutside(question: unknown, signal: AbortSignal): Promise<unknown> {
+  if (!insideStage() || !process.connected) return Promise.resolve(undefined);
+  const number = ++questions;
+  process.channel?.ref();
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      process.off("message", heard);
+      process.off("disconnect", lost);
+      signal.removeEventListener("abort", aborted);
+      process.channel?.unref();
+    };
+    const aborted = (): void => {
+      leave();
+      reject(signal.reason as Error);
+    };
+    const heard = (answered: Answered): void => {
+      if (answered.number !== number) return;
+      leave();
+      const { error } = answered;
+      if (error) reject(Object.assign(new Error(String(error["message"])), error));
+      else resolve(answered.answer);
+    };
+    const lost = (): void => {
+      leave();
+      reject(new Error("the process outside of the stage has ended"));
+    };
+    process.on("message", heard);
+    process.on("disconnect", lost);
+    signal.addEventListener("abort", aborted);
+    process.send!({ number, question } satisfies Asked);
+  });
 }
 
 /** The command, arranged so that the kernel kills it when this process dies without a chance to say so. */
@@ -138,6 +232,13 @@ function endWithParent(): void {
     if (process.ppid !== parent) process.exit(128 + constants.signals.SIGHUP);
   };
   setInterval(look, 500).unref();
+}
+
+/** Why there are no namespaces for a stage: in one, why it has none; else why it would have none. */
+export async function whyNoNamespaces(): Promise<string | undefined> {
+  const text = process.env[stageVariable];
+  const fabric = text ? (JSON.parse(text) as Entered).fabric : await findFabric();
+  return fabric.kind === "none" ? fabric.because : undefined;
 }
 
 async function chooseFabric(choice: NetworkChoice): Promise<Fabric> {

@@ -2,7 +2,7 @@ import { errorClass } from "@lameduck/drain/common";
 
 /** Every way the local stage can fail by a mistake or a limit outside Lameduck, with what to do about it. */
 export const stageErrors = {
-  LAMEDUCK_NO_SUCH_COMMAND: "install the program, or correct its path",
+  LAMEDUCK_NO_SUCH_COMMAND: "install the program, or correct its path; an image has only its own programs",
   LAMEDUCK_NO_NAMESPACES:
     "run as root, allow unprivileged user namespaces, or use `lameduck lab --network loopback`",
   LAMEDUCK_ALLOW_UNKNOWN_HOST: "give an address, or a name that this machine can look up",

@@ -1,5 +1,6 @@
 import type { PodTemplate } from "@lameduck/manifests";
 import { isOwnTarget } from "@lameduck/load";
+import { hasProgram, ImageError } from "@lameduck/images";
 import { StageError } from "./errors.ts";
 import type { Network } from "./network/network.ts";
 import { findCommand } from "./runtime/find-command.ts";
@@ -14,20 +15,32 @@ export function mustHaveCommands(
   template: PodTemplate,
   { env = process.env, directory = process.cwd() }: Machine,
 ): void {
-  for (const { name, command, workingDirectory, env: own } of [
+  for (const { name, command, workingDirectory, env: own, root } of [
     ...template.initContainers,
     ...template.containers,
   ]) {
     const path = own.find((entry) => entry.name === "PATH");
-    const search = path && "value" in path ? path.value : (env["PATH"] ?? "");
+    const search = path && "value" in path ? path.value : ((root?.env ?? env)["PATH"] ?? "");
     const [program = ""] = command;
-    if (program.includes("$(") || findCommand(program, search, workingDirectory ?? directory)) continue;
+    if (program.includes("$(")) continue;
+    const isThere = root
+      ? root.files?.some(({ to }) => to === program) ||
+        hasProgram(root.path, program, search, workingDirectory)
+      : findCommand(program, search, workingDirectory ?? directory);
+    if (isThere) continue;
     throw new StageError(
       "LAMEDUCK_NO_SUCH_COMMAND",
       `container ${name}`,
-      `there is no program "${program}" on this machine`,
+      `there is no program "${program}" ${root ? "in its image" : "on this machine"}`,
     );
   }
+}
+
+/** The root of an image takes namespaces, and an overlay in them. @throws {ImageError} LAMEDUCK_IMAGE_NEEDS_NAMESPACES */
+export function mustRunImages(template: PodTemplate, { noImages }: Pick<Network, "noImages">): void {
+  const one = [...template.initContainers, ...template.containers].find(({ root }) => root);
+  if (one && noImages !== undefined)
+    throw new ImageError("LAMEDUCK_IMAGE_NEEDS_NAMESPACES", `container ${one.name}`, noImages);
 }
 
 /** Probes and hooks go to the pod or to this machine: a manifest's own host would be another machine's server. */
@@ -52,7 +65,7 @@ export function mustHaveMountPoints(template: PodTemplate, network: Network): vo
   if (network.kind !== "shared loopback") return;
   for (const { name, mounts } of [...template.initContainers, ...template.containers]) {
     // Every pod has the machine's own /tmp then, which serves as long as its files do not clash.
-    const missing = mounts.find(({ path }) => path !== "/tmp");
+    const missing = mounts.find(({ path, volume }) => path !== "/tmp" && template.emptyDirs.includes(volume));
     if (missing)
       throw new StageError(
         "LAMEDUCK_MOUNT_MISSING",

@@ -13,7 +13,7 @@ import type { Network } from "./network/network.ts";
 import { lastWords } from "@lameduck/load";
 import { unreachable } from "./runtime/unreachable.ts";
 import { PodNames } from "./pod-names.ts";
-import { mustHaveCommands, mustHaveMountPoints, mustStayHere } from "./preflight.ts";
+import { mustHaveCommands, mustHaveMountPoints, mustRunImages, mustStayHere } from "./preflight.ts";
 
 export interface StageOptions extends Pick<Workload, "template" | "replicas" | "strategy"> {
   readonly clock: RunClock;
@@ -84,6 +84,12 @@ export class Stage {
 
   get pods(): readonly Pod[] {
     return this.#controller.pods;
+  }
+
+  /** Why no request may be answered: a pod without a readiness probe counts as ready, and its program ends again and again. */
+  get crash(): StageError | undefined {
+    const pod = this.pods.find(({ terminating, crashes }) => !terminating && crashes >= 2);
+    return pod && this.#crashed(pod);
   }
 
   /**
@@ -256,6 +262,8 @@ export class Stage {
   }
 
   #whyNotReady(late: readonly Pod[]): string {
+    const hook = late.flatMap(({ failedPostStart }) => failedPostStart ?? []).at(-1);
+    if (hook !== undefined) return `; ${hook}`;
     return late.some((pod) => pod.listening === "closed")
       ? `; nothing listens on port ${this.#template.port}`
       : "; it listens, but its readiness probe fails";
@@ -264,11 +272,12 @@ export class Stage {
 
 /**
  * Starts the pods of a workload. Nothing is started when the template cannot be run here.
- * @throws StageError LAMEDUCK_NO_SUCH_COMMAND, LAMEDUCK_BAD_STRATEGY, LAMEDUCK_MOUNT_MISSING, LAMEDUCK_HOST_OUTSIDE
+ * @throws StageError LAMEDUCK_NO_SUCH_COMMAND, LAMEDUCK_BAD_STRATEGY, LAMEDUCK_MOUNT_MISSING, LAMEDUCK_HOST_OUTSIDE; ImageError
  */
 export function startStage(options: StageOptions): Stage {
   const { template, strategy, replicas, network } = options;
   if (strategy.kind === "rolling") resolveBounds(strategy.maxSurge, strategy.maxUnavailable, replicas);
+  mustRunImages(template, network);
   mustHaveCommands(adjustTemplate(template, options.adjustments ?? {}), options);
   mustHaveMountPoints(template, network);
   mustStayHere(template, network);

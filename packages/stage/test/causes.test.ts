@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { suite, test } from "node:test";
 import type { Cause, RemedyResult } from "@lameduck/accounting";
 import { without } from "../../../scripts/programs.ts";
 import { toleranceMs } from "../../accounting/src/evidence/tolerance.ts";
-import { play, playInTime, type Scenario } from "./causes-scenario.ts";
+import { play, playInTime, type Running, type Scenario } from "./causes-scenario.ts";
+import { podAddressOf } from "../src/namespaces/addresses.ts";
 import { stageNetwork } from "./local-stage.ts";
 
 /** A server that answers at once, at /slow after `slow` ms; `more` says what it does at SIGTERM. */
@@ -102,6 +104,97 @@ if (network) {
         );
         assert.ok(
           result.lostRequests.every((lost) => lost.outcome === (loopback ? "refused" : "unreachable")),
+        );
+      },
+    );
+
+    /** The end of a pod's cable that its node has. */
+    const linkOf = (stage: Running["stage"], name: string): string => {
+      const address = stage.pods.find((pod) => pod.name === name)?.endpoint?.address;
+      for (let number = 0; ; number++) if (podAddressOf(number) === address) return `ld${number}`;
+    };
+    /** A rule of the node for what goes to a pod (egress), or comes from it. */
+    const filter = (link: string, hooks: readonly string[], rule: string): void => {
+      const table = `netdev ${link}`;
+      const chains = hooks.map(
+        (hook) =>
+          `add chain ${table} ${hook} { type filter hook ${hook} device ${link} priority 0; }; add rule ${table} ${hook} ${rule}`,
+      );
+      execFileSync("nft", [[`add table ${table}`, ...chains].join("; ")]);
+    };
+    const cannot = loopback ? "needs network namespaces" : without("ip");
+
+    test(
+      "the cause is C13 where a node takes the network of a pod away that runs on",
+      { ...scenario, skip: cannot },
+      async (context) => {
+        const result = await play(context, network, {
+          app: servesOn(6_000),
+          propagation: "exactly 2s",
+          load: { rate: 100, slowShare: 0.2, paths: { slow: "/slow" } },
+          act: async ({ stage, begin, pod, requests, sender }) => {
+            await begin();
+            await requests(100);
+            void stage.deletePod("web-1");
+            await pod("deleted", "web-1");
+            execFileSync("ip", ["link", "set", linkOf(stage, "web-1"), "down"]);
+            await sender("converged");
+          },
+        });
+        onlyCause(result, "C13", 50, /; nothing came from web-1 from .*: its network was cut$/);
+        assert.deepEqual(
+          new Set(result.lostRequests.map(({ outcome }) => outcome)),
+          new Set(["unreachable", "timeout"]),
+        );
+      },
+    );
+
+    test(
+      "the cause is C13 where pooled requests alone are lost, and the library in the pod says that nobody acknowledges",
+      { ...scenario, skip: cannot || without("nft") },
+      async (context) => {
+        const result = await play(context, network, {
+          app: server(
+            `import("@lameduck/node").then(({ lameduck }) => lameduck(server, { grace: 10_000 }));`,
+          ),
+          propagation: "exactly 1s",
+          load: { pooledShare: 1, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "9s" },
+          act: async ({ stage, begin, pod, requests }) => {
+            await begin();
+            await requests(50);
+            void stage.deletePod("web-1");
+            await pod("deleted", "web-1");
+            filter(linkOf(stage, "web-1"), ["ingress", "egress"], "drop");
+            await pod("exited", "web-1");
+          },
+        });
+        onlyCause(result, "C13", 2, /its network was cut, as it says itself$/);
+      },
+    );
+
+    test(
+      "the cause is C14 where a node lets no new connection through to a pod that answers on older ones",
+      { ...scenario, skip: cannot || without("nft") },
+      async (context) => {
+        const result = await play(context, network, {
+          app: servesOn(6_000),
+          propagation: "exactly 2s",
+          // Several kept-alive connections are in use at any time.
+          load: { rate: 100, slowShare: 0.5, paths: { slow: "/slow" } },
+          act: async ({ stage, begin, pod, requests, sender }) => {
+            await begin();
+            await requests(100);
+            void stage.deletePod("web-1");
+            await pod("deleted", "web-1");
+            filter(linkOf(stage, "web-1"), ["egress"], "tcp flags & (syn | ack) == syn drop");
+            await sender("converged");
+          },
+        });
+        onlyCause(
+          result,
+          "C14",
+          20,
+          /web-1 still accepted, and answered on older connections .*: new ones are/,
         );
       },
     );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readdirSync } from "node:fs";
+import { existsSync, globSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -20,6 +20,30 @@ if (network) {
       });
       assert.equal(text().trim(), "tried");
       assert.ok(observed.all("started", "web-1").length >= 2);
+    });
+
+    test("a postStart hook finds all volumes, however long their mounting takes", limit, async (context) => {
+      if (network.kind === "shared loopback") return;
+      const emptyDirs = Array.from({ length: 60 }, (_, index) => `v${index}`);
+      const mounts = emptyDirs.map((volume) => ({ volume, path: `/lameduck-${process.pid}-all/${volume}` }));
+      // What the kernel makes of a script's first line looks much like what sets a container up.
+      const { file } = scratch(context);
+      writeFileSync(file, '#!/bin/sh --\n"$@"\n', { mode: 0o755 });
+      const observed = await start(context, [file, ...node()], {
+        container: { mounts, postStart: { kind: "exec", command: ["test", "-d", mounts.at(-1)!.path] } },
+        pod: { emptyDirs },
+      });
+      assert.equal(observed.all("started", "web-1").length, 1);
+    });
+
+    test("a pod that never gets ready says that its postStart hook fails", limit, async (context) => {
+      const postStart = { kind: "exec" as const, command: ["sh", "-c", "echo no disk >&2; exit 6"] };
+      const made = workload(node(closesAtTerm), { container: { postStart }, pod: { graceSeconds: 1 } });
+      const observed = observe(context, network, made, { progressDeadlineSeconds: 5 });
+      await assert.rejects(observed.stage.ready(), {
+        code: "LAMEDUCK_POD_NEVER_READY",
+        message: /web-1: not ready after 5 s; postStart hook of main: exit code 6: no disk/,
+      });
     });
 
     test(
@@ -156,6 +180,25 @@ if (network) {
       await observed.first("listener-opened", "web-1");
       await observed.stage.deletePod("web-1");
       assert.equal((await observed.first("exited", "web-1")).code, 0);
+    });
+
+    test("files of a ConfigMap are where they are mounted, one of them by itself", limit, async (context) => {
+      if (network.kind === "shared loopback") return;
+      const files = [{ path: "deep/a", bytes: Buffer.from("hello"), mode: 0o640 }];
+      const name = `/lameduck-${process.pid}-settings`;
+      const mounts = [
+        { volume: "settings", path: `${name}/all` },
+        { volume: "settings", path: `${name}/file`, subPath: "deep/a", isFile: true },
+      ];
+      const { file, text } = scratch(context);
+      const tell = `cd ${name}; cat all/deep/a file; stat -c %a file`;
+      const command = ["sh", "-c", `(${tell}) > ${file} && exec "$@"`, "sh", ...node(closesAtTerm)];
+      await start(context, command, {
+        container: { mounts },
+        pod: { filled: [{ name: "settings", files }] },
+      });
+      assert.equal(text(), "hellohello640\n");
+      assert.equal(existsSync(name), false);
     });
 
     test("the temporary files of a pod are its own, and gone with it", limit, async (context) => {

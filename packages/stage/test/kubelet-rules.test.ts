@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { manifestFromCommand } from "@lameduck/manifests";
+import { adjustTemplate } from "../src/adjust.ts";
 import { Backoff } from "../src/kubelet/container.ts";
 import { expand } from "../src/kubelet/environment.ts";
 import { parsePhaseLine } from "../src/kubelet/phase-line.ts";
@@ -275,4 +277,17 @@ test("phase lines of the library are found among a server's own lines", () => {
     '{"lameduck":"phase","phase":"x","at":1}',
   ])
     assert.equal(parsePhaseLine(other), undefined);
+});
+
+test("files of a remedy come beside those that are in the root of a container already", () => {
+  const { template } = manifestFromCommand(["/web"]);
+  const [own, more] = [
+    { from: "/here/hook", to: "/hook" },
+    { from: "/here/init", to: "/init" },
+  ] as const;
+  const root = { path: "/image", env: {}, user: 0, group: 0, groups: [], files: [own] };
+  const containers = template.containers.map((one) => ({ ...one, root }));
+  const adjusted = adjustTemplate({ ...template, containers }, { files: [more] });
+  assert.deepEqual(adjusted.containers[0]?.root?.files, [own, more]);
+  assert.deepEqual(adjustTemplate({ ...template, containers }, {}).containers[0]?.root?.files, [own]);
 });

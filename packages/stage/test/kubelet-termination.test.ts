@@ -12,6 +12,8 @@ if (network) {
   suite("kubelet: termination", { concurrency: 5 }, () => {
     test("a server that ignores SIGTERM is killed when the grace period is over", limit, async (context) => {
       const observed = await start(context, node(ignoresTerm));
+      // A busy machine looks at its listener later than its probe.
+      await observed.first("listener-opened", "web-1");
       await observed.stage.deletePod("web-1");
       const { at: signalled } = await observed.first("signalled", "web-1");
       const { at: killed } = await observed.first("killed", "web-1");

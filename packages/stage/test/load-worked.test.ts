@@ -8,6 +8,8 @@ import { judge, manyFailures, type LoadOptions } from "@lameduck/load";
 import { serve, until } from "../../load/test/servers.ts";
 import { listening, loading } from "./protocols-server.ts";
 
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
 const http =
   (answer: RequestListener) =>
   (t: TestContext): Promise<number> =>
@@ -93,17 +95,17 @@ const cases: readonly Case[] = [
     name: "a WebSocket that does not echo",
     server: webSocket(),
     load: { protocol: "ws", timeout: "200ms" },
-    says: /WebSocket \/: .*no answer in time.*--message/,
+    says: /WebSocket \/: .*no answer in time.*--body/,
   },
   {
     name: "a WebSocket with an answer of its own",
     server: webSocket('{"type":"pong"}'),
-    load: { protocol: "ws", message: '{"type":"ping"}', answer: '"pong"' },
+    load: { protocol: "ws", body: base64('{"type":"ping"}'), answer: '"pong"' },
   },
   {
     name: "a WebSocket with another answer",
     server: webSocket("welcome"),
-    load: { protocol: "ws", timeout: "200ms", message: "hello", answer: "pong" },
+    load: { protocol: "ws", timeout: "200ms", body: base64("hello"), answer: "pong" },
     says: /no message of the server contained "pong"/,
   },
   {

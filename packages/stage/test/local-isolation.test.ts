@@ -1,5 +1,6 @@
 /** What pods in namespaces reach and change of the machine they run on: what was allowed, and nothing else. */
 import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { homedir, tmpdir } from "node:os";
@@ -54,8 +55,10 @@ if (!insideStage()) {
   server.close();
   rmSync(folder, { recursive: true });
 } else {
+  const { leave, paths: left } = mounts();
   const network = await openNetwork();
   after(() => network.close());
+  leave();
   const { port, closed, kept, lost } = JSON.parse(process.env[variable] ?? "") as Outside;
   const limit = { timeout: 60_000, skip: network.kind === "shared loopback" && "needs namespaces" };
   const own = !network.files.includes("no copy-on-write root");
@@ -78,6 +81,14 @@ if (!insideStage()) {
        .listen(Number(process.env.PORT), process.env.HOST);`,
   ];
 
+  test("pods start after file systems have left the machine", limit, async (context) => {
+    const observed = observe(context, network, workload(tells(`${JSON.stringify(left)}.map(fs.existsSync)`)));
+    await observed.stage.ready();
+    const { address, port: at } = observed.endpoints.get("web-1") ?? { address: "", port: 0 };
+    const seen = (await (await fetch(`http://${address}:${at}/`)).json()) as boolean[];
+    assert.ok(!seen.includes(true), "what was on them left, too");
+  });
+
   test("a pod reaches what --allow names, and nothing else of this machine", limit, async (context) => {
     // One connection stays open: it must not outlive the pod, or keep this test from ending.
     const value = `Promise.all([
@@ -96,7 +107,7 @@ if (!insideStage()) {
     ]);
   });
 
-  test("a pod's files are thrown away with it, except where --writable says", limit, async (context) => {
+  test("a pod's files are thrown away with it, except where --allow says", limit, async (context) => {
     if (!own) return context.skip(network.files);
     const shared = `/dev/shm/lameduck-test-${process.pid}`;
     const value = `(() => {
@@ -154,3 +165,22 @@ const words: [says: string, where: string | undefined][] = [
 for (const [says, where] of insideStage() ? words : [])
   test(`the line "${says}" names ${where ?? "no address that is out of reach"}`, () =>
     assert.equal(unreachable([says]), where));
+
+/** A directory and a file with mounts of their own, which can leave. Where nobody may mount there are none. */
+function mounts(): { readonly paths: readonly string[]; readonly leave: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), "lameduck-test-a disk-"));
+  const [directory, file] = [join(folder, "directory"), join(folder, "file")];
+  mkdirSync(directory);
+  writeFileSync(file, "");
+  const mounted = [
+    ["-t", "tmpfs", "none", directory],
+    ["--bind", file, file],
+  ].every((args) => spawnSync("mount", ["-n", ...args]).status === 0);
+  const inside = join(directory, "inside");
+  if (mounted) writeFileSync(inside, "");
+  const leave = (): void => {
+    if (mounted) execFileSync("umount", ["-n", directory, file]);
+    rmSync(folder, { recursive: true });
+  };
+  return { paths: mounted ? [inside] : [], leave };
+}

@@ -29,6 +29,7 @@ export class Container {
   #lastOutput: readonly string[] = [];
   #restarting: Promise<void> = Promise.resolve();
   #killedByUs = false;
+  #failedPostStart: string | undefined;
 
   constructor(template: ContainerTemplate, role: ContainerRole, pod: ContainerSurroundings) {
     this.template = template;
@@ -62,6 +63,11 @@ export class Container {
   /** Of its present run. */
   get output(): readonly string[] {
     return this.#run?.process.output.tail() ?? [];
+  }
+
+  /** What the last postStart hook that failed said. */
+  get failedPostStart(): string | undefined {
+    return this.#failedPostStart;
   }
 
   /** A kill by liveness or postStart that is under way; it holds up the pod's termination, as it does in the kubelet. */
@@ -156,7 +162,12 @@ export class Container {
     const { postStart, startup, readiness } = this.template;
     if (postStart) {
       const result = await Promise.race([runHook(postStart, this.#target(run)), run.process.exited]);
-      if ("ok" in result && !result.ok) return this.#restart(run, this.#pod.graceSeconds);
+      // The end of this run says nothing about the hook of the next.
+      if (!("ok" in result)) return undefined;
+      if (!result.ok) {
+        this.#failedPostStart = `postStart hook of ${this.template.name}: ${result.detail}`;
+        return this.#restart(run, this.#pod.graceSeconds);
+      }
     }
     this.#postStarted = true;
     if (!startup) run.started = true;

@@ -30,11 +30,12 @@ export function imageEnvironment(env: Readonly<Record<string, string | undefined
 /** What to execute for a container, and in which environment and directory. */
 export function launchIn(pod: PodIdentity, container: ContainerTemplate): Launch {
   const services = serviceVariables(pod.network.apiServer);
+  const { root, security } = container;
   const env: Record<string, string> = {
-    ...pod.image,
+    ...(root?.env ?? pod.image),
     ...services,
     HOSTNAME: pod.hostname,
-    TMPDIR: pod.temporary,
+    ...(root ? {} : { TMPDIR: pod.temporary }),
   };
   for (const [name, value] of Object.entries(pod.network.env)) set(env, name, value);
   // References see what the manifest has set before and the services, not the image's variables.
@@ -51,6 +52,16 @@ export function launchIn(pod: PodIdentity, container: ContainerTemplate): Launch
     command: container.command.map((word) => expand(word, values)),
     env,
     directory: container.workingDirectory ?? pod.directory,
+    ...(root
+      ? {
+          root: {
+            ...root,
+            isReadOnly: security?.isRootReadOnly ?? false,
+            noNewPrivileges: security?.noNewPrivileges ?? false,
+            droppedCapabilities: security?.droppedCapabilities ?? [],
+          },
+        }
+      : {}),
   };
 }
 

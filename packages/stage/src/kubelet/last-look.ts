@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { childOf } from "../runtime/children.ts";
+import { argumentsOf, childOf } from "../runtime/children.ts";
 import type { PodNetwork } from "../network/network.ts";
 
 /** SIGTERM's bit in the masks of /proc/PID/status. */
@@ -76,7 +76,7 @@ function connected(
 }
 
 function nameOf(pid: number): string | undefined {
-  const [command = ""] = read(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
+  const [command = ""] = argumentsOf(pid);
   // Threads and titles have names of their own; what was started is what its user knows.
   return command === "" ? undefined : basename(command);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
-import { join } from "node:path";
-import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import type { ContainerTemplate, PodTemplate } from "@lameduck/manifests";
 import type { Endpoint, PodEvent } from "@lameduck/accounting";
 import type { StageClock } from "../clock.ts";
@@ -61,7 +61,7 @@ export class Pod {
     this.name = options.name;
     this.revision = options.revision;
     this.createdAt = options.clock.now();
-    this.#volumes = podVolumes(join(options.volumes, options.name), options.template.emptyDirs);
+    this.#volumes = podVolumes(join(options.volumes, options.name), options.template);
   }
 
   /** Since when all its containers are ready; undefined while one is not. */
@@ -128,6 +128,11 @@ export class Pod {
       .flatMap((container) => container.lastWords ?? [])
       .toSorted((a, b) => a.at - b.at)
       .at(-1);
+  }
+
+  /** Why its containers were killed before they were ready, where a postStart hook is the reason. */
+  get failedPostStart(): string | undefined {
+    return this.#containers.flatMap(({ failedPostStart }) => failedPostStart ?? []).at(-1);
   }
 
   /** The last lines of its containers. */
@@ -260,7 +265,7 @@ export class Pod {
       ending: this.#ending.signal,
       over: this.#over.signal,
       launch: (container) => launchIn(identity, container),
-      binds: ({ mounts }) => this.#volumes.binds(mounts),
+      binds: (container) => this.#volumes.binds(container),
       lastLook: (pid, signal) => {
         const senderAt = (address: string): string | undefined => this.#options.network.senderAt(address);
         return lastLook(pid, { network, port: template.port, signal, senderAt });
@@ -315,8 +320,8 @@ export class Pod {
 /** Beside the volumes, under a name that no volume can have. */
 const temporaryFiles = ".tmp";
 
-/** The directories of a pod's emptyDir volumes, and one for its temporary files. */
-function podVolumes(directory: string, emptyDirs: readonly string[]) {
+/** The directories of a pod's volumes, and one for its temporary files. */
+function podVolumes(directory: string, { emptyDirs, filled = [] }: PodTemplate) {
   const temporary = join(directory, temporaryFiles);
   return {
     temporary,
@@ -326,12 +331,27 @@ function podVolumes(directory: string, emptyDirs: readonly string[]) {
         // As an emptyDir: containers may run as any user.
         chmodSync(path, 0o777);
       }
+      for (const { name, files } of filled) {
+        mkdirSync(join(directory, name));
+        for (const { path, bytes, mode } of files) {
+          const file = join(directory, name, path);
+          mkdirSync(dirname(file), { recursive: true });
+          writeFileSync(file, bytes);
+          chmodSync(file, mode);
+        }
+      }
     },
     remove: (): void => rmSync(directory, { recursive: true, force: true }),
-    binds: (mounts: ContainerTemplate["mounts"]): Bind[] => [
-      // Also under its own path: a container with a root of its own does not see the machine's directories.
-      { from: directory, to: directory },
-      ...mounts.map(({ volume, path }) => ({ from: join(directory, volume), to: path })),
+    binds: ({ mounts, root }: ContainerTemplate): Bind[] => [
+      // Also under its own path: a container with a root of its own does not see the machine's directories. An image has its own /tmp.
+      ...(root
+        ? (root.files ?? []).map((file) => ({ ...file, isFile: true }))
+        : [{ from: directory, to: directory }]),
+      ...mounts.map(({ volume, path, subPath = "", isFile = false }) => ({
+        from: join(directory, volume, subPath),
+        to: path,
+        isFile,
+      })),
     ],
   };
 }

@@ -9,12 +9,20 @@ export interface App {
   readonly graceSeconds: number;
   /** The --import specifier of the zero-code library, for Node programs. */
   readonly register?: string;
+  /** Its command starts a lameduck-init that it brings itself. A second one around it would hold a second time. */
+  readonly ownInit?: boolean;
   /** Path of the lameduck-init binary, where there is one for this machine. */
   readonly init?: string;
+  /** Where it runs from an image, with the signal that the image wants to be stopped by. */
+  readonly image?: {
+    readonly stopSignal?: string;
+    /** The library as one file, where there is one. */
+    readonly register?: string;
+  };
 }
 
 /** What a remedy changes in the pod. */
-export type Adjustment = Pick<Adjustments, "preStopSleepSeconds" | "env" | "commandPrefix">;
+export type Adjustment = Pick<Adjustments, "preStopSleepSeconds" | "env" | "commandPrefix" | "files">;
 
 export interface Remedy {
   readonly name: string;
@@ -96,9 +104,10 @@ function policy(name: string, description: string, settings: Readonly<Record<str
     adjust: (app) => {
       const env = { LAMEDUCK_POLICY: name, LAMEDUCK_GRACE_PERIOD: `${app.graceSeconds}s`, ...settings };
       if (app.kind === "sample") return { env: { ...env, SHUTDOWN: "lameduck" } };
-      if (app.kind === "node" && app.register)
-        return { env: { ...env, NODE_OPTIONS: `--import ${app.register}` } };
-      if (app.init) return { env, commandPrefix: [app.init, ...softStop(app.program), "--"] };
+      const register = app.image ? app.image.register : app.register;
+      if (app.kind === "node" && register) return withLibrary(app, register, env);
+      if (app.ownInit) return { env };
+      if (app.init) return withInit(app, app.init, env);
       return {
         unavailable:
           app.kind === "node"
@@ -107,6 +116,24 @@ function policy(name: string, description: string, settings: Readonly<Record<str
       };
     },
   };
+}
+
+/** Where an image has what belongs to Lameduck, as in a cluster. */
+const imageFolder = "/lameduck";
+
+function withLibrary({ image }: App, register: string, env: Readonly<Record<string, string>>): Adjustment {
+  if (!image) return { env: { ...env, NODE_OPTIONS: `--import ${register}` } };
+  const to = `${imageFolder}/lameduck-register.cjs`;
+  return { env: { ...env, NODE_OPTIONS: `--require ${to}` }, files: [{ from: register, to }] };
+}
+
+function withInit({ image, program }: App, init: string, env: Readonly<Record<string, string>>): Adjustment {
+  if (!image) return { env, commandPrefix: [init, ...softStop(program), "--"] };
+  const to = `${imageFolder}/lameduck-init`;
+  const { stopSignal } = image;
+  const stop =
+    stopSignal === undefined ? softStop(program) : ["--stop-signal", stopSignal.replace(/^SIG/, "")];
+  return { env, commandPrefix: [to, ...stop, "--"], files: [{ from: init, to }] };
 }
 
 function sample(app: App, shutdown: string): Adjustment {

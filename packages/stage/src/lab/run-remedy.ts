@@ -4,11 +4,11 @@ import type { Network } from "../network/network.ts";
 import type { PodNames } from "../pod-names.ts";
 import { runClock, type RunRecording } from "@lameduck/accounting";
 import { orAborted } from "@lameduck/drain/common";
-import { manyFailures } from "@lameduck/load";
+import { manyFailures, type RecordNews } from "@lameduck/load";
 import type { Adjustment, Remedy } from "./remedies.ts";
 import { startFleet, type SenderFleet } from "../senders/fleet.ts";
 import { informed, Observed, settled } from "./observed.ts";
-import type { LabProgress, LabSettings } from "./settings.ts";
+import type { LabProgress, LabSeen, LabSettings } from "./settings.ts";
 
 /** Longer than the generator's counts take to come. */
 const newsPeriodMs = 300;
@@ -22,6 +22,7 @@ interface RemedyRun {
   readonly onProgress: (progress: LabProgress) => void;
   /** Something worth a line that stays. */
   readonly onNote: (line: string) => void;
+  readonly onRecords: ((news: RecordNews) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -54,12 +55,19 @@ export async function runRemedy(run: RemedyRun): Promise<RemedySeen> {
     seed: settings.seed,
     onEvent: (event) => observed.sender(event),
     onFailure: (error) => failure.abort(error),
+    onRecords: run.onRecords,
     signal: unused.signal,
   });
   let stage: Stage | undefined;
   let countedFrom: number | undefined;
   try {
-    const progress = follow(run, fleet, observed);
+    const progress = follow(run, fleet, () => ({
+      podEvents: observed.podEvents,
+      senderEvents: observed.senderEvents,
+      terminating: observed.terminating,
+      countedFrom,
+      now: clock.now(),
+    }));
     void progress("starting", 0);
     stage = startStage({
       clock,
@@ -127,7 +135,7 @@ function mustWork({ fleet, stage }: Measured, least?: number): readonly string[]
     stage.pods.flatMap(({ output }) => output),
     least,
   );
-  if (failure) throw failure;
+  if (failure) throw stage.crash ?? failure;
   return notes;
 }
 
@@ -161,17 +169,24 @@ async function withAddresses(settings: LabSettings, network: Network): Promise<L
 type Follow = <T = void>(stage: LabProgress["stage"], rollout: number, work?: Promise<T>) => Promise<T>;
 
 /** Reports several times a second while `work` goes on. */
-function follow({ remedy, onProgress }: RemedyRun, fleet: SenderFleet, observed: Observed): Follow {
+function follow(
+  { remedy, onProgress }: RemedyRun,
+  fleet: SenderFleet,
+  look: () => LabSeen & { readonly terminating: number },
+): Follow {
   return async (stage, rollout, work) => {
     const showProgress = (): void => {
       const { finished, lost } = fleet.progress();
+      const { terminating, ...seen } = look();
       onProgress({
         remedy: remedy.name,
         stage,
         rollout,
         sent: finished,
         failed: lost,
-        terminating: observed.terminating,
+        terminating,
+        byPod: fleet.byPod,
+        seen,
       });
     };
     showProgress();

@@ -3,6 +3,7 @@ import { openNetwork } from "../enter.ts";
 import { PodNames } from "../pod-names.ts";
 import type { Network } from "../network/network.ts";
 import type { Adjustment } from "./remedies.ts";
+import type { RecordNews } from "@lameduck/load";
 import { messageOf } from "@lameduck/drain/common";
 import { runRemedy } from "./run-remedy.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
@@ -13,6 +14,8 @@ export interface LabHooks {
   readonly onProgress?: (progress: LabProgress) => void;
   /** Something worth a line that stays. */
   readonly onNote?: (line: string) => void;
+  /** Of the remedy under way, some seconds after the requests. What proxies log of them comes only in the end. */
+  readonly onRecords?: (news: RecordNews) => void;
   readonly signal: AbortSignal;
 }
 
@@ -26,7 +29,8 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
   try {
     hooks.onNetwork?.(network);
     const names = new PodNames();
-    let isShippedWithIt = false;
+    // The library says so in lines of its own. The init's lines are text, so its command says it.
+    let isShippedWithIt = settings.app.ownInit ?? false;
     for (const remedy of settings.remedies) {
       const adjustment = remedy.adjust(settings.app);
       if (isShippedWithIt && !settings.asked && "env" in adjustment && adjustment.env?.["LAMEDUCK_POLICY"]) {
@@ -48,6 +52,7 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
         onNote: (line) => {
           if (remedy === settings.remedies[0]) hooks.onNote?.(line);
         },
+        onRecords: hooks.onRecords,
         signal: hooks.signal,
       });
       const result = account(recording, { description: remedy.description, seed: settings.seed });
@@ -75,7 +80,7 @@ function ownership(
   const phases = podEvents.filter((event) => event.type === "phase");
   const ran = phases.find(({ detail }) => typeof detail?.["policy"] === "string")?.detail?.["policy"];
   const ownPolicy = asked !== undefined && typeof ran === "string" && ran !== asked ? ran : undefined;
-  const isOwn = phases.length > 0 && (asked === undefined || known || ownPolicy !== undefined);
+  const isOwn = known || (phases.length > 0 && (asked === undefined || ownPolicy !== undefined));
   return {
     ...(isOwn ? { ownLameduck: true } : {}),
     ...(ownPolicy === undefined ? {} : { ownPolicy }),

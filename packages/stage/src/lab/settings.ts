@@ -1,6 +1,7 @@
 import type { Workload } from "@lameduck/manifests";
 import type { App, Remedy } from "./remedies.ts";
-import type { LoadOptions, Propagation, SenderSpec } from "@lameduck/load";
+import type { PodEvent, SenderEvent } from "@lameduck/accounting";
+import type { LoadOptions, PodCount, Propagation, SenderSpec } from "@lameduck/load";
 
 /** One comparison: the same pods, senders, load and seed under each remedy. */
 export interface LabSettings {
@@ -30,4 +31,16 @@ export interface LabProgress {
   readonly sent: number;
   readonly failed: number;
   readonly terminating: number;
+  readonly byPod: ReadonlyMap<string, PodCount>;
+  readonly seen: LabSeen;
+}
+
+/** What has been seen of the remedy under way. Times are those of its run. */
+export interface LabSeen {
+  /** Both grow while the run goes on. */
+  readonly podEvents: readonly PodEvent[];
+  readonly senderEvents: readonly SenderEvent[];
+  /** Absent in the warm-up. */
+  readonly countedFrom: number | undefined;
+  readonly now: number;
 }

@@ -2,15 +2,26 @@ import { readFileSync } from "node:fs";
 
 /**
  * A function that makes the root planned in $LAMEDUCK_STAGE_ROOT (root-plan.ts) this process's own; $old is then where the machine's
- * own is, until it is taken away.
+ * own is, until it is taken away. A file system that has left the machine since the plan was made is left out: disks are taken out, and
+ * container engines unmount what has ended.
  */
 export const ownRootScript = `
 stage=$LAMEDUCK_STAGE_SHADOW
+# mount(8) goes on after what it could not mount. What is still there and not mounted is a failure.
+mount_all() {
+  said=$(mount -n -a -T "$1" 2>&1) && return
+  mounted=" $(cut -d" " -f5 /proc/self/mountinfo | tr "\\n" " ")"
+  while read -r source target rest; do
+    case $mounted in *" $target "*) continue ;; esac
+    path=$(printf %s "\${target#"$stage/root"}" | sed 's/\\\\/\\\\0/g')
+    if [ -e "$(printf %b "\${path:-/}")" ]; then printf "%s\\n" "$said" >&2; return 1; fi
+  done < "$1"
+}
 own_root() {
   mount -n -t tmpfs -o mode=755 tmpfs "$stage" &&
   cd "$stage" &&
   . "$LAMEDUCK_STAGE_ROOT/directories" &&
-  mount -n -a -T "$LAMEDUCK_STAGE_ROOT/mounts" &&
+  mount_all "$LAMEDUCK_STAGE_ROOT/mounts" &&
   cd root &&
   mkdir .lameduck &&
   pivot_root . .lameduck &&
@@ -21,7 +32,8 @@ own_root() {
 /**
  * Takes a root of its own where there is a plan for one, binds the pod's volumes, then becomes the container: the shell is replaced, so
  * PID 1 is the command itself.
- * Arguments: for each volume how a missing mount path is made (`mkdir -p` or `provide`), the volume and the mount path; `--`, the command.
+ * Arguments: for each volume how a missing mount path is made (`mkdir -p` or `provide`, `make_file` or `provide_file`), the volume and the
+ * mount path; `--`, the command.
  * Where files are this machine's own the path is made in a copy of its parent that only this container sees (`provide`); nothing is
  * ever created outside of it.
  */
@@ -57,9 +69,20 @@ provide() {
     case $own in *":$1:"*) ;; *) shadow "$1"; own="$own$1:";; esac
     return
   fi
-  case \${1%/*} in "") provide / ;; *) provide "\${1%/*}" ;; esac
+  provide_parent "$1"
   mkdir "$1"
   own="$own$1:"
+}
+provide_parent() {
+  case \${1%/*} in "") provide / ;; *) provide "\${1%/*}" ;; esac
+}
+provide_file() {
+  provide_parent "$1"
+  : > "$1"
+}
+make_file() {
+  mkdir -p "\${1%/*}"
+  : > "$1"
 }
 
 while [ "$1" != -- ]; do

@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiServer, nodeAddress, podAddressOf, prefixLength, senderAddressOf } from "./addresses.ts";
-import type { Forward } from "../network/forward.ts";
+import { hostLines, type Forward } from "../network/forward.ts";
 import { ip, run } from "../network/run.ts";
 import { nameAt, type Bind, type Network, type PodNetwork } from "../network/network.ts";
 import { findOwnRoot, type OwnRoot } from "./own-root.ts";
 import { bridge, PodNamespace } from "./pod-namespace.ts";
 import type { Fabric } from "./privileges.ts";
-import { isIP } from "node:net";
 
 /** Without one of its own a bridge takes the lowest of its ports', and whenever that port goes, pods send to an address that is gone. */
 const bridgeAddress = "02:4c:44:00:00:01";
@@ -61,6 +60,7 @@ export async function openNamespaceNetwork(
     apiServer,
     limits: [],
     files: filesText(ownRoot, writable),
+    ...(typeof ownRoot === "string" ? { noImages: `no overlay can be had here: ${ownRoot}` } : {}),
     keepsNothing: root !== undefined && writable.length + root.real.length === 0,
     scratch,
     senderAddress: (name) => {
@@ -80,6 +80,7 @@ export async function openNamespaceNetwork(
         plan: root?.plan,
         binds,
         forwards,
+        scratch,
         onDetached: () => pods.delete(pod),
       });
       pods.add(pod);
@@ -123,11 +124,10 @@ const hosts = "/etc/hosts";
 
 /** Pods ask no name server: the names that they may reach stand in their /etc/hosts. */
 function hostsBind(forwards: readonly Forward[], scratch: string): Bind[] {
-  const named = forwards.filter(({ host }) => !isIP(host) && host !== "localhost");
-  if (named.length === 0 || !existsSync(hosts)) return [];
+  const lines = hostLines(forwards);
+  if (lines === "" || !existsSync(hosts)) return [];
   const file = join(scratch, "hosts");
-  const lines = named.flatMap(({ host, addresses }) => addresses.map((address) => `${address} ${host}\n`));
   // The first line that names a host counts.
-  writeFileSync(file, lines.join("") + readFileSync(hosts, "utf8"));
+  writeFileSync(file, lines + readFileSync(hosts, "utf8"));
   return [{ from: file, to: hosts }];
 }

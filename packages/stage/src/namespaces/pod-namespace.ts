@@ -1,12 +1,15 @@
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { StageError } from "../errors.ts";
 import type { Launch, Bind, PodNetwork } from "../network/network.ts";
 import { apiServer, prefixLength } from "./addresses.ts";
-import type { Forward } from "../network/forward.ts";
+import { hostLines, type Forward } from "../network/forward.ts";
 import { listenForwards } from "../network/forward-listeners.ts";
 import { ip, run } from "../network/run.ts";
+import { besideOnImage, launchOnImage } from "./image-root.ts";
 import { isBelow, besideScript, containerScript } from "./mounts.ts";
 import type { Fabric } from "./privileges.ts";
 import { Output } from "../runtime/output.ts";
@@ -39,7 +42,7 @@ interface PodNamespaceOptions {
   readonly name: string;
   readonly link: string;
   readonly address: string;
-  readonly fabric: Fabric;
+  readonly fabric: Exclude<Fabric, { kind: "none" }>;
   /** An empty directory, under which each container mounts what only it sees. */
   readonly shadow: string;
   /** Plan of a root of the containers' own, if they can have one. */
@@ -47,6 +50,8 @@ interface PodNamespaceOptions {
   /** For every container. */
   readonly binds: readonly Bind[];
   readonly forwards: readonly Forward[];
+  /** For files of this pod alone. */
+  readonly scratch: string;
   readonly onDetached: () => void;
 }
 
@@ -61,6 +66,7 @@ export class PodNamespace implements PodNetwork {
   #pause: ChildProcess | undefined;
   #stopForwards: () => void = () => undefined;
   #sockets: SocketTable | undefined;
+  #files: string | undefined;
 
   constructor(options: PodNamespaceOptions) {
     this.#options = options;
@@ -94,21 +100,28 @@ link set ${link} up`,
   }
 
   container(launch: Launch, binds: readonly Bind[]): Launch {
+    if (launch.root) {
+      const { fabric, shadow } = this.#options;
+      return launchOnImage(launch, launch.root, [...this.#ownFiles(), ...binds], {
+        fabric,
+        shadow,
+        enter: this.#enter(),
+      });
+    }
     // Under a user namespace the stage is root of very little: a program that finds itself root and changes its user (nginx)
     // would fail. So containers are again the user who started the stage.
     const { fabric, shadow, plan = "" } = this.#options;
     const asUser =
       fabric.kind === "user" ? `unshare --map-user=${fabric.uid} --map-group=${fabric.gid} --` : "";
-    const namespaces = `/proc/${this.#pause?.pid}/ns`;
     return {
       command: [
-        ...words(`nsenter --net=${namespaces}/net --uts=${namespaces}/uts --ipc=${namespaces}/ipc --`),
+        ...this.#enter(),
         ...words("unshare --pid --mount --fork --kill-child --mount-proc --"),
         "sh",
         "-c",
         containerScript,
         "container",
-        ...[...this.#options.binds, ...binds].flatMap(({ from, to }) => [this.#howMade(to), from, to]),
+        ...[...this.#options.binds, ...binds].flatMap((bind) => [this.#howMade(bind), bind.from, bind.to]),
         "--",
         ...words(asUser),
         ...launch.command,
@@ -123,13 +136,39 @@ link set ${link} up`,
     };
   }
 
+  #enter(): string[] {
+    const namespaces = `/proc/${this.#pause?.pid}/ns`;
+    return words(`nsenter --net=${namespaces}/net --uts=${namespaces}/uts --ipc=${namespaces}/ipc --`);
+  }
+
+  /** What the kubelet puts into the root of every image: names and no name server. */
+  #ownFiles(): Bind[] {
+    const { name, scratch, forwards } = this.#options;
+    const folder = this.#files ?? mkdtempSync(join(scratch, "files-"));
+    if (this.#files === undefined) {
+      chmodSync(folder, 0o755);
+      const local = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n";
+      writeFileSync(join(folder, "hosts"), `${local}${this.address} ${name}\n${hostLines(forwards)}`);
+      writeFileSync(join(folder, "hostname"), `${name}\n`);
+      writeFileSync(join(folder, "resolv.conf"), "");
+      this.#files = folder;
+    }
+    return ["hosts", "hostname", "resolv.conf"].map((file) => ({
+      from: join(folder, file),
+      to: `/etc/${file}`,
+      isFile: true,
+    }));
+  }
+
   /** Files outside of a root of the containers' own are this machine's. */
-  #howMade(mountPath: string): "provide" | "mkdir -p" {
+  #howMade({ to: path, isFile = false }: Bind): string {
     const { plan, binds } = this.#options;
-    return plan === undefined || binds.some(({ to }) => isBelow(mountPath, to)) ? "provide" : "mkdir -p";
+    const isOurs = plan === undefined || binds.some(({ to }) => isBelow(path, to));
+    return isFile ? (isOurs ? "provide_file" : "make_file") : isOurs ? "provide" : "mkdir -p";
   }
 
   beside(pid: number, launch: Launch): Launch {
+    if (launch.root) return besideOnImage(pid, launch, launch.root, this.#options.fabric);
     const user = this.#options.fabric.kind === "user" ? "--user --preserve-credentials" : "";
     return {
       ...launch,
@@ -180,6 +219,7 @@ link set ${link} up`,
     // The kernel takes namespaces down at its leisure; the address shall be dead when this returns.
     await run("ip", ["link", "del", this.#options.link]);
     if (pause.exitCode === null && pause.signalCode === null && pause.kill("SIGKILL")) await ended;
+    if (this.#files !== undefined) rmSync(this.#files, { recursive: true, force: true });
     this.#options.onDetached();
   }
 }

@@ -18,6 +18,14 @@ export interface Forward extends Allowed {
   readonly socket: string;
 }
 
+/** Names that pods may reach, as lines of /etc/hosts. */
+export function hostLines(forwards: readonly Forward[]): string {
+  return forwards
+    .filter(({ host }) => !isIP(host) && host !== "localhost")
+    .flatMap(({ host, addresses }) => addresses.map((address) => `${address} ${host}\n`))
+    .join("");
+}
+
 export interface OpenForwards {
   readonly forwards: readonly Forward[];
   close(): void;

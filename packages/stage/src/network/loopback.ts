@@ -26,6 +26,7 @@ export async function openLoopbackNetwork(because: string, scratch: string): Pro
     nodeAddress,
     apiServer,
     files: "pods write to this machine's own files",
+    noImages: `images run in namespaces of Linux: ${because}`,
     keepsNothing: false,
     limits: [
       "pods share this machine's network and reach whatever it reaches",

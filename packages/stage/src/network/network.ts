@@ -1,3 +1,5 @@
+import type { ContainerRoot } from "@lameduck/manifests";
+
 type NetworkKind =
   "network namespaces as root" | "network namespaces in a user namespace" | "shared loopback";
 
@@ -12,6 +14,8 @@ export interface Network {
   readonly limits: readonly string[];
   /** Where what pods write to files goes, in a sentence. */
   readonly files: string;
+  /** Why no root file system of an image can be had; undefined where it can. */
+  readonly noImages?: string;
   /** Files that pods write are discarded. */
   readonly keepsNothing: boolean;
   /** The address that pods get as the API server's. Nothing listens there. */
@@ -66,6 +70,14 @@ export type Listening = "open" | "closed" | "unknown";
 export interface Bind {
   readonly from: string;
   readonly to: string;
+  readonly isFile?: boolean;
+}
+
+/** The root file system of an image. */
+export interface LaunchRoot extends ContainerRoot {
+  readonly isReadOnly: boolean;
+  readonly noNewPrivileges: boolean;
+  readonly droppedCapabilities: readonly string[];
 }
 
 /** What to execute, before and after it is wrapped for the place where it runs. */
@@ -73,6 +85,8 @@ export interface Launch {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly directory: string;
+  /** Absent where files are this machine's. */
+  readonly root?: LaunchRoot;
 }
 
 /** The name that has a value. */

@@ -20,6 +20,16 @@ export function childOf(pid: number): number | undefined {
   }
 }
 
+/** With which words a process runs; none of one that has ended, or that is just becoming another program. */
+export function argumentsOf(pid: number): readonly string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    return text === "" ? [] : text.replace(/\0$/, "").split("\0");
+  } catch {
+    return [];
+  }
+}
+
 /** Kernels without CONFIG_PROC_CHILDREN. */
 function searchedChildOf(pid: number): number | undefined {
   return readdirSync("/proc")

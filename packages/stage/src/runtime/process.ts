@@ -1,8 +1,15 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { closeSync, constants, fchownSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { PodNetwork, Bind, Launch } from "../network/network.ts";
-import { childOf, killIfRunning } from "./children.ts";
+import type { PodNetwork, Bind, Launch, LaunchRoot } from "../network/network.ts";
+import { argumentsOf, childOf, killIfRunning } from "./children.ts";
 import { Output } from "./output.ts";
+
+/** Between two looks at a process that begins. */
+const lookMs = 2;
 
 export interface Exit {
   readonly at: number;
@@ -31,8 +38,13 @@ export class ContainerProcess {
   readonly launch: Launch;
   readonly #network: PodNetwork;
   readonly #outer: ChildProcess;
-  /** As the stage sees it; undefined when it ended before it could be found. */
+  /**
+   * The command as the stage sees it, once it has a root, volumes and a user of its own: what ran beside it sooner would meet this machine's
+   * own files. undefined when it ended before that.
+   */
   readonly pid: Promise<number | undefined>;
+  /** The same process from its beginning, to be killed. */
+  readonly #first: Promise<number | undefined>;
   readonly output: Output;
   #exit: Exit | undefined;
   #killed = false;
@@ -43,16 +55,19 @@ export class ContainerProcess {
     this.output = new Output(onLine);
     const { command, env, directory } = network.container(launch, binds);
     const [file = "", ...args] = command;
+    const pipe = launch.root && openPipe(launch.root);
+    const output = pipe?.writer ?? "pipe";
     const outer = spawn(file, args, {
       cwd: directory,
       env,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", output, output],
       // Without a process namespace the group is what holds the children of a container together.
       detached: !network.ownProcesses,
     });
     this.#outer = outer;
-    this.output.read(outer.stdout);
-    this.output.read(outer.stderr);
+    const streams = pipe ? [pipe.reader] : [outer.stdout, outer.stderr];
+    if (pipe) closeSync(pipe.writer);
+    for (const stream of streams) if (stream) this.output.read(stream);
     const watch = outer.pid === undefined ? undefined : network.watch(outer.pid);
     this.exited = new Promise((resolve) => {
       const ended = (exit: Exit): void => {
@@ -68,10 +83,12 @@ export class ContainerProcess {
       });
     });
     this.closed = new Promise((resolve) => {
-      outer.on("close", () => resolve());
+      const last = pipe?.reader ?? outer;
+      last.on("close", () => resolve());
       outer.on("error", () => resolve());
     });
-    this.pid = network.ownProcesses ? this.#findChild() : Promise.resolve(outer.pid);
+    this.#first = network.ownProcesses ? this.#findChild() : Promise.resolve(outer.pid);
+    this.pid = network.ownProcesses ? this.#findCommand() : this.#first;
   }
 
   get running(): boolean {
@@ -80,7 +97,7 @@ export class ContainerProcess {
 
   /** @returns whether it was delivered. */
   async signal(signal: NodeJS.Signals): Promise<boolean> {
-    const pid = await this.pid;
+    const pid = await (signal === "SIGKILL" ? this.#first : this.pid);
     if (pid === undefined || this.#exit) return false;
     if (signal === "SIGKILL") this.#killed = true;
     return killIfRunning(pid, signal);
@@ -113,7 +130,17 @@ export class ContainerProcess {
     while (this.running) {
       const child = childOf(pid);
       if (child !== undefined) return child;
-      await delay(2);
+      await delay(lookMs);
+    }
+    return undefined;
+  }
+
+  /** A shell and programs of this machine set the container up, one in place of the other. */
+  async #findCommand(): Promise<number | undefined> {
+    const pid = await this.#first;
+    while (this.running) {
+      if (pid !== undefined && isCommand(argumentsOf(pid), this.launch.command)) return pid;
+      await delay(lookMs);
     }
     return undefined;
   }
@@ -130,6 +157,45 @@ export class ContainerProcess {
   }
 }
 
+/**
+ * Whether a process has become the command. Until then its arguments end with the command, behind `--` and options of its own; the interpreter
+ * of a script has one option at most.
+ */
+function isCommand(words: readonly string[], command: readonly string[]): boolean {
+  const isSettingUp =
+    words.length > command.length + 2 &&
+    ["--", ...command].every((word, index) => words.at(index - command.length - 1) === word);
+  return words.length > 0 && !isSettingUp;
+}
+
+/**
+ * A pipe with a name for a moment. Node's own pipes are sockets, which cannot be opened again as /dev/stdout, as nginx does for its log; and
+ * only its owner may open a pipe again.
+ */
+function openPipe({ user, group }: LaunchRoot): { readonly reader: Socket; readonly writer: number } {
+  const folder = mkdtempSync(join(tmpdir(), "lameduck-pipe-"));
+  try {
+    const path = join(folder, "pipe");
+    execFileSync("mkfifo", ["-m", "600", path]);
+    // Whoever reads first must not wait for the writer, and find no end before there is one.
+    const reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = openSync(path, constants.O_WRONLY);
+    if (process.getuid?.() === 0) chownOrNot(writer, user, group);
+    return { reader: new Socket({ fd: reading, readable: true, writable: false }), writer };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** In a user namespace of one user there is nobody else to own it, and nobody else who would open it. */
+function chownOrNot(file: number, user: number, group: number): void {
+  try {
+    fchownSync(file, user, group);
+  } catch {
+    // It stays the stage's own.
+  }
+}
+
 interface ExecResult {
   readonly code: number | undefined;
   readonly output: string;
@@ -138,15 +204,17 @@ interface ExecResult {
 function execBeside(launch: Launch, wrapped: boolean, signal: AbortSignal): Promise<ExecResult> {
   const [file = "", ...args] = launch.command;
   return new Promise((resolve) => {
+    const pipe = launch.root && openPipe(launch.root);
+    const out = pipe?.writer ?? "pipe";
     const child = spawn(file, args, {
       cwd: wrapped ? "/" : launch.directory,
       env: launch.env,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", out, out],
       detached: true,
     });
     const output = new Output();
-    output.read(child.stdout);
-    output.read(child.stderr);
+    if (pipe) closeSync(pipe.writer);
+    for (const stream of pipe ? [pipe.reader] : [child.stdout, child.stderr]) if (stream) output.read(stream);
     const cut = (): void => {
       const { pid } = child;
       if (pid === undefined) return;

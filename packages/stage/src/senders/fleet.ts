@@ -4,7 +4,9 @@ import {
   type LoadOptions,
   type LoadPlan,
   type GeneratorSender,
+  type PodCount,
   type Progress,
+  type RecordNews,
   RunningGenerator,
   judge,
   type Judgement,
@@ -31,6 +33,8 @@ export interface FleetOptions {
   readonly onEvent: (event: SenderEvent) => void;
   /** Called when a process of the fleet has died: the run is worth nothing any more. `stop` rejects with the same error. */
   readonly onFailure?: (error: LoadError) => void;
+  /** Called with records as they come in. */
+  readonly onRecords?: ((news: RecordNews) => void) | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -100,7 +104,7 @@ export class SenderFleet implements EndpointListener {
         return isProxy(spec) ? { ...common, proxy: places.get(spec.name)! } : { ...common, spec };
       }),
     };
-    this.#generator = new RunningGenerator(prepare, "load", this.#options.onEvent);
+    this.#generator = new RunningGenerator(prepare, "load", this.#options.onEvent, this.#options.onRecords);
     this.#generator.failed.catch((error: LoadError) => this.#fail(error));
     await this.#orFailed(this.#generator.ready);
   }
@@ -133,6 +137,11 @@ export class SenderFleet implements EndpointListener {
   /** Live counts, some 0.2 s old. */
   progress(): Progress {
     return this.#started.progress;
+  }
+
+  /** The same by pod; "" where the pod is not known. */
+  get byPod(): ReadonlyMap<string, PodCount> {
+    return this.#started.byPod;
   }
 
   /** How long a request may take, milliseconds. */

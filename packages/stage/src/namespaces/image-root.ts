@@ -1,0 +1,227 @@
+import { join } from "node:path";
+import { findIn } from "@lameduck/images";
+import { StageError } from "../errors.ts";
+import type { Bind, Launch, LaunchRoot } from "../network/network.ts";
+import { findCommand } from "../runtime/find-command.ts";
+import type { Fabric } from "./privileges.ts";
+
+/**
+ * Makes the root file system of an image the container's own, then becomes the container. The image's files are the lower layer of an
+ * overlay and never change. What it finds of this machine is bound to paths that have no link on the way: they were followed before, in
+ * the image (`findIn`). All of it is done by programs of this machine, which the image's root does not have; so that root is not pivoted
+ * into but moved over the old one, which nothing leads back to.
+ * Arguments: for each mount `folder` or `file`, what is mounted and its path in the root; `--`, the command.
+ */
+const imageScript = `
+set -e
+stage=$LAMEDUCK_STAGE_SHADOW
+mount -n -t tmpfs -o mode=755 tmpfs "$stage"
+cd "$stage"
+mkdir lower upper work root
+mount -n --bind "$LAMEDUCK_STAGE_ROOT" lower
+# The root's own permissions are those of the upper layer.
+chmod $(stat -c %a lower) upper
+chown $(stat -c %u:%g lower) upper 2>/dev/null || true
+mount -n -t overlay -o "nodev,nosuid$LAMEDUCK_STAGE_LAYER,lowerdir=lower,upperdir=upper,workdir=work" overlay root
+# Before anything is mounted, so that nothing is made in what is.
+points() {
+  while [ "$1" != -- ]; do
+    if [ $1 = folder ]; then mkdir -p "root$3"
+    else mkdir -p "root\${3%/*}"; [ -e "root$3" ] || : > "root$3"
+    fi
+    shift 3
+  done
+}
+points "$@"
+mkdir -p root/proc root/dev root/sys "root$LAMEDUCK_STAGE_DIRECTORY"
+mount -n --bind /proc root/proc
+for one in sys sysrq-trigger irq bus fs; do
+  if [ -e root/proc/$one ]; then
+    mount -n --bind root/proc/$one root/proc/$one
+    mount -n -o remount,bind,ro root/proc/$one
+  fi
+done
+for one in kcore keys timer_list sched_debug latency_stats; do
+  [ ! -e root/proc/$one ] || mount -n --bind /dev/null root/proc/$one
+done
+mount -n -t sysfs -o ro,nosuid,nodev,noexec sysfs root/sys 2>/dev/null || true
+mount -n -t tmpfs -o mode=755,nosuid,noexec,size=64k tmpfs root/dev
+mkdir root/dev/shm root/dev/pts
+for one in null zero full random urandom tty; do : > root/dev/$one; mount -n --bind /dev/$one root/dev/$one; done
+mount -n -t tmpfs -o mode=1777,nosuid,nodev,noexec,size=64m tmpfs root/dev/shm
+mount -n -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts root/dev/pts 2>/dev/null || true
+ln -s pts/ptmx root/dev/ptmx
+ln -s /proc/self/fd root/dev/fd
+ln -s /proc/self/fd/0 root/dev/stdin
+ln -s /proc/self/fd/1 root/dev/stdout
+ln -s /proc/self/fd/2 root/dev/stderr
+[ -z "$LAMEDUCK_STAGE_READ_ONLY" ] || mount -n -o remount,bind,ro,nodev,nosuid root
+while [ "$1" != -- ]; do
+  # A volume may hold what another container has put there.
+  [ ! -L "root$3" ]
+  mount -n --rbind "$2" "root$3"
+  shift 3
+done
+shift
+if [ -n "$LAMEDUCK_STAGE_USER" ]; then
+  # Bound to a file: once the roots are moved, no user namespace can be made.
+  : > user
+  unshare --user=user --mount --propagation unchanged --map-user=\${LAMEDUCK_STAGE_USER%:*} --map-group=\${LAMEDUCK_STAGE_USER#*:} -- true
+fi
+cd root
+mount -n --move . /
+exec "$@"
+`;
+
+/** What container runtimes leave to root, without the making of devices. */
+const usualCapabilities: readonly string[] =
+  "CHOWN DAC_OVERRIDE FSETID FOWNER NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE".split(
+    " ",
+  );
+
+/** Entering the root and becoming the user takes these two. */
+const needed = ["SYS_CHROOT", "SETUID"];
+
+interface ImageRootOptions {
+  readonly fabric: Exclude<Fabric, { kind: "none" }>;
+  /** An empty directory, over which each container mounts what only it sees. */
+  readonly shadow: string;
+  /** Enters the pod's namespaces. */
+  readonly enter: readonly string[];
+}
+
+/** How to start a container on the root of an image. */
+export function launchOnImage(
+  launch: Launch,
+  root: LaunchRoot,
+  binds: readonly Bind[],
+  { fabric, shadow, enter }: ImageRootOptions,
+): Launch {
+  const directory = pathIn(root, launch.directory);
+  const mounts = binds.flatMap(({ from, to, isFile }) => [
+    isFile ? "file" : "folder",
+    from,
+    pathIn(root, to),
+  ]);
+  const user = playedUser(root, fabric);
+  const inside =
+    fabric.kind === "root"
+      ? asUser(launch, root, ["--root=.", `--wd=${directory}`])
+      : [
+          ...noNewPrivileges(root),
+          ...environment(launch),
+          tool("nsenter"),
+          `--user=${join(shadow, "user")}`,
+          "--preserve-credentials",
+          "--root=.",
+          `--wd=.${directory}`,
+          "--",
+          ...launch.command,
+        ];
+  const unshare = words("unshare --pid --mount --fork --kill-child --mount-proc --");
+  return {
+    command: [...enter, ...unshare, "sh", "-c", imageScript, "container", ...mounts, "--", ...inside],
+    env: {
+      PATH: machinePath(),
+      LAMEDUCK_STAGE_SHADOW: shadow,
+      LAMEDUCK_STAGE_ROOT: root.path,
+      LAMEDUCK_STAGE_DIRECTORY: directory,
+      LAMEDUCK_STAGE_LAYER: fabric.kind === "user" ? ",userxattr" : "",
+      LAMEDUCK_STAGE_READ_ONLY: root.isReadOnly ? "1" : "",
+      LAMEDUCK_STAGE_USER: fabric.kind === "user" ? `${user.uid}:${user.gid}` : "",
+    },
+    directory: "/",
+  };
+}
+
+/**
+ * How to run a command in a container on the root of an image. As root only the root directory is entered, not the mount namespace: in there
+ * the command would have to have the right to change it.
+ */
+export function besideOnImage(pid: number, launch: Launch, root: LaunchRoot, fabric: Fabric): Launch {
+  const enter = [tool("nsenter"), ...words(`--target ${pid} --net --uts --ipc --pid`)];
+  const command =
+    fabric.kind === "root"
+      ? [
+          ...enter,
+          "--",
+          ...asUser(
+            launch,
+            root,
+            [`--root=/proc/${pid}/root`, `--wd=${pathIn(root, launch.directory)}`],
+            ["SYS_PTRACE"],
+          ),
+        ]
+      : [
+          ...noNewPrivileges(root),
+          ...environment(launch),
+          ...enter,
+          ...words("--user --preserve-credentials --mount --root --wd --"),
+          ...launch.command,
+        ];
+  return { command, env: { PATH: machinePath() }, directory: "/", root };
+}
+
+/** The user as whom the container runs, in a root where that is possible: with rights that fit, and in the root. */
+function asUser(
+  launch: Launch,
+  root: LaunchRoot,
+  place: readonly string[],
+  more: readonly string[] = [],
+): string[] {
+  const { user, group, groups, droppedCapabilities: dropped } = root;
+  const kept = usualCapabilities.filter((one) => !dropped.includes("ALL") && !dropped.includes(one));
+  const bounds = [...new Set([...kept, ...needed, ...more])].map((one) => `,+${one.toLowerCase()}`);
+  const others = groups.length === 0 ? "--clear-groups" : `--groups ${groups.join(",")}`;
+  return [
+    tool("setpriv"),
+    ...words(`--inh-caps -all --bounding-set -all${bounds.join("")} --regid ${group} ${others}`),
+    ...(root.noNewPrivileges ? ["--no-new-privs"] : []),
+    ...environment(launch),
+    tool("unshare"),
+    ...place,
+    ...(user === 0 ? [] : ["--setuid", String(user)]),
+    "--",
+    ...launch.command,
+  ];
+}
+
+function noNewPrivileges({ noNewPrivileges: isSet }: LaunchRoot): string[] {
+  return isSet ? [tool("setpriv"), "--no-new-privs"] : [];
+}
+
+/** The image's variables come last: they are not for programs of this machine. */
+function environment({ env }: Launch): string[] {
+  return [tool("env"), "-i", "--", ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+}
+
+/**
+ * In a user namespace of one user everything belongs to that user, whatever its number. A program that finds itself root there and
+ * changes its user (nginx) would fail: root is played by the user who runs the lab.
+ */
+export function playedUser(
+  { user, group }: LaunchRoot,
+  fabric: Fabric,
+): { readonly uid: number; readonly gid: number } {
+  if (fabric.kind !== "user" || user !== 0) return { uid: user, gid: group };
+  return { uid: fabric.uid, gid: fabric.gid };
+}
+
+function pathIn(root: LaunchRoot, path: string): string {
+  const found = findIn(root.path, path);
+  if (found) return found.path;
+  throw new StageError("LAMEDUCK_NO_SUCH_COMMAND", path, "links of the image lead in a circle there");
+}
+
+/** By its own path: the path that is searched later is the image's. */
+function tool(name: string): string {
+  return findCommand(name, machinePath(), "/") ?? name;
+}
+
+function machinePath(): string {
+  return process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin";
+}
+
+function words(text: string): string[] {
+  return text.split(" ");
+}
