@@ -7,7 +7,7 @@ import type { Workload } from "../model/workload.ts";
 export const factNames = {
   delay: "how long the app itself goes on serving after SIGTERM, before it closes anything",
   drain: "how long the app needs at most from closing its listener to its exit: the longest request",
-  convergence: "how long senders may go on choosing a pod that is deleted",
+  convergence: "how long senders may go on sending to a pod that is deleted",
   "keep-alive": "how long the server keeps an idle connection open",
   "upstream-idle": "how long the sender before it keeps an idle connection open",
   "start-up": "how long a new pod needs after it is ready until it serves at full speed",

@@ -13,7 +13,7 @@ import { annotationOf, type KubeObject } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 import { factOf, type Facts } from "./facts.ts";
 
-/** A sender of requests, and how long it may go on choosing a pod that is deleted. */
+/** A sender of requests, and how long it may go on sending to a pod that is deleted. */
 export interface Sender {
   readonly name: string;
   readonly convergence: Amount;

@@ -1,12 +1,15 @@
 import type { Field } from "@lameduck/manifests";
 import { compare, reserve, spellSum, sumOf, usualDrain } from "../facts/arithmetic.ts";
 import { answers, factOf } from "../facts/facts.ts";
-import { holdOf } from "../facts/hold.ts";
+import { holdOf, type Hold } from "../facts/hold.ts";
+import { ownReserveOf, ownStopOf } from "../facts/lameduck.ts";
+import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { drainSetting } from "../facts/settings.ts";
 import type { RuleFinding } from "../finding.ts";
 import { fixOf, setGrace } from "./edits.ts";
 import { seconds } from "../model/amount.ts";
+import type { Container } from "../model/container.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Context, Rule } from "../rule.ts";
 
@@ -33,7 +36,10 @@ finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit:
         continue;
       }
       // Lameduck takes from the grace period what is left of it, and keeps its own reserve.
-      if (hold.kind === "evidence") continue;
+      if (hold.kind === "evidence") {
+        yield* longAnswers(workload, container, hold, context);
+        continue;
+      }
       const given = factOf(workload, "drain", context.facts);
       const setting = given ? undefined : drainSetting(container);
       const drain = given ?? setting?.amount;
@@ -67,6 +73,36 @@ finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit:
     }
   },
 };
+
+/**
+ * Lameduck waits for answers in flight, up to its cap. Where somebody has said how long they take, such as half an hour for those of a language model,
+ * the grace period that they need can be told: the last of them begins just before the senders have converged.
+ */
+function* longAnswers(
+  workload: Workload,
+  container: Container,
+  hold: Hold,
+  { facts }: Context,
+): Iterable<RuleFinding> {
+  const own = ownStopOf(container);
+  const drain = factOf(workload, "drain", facts);
+  if (drain === undefined || own === undefined || own.by === "wait hook") return;
+  const { grace, pod } = workload;
+  const convergence = convergenceOf(workload, facts)?.amount;
+  const kept = ownReserveOf(container, grace.value);
+  const parts = [...hold.parts, ...(convergence ? [convergence] : []), drain, kept];
+  const needed = Math.ceil(sumOf(parts));
+  if (needed <= grace.value) return;
+  const at = pod.at("terminationGracePeriodSeconds");
+  yield {
+    severity: "warning",
+    message: `answers that take ${seconds(drain.value)} s need a grace period of ${needed} s; it is ${seconds(grace.value)} s, and what is longer is cut`,
+    at: at.exists ? at : container.field.at("name"),
+    container: container.name,
+    arithmetic: compare(parts, ">", grace),
+    remedy: `set terminationGracePeriodSeconds and LAMEDUCK_GRACE_PERIOD to ${needed} (${spellSum(parts)})`,
+  };
+}
 
 /** Kubernetes' own default is no harm to any hook that is shorter. */
 function* killedAtOnce(workload: Workload, context: Context): Iterable<RuleFinding> {

@@ -18,6 +18,7 @@ import { prestopExceedsGrace } from "./prestop-exceeds-grace.ts";
 import { probesAskTheSame } from "./probes-ask-the-same.ts";
 import { publishNotReady } from "./publish-not-ready.ts";
 import { readinessFailsOnShutdown } from "./readiness-fails-on-shutdown.ts";
+import { reconnectStorm } from "./reconnect-storm.ts";
 import { replacedInPlace } from "./replaced-in-place.ts";
 import { serviceUpstream } from "./service-upstream.ts";
 import { shellSwallowsTerm } from "./shell-swallows-term.ts";
@@ -43,6 +44,7 @@ export const rules: readonly Rule[] = [
   noSurgeRoom,
   newPodsTooSoon,
   replacedInPlace,
+  reconnectStorm,
   disruptionBudget,
   publishNotReady,
   externalTrafficLocal,

@@ -11,8 +11,8 @@ import type { Rule } from "../rule.ts";
 
 export const lameDuckTooShort: Rule = {
   id: "lame-duck-too-short",
-  title: "The pod stops serving before its senders stop choosing it",
-  meaning: `After a deletion each sender (kube-proxy on each node, ingress proxies, load balancers) goes on choosing the pod until it has
+  title: "The pod stops serving before its senders stop sending to it",
+  meaning: `After a deletion each sender (kube-proxy on each node, ingress proxies, load balancers) goes on sending to the pod until it has
 received and applied the change. Until the slowest sender has done so, requests come to the pod. If the pod's hold is shorter, they are refused. How
 long a sender takes depends on the cluster. The arithmetic names the sender that is assumed to be the slowest, and the origin of its number. Measure
 yours by \`lameduck rollout --watch\`, and give the result by \`lameduck.dev/convergence\` or \`--assume convergence=...\`.`,
@@ -39,7 +39,7 @@ yours by \`lameduck rollout --watch\`, and give the result by \`lameduck.dev/con
         if (cap >= needed.value) continue;
         yield {
           severity: "warning",
-          message: `Lameduck may hold for ${seconds(cap)} s at most, but ${who} to stop choosing a deleted pod`,
+          message: `Lameduck may hold for ${seconds(cap)} s at most, but ${who} to stop sending to a deleted pod`,
           at: workload.pod.at("terminationGracePeriodSeconds"),
           container: container.name,
           arithmetic: compare(
@@ -72,7 +72,7 @@ yours by \`lameduck rollout --watch\`, and give the result by \`lameduck.dev/con
       const alone = whyAlone(workload);
       yield {
         severity: alone !== undefined ? "info" : isAssumed(needed) || sender ? "warning" : "error",
-        message: `the pod stops serving ${seconds(hold.least)} s after its deletion, but ${who} to stop choosing it${alone === undefined ? "" : `; it is alone by design (${alone})`}`,
+        message: `the pod stops serving ${seconds(hold.least)} s after its deletion, but ${who} to stop sending to it${alone === undefined ? "" : `; it is alone by design (${alone})`}`,
         at,
         container: container.name,
         arithmetic: compare(

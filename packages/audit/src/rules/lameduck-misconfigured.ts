@@ -1,8 +1,8 @@
-import { replaceScalar, type Field } from "@lameduck/manifests";
-import { compare } from "../facts/arithmetic.ts";
-import { optionOf, ownStopOf, type OwnStop } from "../facts/lameduck.ts";
+import { replaceScalar } from "@lameduck/manifests";
+import { compare, sumOf } from "../facts/arithmetic.ts";
+import { capOf, optionFor, ownReserveOf, ownStopOf, spreadOf, type OwnStop } from "../facts/lameduck.ts";
 import { fixOf, quotedLike } from "./edits.ts";
-import { fromField, seconds, type Amount, durationOf } from "../model/amount.ts";
+import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import type { RuleFinding } from "../finding.ts";
 import type { Workload } from "../model/workload.ts";
@@ -26,6 +26,7 @@ too early. The library, and the init as PID 1, start at SIGTERM, so they cannot 
       yield* grace(workload, container, own, context);
       yield* preStop(container, own);
       yield* cap(workload, container, own);
+      yield* spread(workload, container);
       const pidOne = own.by === "library" ? container.served?.pidOne : undefined;
       if (pidOne && pidOne.certainty !== "unknown")
         yield {
@@ -105,7 +106,7 @@ function* preStop(container: Container, stop: OwnStop): Iterable<RuleFinding> {
 }
 
 function* cap({ grace: own }: Workload, container: Container, stop: OwnStop): Iterable<RuleFinding> {
-  const option = optionFor(container, stop, "--cap", "LAMEDUCK_CAP");
+  const option = capOf(container, stop);
   const before = stop.by === "wait hook" ? 0 : (container.hook?.least.value ?? 0);
   if (option?.amount === undefined || option.amount.value <= own.value - before) return;
   yield {
@@ -122,42 +123,20 @@ function* cap({ grace: own }: Workload, container: Container, stop: OwnStop): It
   };
 }
 
-interface Configured {
-  /** undefined: configured, but not by a literal. */
-  readonly amount: Amount | undefined;
-  readonly field: Field;
-  /** The field holds this and nothing else. */
-  readonly isWhole: boolean;
-}
-
-/** Flags win over variables, as in Lameduck itself. */
-function optionFor(
-  container: Container,
-  { by, argv }: OwnStop,
-  flag: string,
-  variable: string,
-): Configured | undefined {
-  const value = by === "library" ? undefined : optionOf(argv, flag);
-  if (value !== undefined) {
-    const inHook = by === "wait hook" ? container.hook?.field.at("command").items() : undefined;
-    const words = inHook ?? [...container.field.at("command").items(), ...container.field.at("args").items()];
-    const field =
-      words.find((word) => word.text() === value) ??
-      words.find((word) => word.text()?.startsWith(`${flag}=`)) ??
-      container.argvField;
-    return { amount: amountOf(value, flag, field), field, isWhole: field.text() === value };
-  }
-  const field = container.envFields.get(variable);
-  if (field === undefined) return undefined;
-  const text = container.env.get(variable);
-  return {
-    amount: text === undefined ? undefined : amountOf(text, variable, field),
-    field,
-    isWhole: text !== undefined,
+/** The library refuses to start where nothing is left to hold. */
+function* spread({ grace: own }: Workload, container: Container): Iterable<RuleFinding> {
+  const amount = spreadOf(container);
+  if (amount === undefined || amount === "not read" || amount.value === 0) return;
+  const before = container.hook?.least;
+  const others = [...(before && before.value > 0 ? [before] : []), ownReserveOf(container, own.value)];
+  const all = [amount, ...others];
+  if (sumOf(all) < own.value) return;
+  yield {
+    severity: "error",
+    message: `the spread of ${seconds(amount.value)} s leaves no time to hold: the program does not start`,
+    at: container.envFields.get("LAMEDUCK_SPREAD") ?? container.field.at("name"),
+    container: container.name,
+    arithmetic: compare(all, ">=", own),
+    remedy: `set terminationGracePeriodSeconds and LAMEDUCK_GRACE_PERIOD to ${Math.ceil(sumOf(all)) + 25}, or lower LAMEDUCK_SPREAD`,
   };
-}
-
-function amountOf(text: string, name: string, field: Field): Amount | undefined {
-  const value = durationOf(text);
-  return value === undefined ? undefined : fromField(name, value, field);
 }

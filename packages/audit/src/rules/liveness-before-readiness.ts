@@ -11,7 +11,7 @@ export const livenessBeforeReadiness: Rule = {
   meaning: `A restart by a liveness probe deletes no pod, so it withdraws no endpoint. Only a failing readiness probe takes the pod out of its
 Services. If liveness fails as soon as readiness or sooner, the kubelet runs the preStop hook and sends SIGTERM while every sender still chooses
 the pod. No hold helps then. If the probe has a grace period of its own, the hook's time counts against that.`,
-  remedy: "Let liveness fail later than readiness, by at least the time that senders take to converge",
+  remedy: "Let liveness fail later than readiness, by at least the time that senders take to stop sending",
   references: ["https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/"],
   *check(workload, { facts }) {
     if (exposureOf(workload) === "none") return;

@@ -17,7 +17,7 @@ import type { Context, Rule } from "../rule.ts";
 
 export const noLameDuck: Rule = {
   id: "no-lame-duck",
-  title: "Nothing keeps the pod serving until its senders stop choosing it",
+  title: "Nothing keeps the pod serving until its senders stop sending to it",
   meaning: `A deletion starts two chains, and nothing synchronises them. The kubelet stops the container. Every sender learns that the pod
 terminates, each at its own time. A server that stops at SIGTERM refuses the requests of late senders, however gracefully it finishes the others.
 Something must keep it serving: a preStop hook, a delay in the app, or Lameduck, which waits for as long as the evidence requires.

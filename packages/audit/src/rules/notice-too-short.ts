@@ -1,8 +1,12 @@
 import type { Field } from "@lameduck/manifests";
-import { compare } from "../facts/arithmetic.ts";
-import { factOf } from "../facts/facts.ts";
-import { exposureOf } from "../facts/serving.ts";
+import { compare, reserve, sumOf } from "../facts/arithmetic.ts";
+import { factOf, type Facts } from "../facts/facts.ts";
+import { holdOf } from "../facts/hold.ts";
+import { capOf, ownStopOf } from "../facts/lameduck.ts";
+import { exposureOf, servingContainers } from "../facts/serving.ts";
+import { drainSetting } from "../facts/settings.ts";
 import { assumed, seconds, type Amount } from "../model/amount.ts";
+import type { Container } from "../model/container.ts";
 import type { Workload } from "../model/workload.ts";
 import type { Rule } from "../rule.ts";
 
@@ -34,10 +38,12 @@ const autoscaler = assumed(
 export const noticeTooShort: Rule = {
   id: "notice-too-short",
   title: "The node is gone before the grace period is over",
-  meaning: `A spot node is removed a fixed time after its notice, whatever its pods still do. At a node shutdown the kubelet gives pods
-\`shutdownGracePeriod\`, if it is set, and no more. A longer grace period of the pod is cut. The cluster autoscaler waits for 600 s at most by default.
-A node shutdown deletes no pod: its endpoints stay ready, and senders go on choosing it.`,
-  remedy: "Make hold and drain fit into the notice, or run the workload on other nodes",
+  meaning: `A spot node is removed a fixed time after its notice, whatever its pods still do. At a graceful shutdown the kubelet gives pods
+\`shutdownGracePeriod\` less \`shutdownGracePeriodCriticalPods\`, if they are set, and no more. A longer grace period of the pod is cut, and so is a hook: the
+program has 2 s then. The cluster autoscaler waits for 600 s at most by default. A node shutdown deletes no pod and asks no readiness probe any more:
+endpoints stay ready until the containers have ended, and senders go on sending to them.`,
+  remedy:
+    "Make hold and drain fit into the notice, or run the workload on other nodes; `lameduck inject` makes holds fit into what the annotation lameduck.dev/node-shutdown says",
   references: [
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html",
     "https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/",
@@ -48,17 +54,42 @@ A node shutdown deletes no pod: its endpoints stay ready, and senders go on choo
     if (exposureOf(workload) === "none") return;
     const at = pod.at("terminationGracePeriodSeconds");
     const place = at.exists ? at : object.field.at("metadata").at("name");
+    const needs = servingContainers(workload).map((container) => needOf(workload, container, facts));
+    const longest = needs.toSorted((one, other) => sumOf(other.parts) - sumOf(one.parts))[0]?.parts ?? [];
     for (const notice of [factOf(workload, "node-shutdown", facts), spotNotice(workload) ?? autoscaler]) {
       if (notice === undefined || grace.value <= notice.value) continue;
+      const isTooLong = longest.length > 0 && sumOf(longest) > notice.value;
+      if (!isTooLong && needs.every(({ isAll }) => isAll)) continue;
       yield {
         severity: notice === autoscaler ? "info" : "warning",
-        message: `the grace period of ${seconds(grace.value)} s is longer than the ${seconds(notice.value)} s that the node leaves`,
+        message: isTooLong
+          ? `hold, drain and reserve need ${seconds(sumOf(longest))} s; the node leaves ${seconds(notice.value)} s`
+          : `the grace period of ${seconds(grace.value)} s is longer than the ${seconds(notice.value)} s that the node leaves`,
         at: place,
-        arithmetic: compare([grace], ">", notice),
+        arithmetic: compare(isTooLong ? longest : [grace], ">", notice),
       };
     }
   },
 };
+
+interface Need {
+  /** Empty: nothing is known of it. */
+  readonly parts: readonly Amount[];
+  /** Nothing else takes time, or Lameduck bounds what does. */
+  readonly isAll: boolean;
+}
+
+/** The time that a container takes at its end, as far as the manifest tells. */
+function needOf(workload: Workload, container: Container, facts: Facts): Need {
+  const own = ownStopOf(container);
+  const cap = own && capOf(container, own)?.amount;
+  const hold = own ? undefined : holdOf(workload, container, facts);
+  const parts = cap ? [{ ...cap, name: "cap" }] : hold?.kind === "fixed" ? hold.parts : [];
+  const drain = factOf(workload, "drain", facts) ?? drainSetting(container)?.amount;
+  if (parts.length === 0) return { parts, isAll: false };
+  const all = [...parts, ...(drain ? [{ ...drain, name: "drain" }] : []), reserve];
+  return { parts: all, isAll: own !== undefined || drain !== undefined };
+}
 
 /** The notice of spot nodes, for pods that are bound to them or tolerate them. */
 function spotNotice({ pod }: Workload): Amount | undefined {

@@ -5,7 +5,7 @@ export const serviceUpstream: Rule = {
   id: "service-upstream",
   title: "ingress-nginx sends to the Service instead of its pods",
   meaning: `With \`service-upstream\` nginx knows one address, that of the Service, and kube-proxy chooses the pod. The advantage: nginx need not
-reload for changed endpoints, so only kube-proxy on the ingress nodes has to stop choosing a deleted pod. The price: a connection that nginx keeps
+reload for changed endpoints, so only kube-proxy on the ingress nodes has to stop sending to a deleted pod. The price: a connection that nginx keeps
 open stays with its pod while that pod stops, retries may reach the same pod again, and sticky sessions and nginx's own balancing are off. Pods must
 therefore end kept-alive connections themselves (\`Connection: close\`).`,
   remedy: "Keep it only where the server says Connection: close while it drains (Lameduck does)",

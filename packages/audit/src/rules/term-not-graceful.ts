@@ -16,7 +16,8 @@ last client, for as long as the grace period lasts. Each has another signal, or 
 signal as STOPSIGNAL, and the runtime then sends it instead of SIGTERM. Your own image or command may not have it.
 
 The audit knows the STOPSIGNAL of the official images, also below a Dockerfile's FROM. It takes no mirror of another registry for one of them. For
-other images give \`--image-config FILE\` or \`--dockerfile FILE\`.
+other images it asks docker, podman and nerdctl of this machine. Without them give \`--image IMAGE=FILE\`: an archive, a Dockerfile, or what
+\`docker inspect\` prints.
 
 A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the pause process: \`kill -QUIT 1\` never reaches the server, and
 \`kill 1\` ends all processes of the pod at once.`,
@@ -69,7 +70,7 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
           ...base,
           severity: "unknown",
           message: `whether the image's STOPSIGNAL is ${software.graceful}: at SIGTERM ${software.name} ${term}`,
-          answers: ["--image-config FILE", "--dockerfile FILE", remedy],
+          answers: ["--image IMAGE=FILE (an archive, a Dockerfile or `docker inspect`)", remedy],
         };
       else
         yield {

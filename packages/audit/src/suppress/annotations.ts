@@ -6,7 +6,7 @@ import type { Workload } from "../model/workload.ts";
 import { ruleNamed } from "../rules/index.ts";
 
 const ignore = "ignore-";
-const names = [...Object.keys(factNames), "serves"];
+const names = [...Object.keys(factNames), "serves", "connections"];
 
 /** Annotations without effect: an unknown rule, a misspelt name, an invalid value. */
 export function wrongAnnotations({ template, object }: Workload): AuditError[] {
