@@ -22,8 +22,6 @@ export interface Symptom {
   readonly causes: readonly Cause[];
   /** SIGKILL at the end of the grace period shows it, too. */
   readonly killed?: true;
-  /** Only the program itself shows it: a stand-in needs no time to start. */
-  readonly ofProgram?: true;
 }
 
 /** One rule, in one file. */

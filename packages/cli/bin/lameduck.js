@@ -5,7 +5,7 @@ const { engines } = JSON.parse(readFileSync(new URL("../package.json", import.me
 const oldest = engines.node.replace(">=", "");
 if (process.versions.node.localeCompare(oldest, "en", { numeric: true }) < 0) {
   process.stderr.write(
-    `error Node ${process.versions.node} is too old: Lameduck needs Node ${oldest} or newer [LAMEDUCK_OLD_NODE]\n`,
+    `error Node ${process.versions.node} is too old: Lameduck needs Node ${oldest} or newer [LAMEDUCK_OLD_NODE]; in this folder: npm install --save-dev node@24\n`,
   );
   process.exit(4);
 }

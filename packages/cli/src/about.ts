@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 interface PackageJson {
   readonly version: string;
   readonly homepage: string;
+  readonly image: string;
 }
 
 function packageJson(): PackageJson {
@@ -22,17 +23,47 @@ export function hasPage(name: string): boolean {
   return existsSync(pageAt(name));
 }
 
+/** The names of the pages in a folder, without ".md". */
+export function pagesIn(folder: string): string[] {
+  return readdirSync(pageAt(folder))
+    .flatMap((file) => /^(.*)\.md$/.exec(file)?.[1] ?? [])
+    .sort();
+}
+
 function pageAt(name: string): URL {
   const packed = new URL(`../docs/${name}`, import.meta.url);
   return existsSync(packed) ? packed : new URL(`../../../docs/${name}`, import.meta.url);
 }
 
-/** Pages are named as in the repository; who has installed the package finds them at its homepage. */
-export function withAddresses(text: string): string {
-  if (!text.includes("docs/")) return text;
-  const { homepage } = packageJson();
-  return text.replace(
-    /(?<![\w/])docs\/(?=(?:[\w-]+\/)?[\w-]+\.md\b)/g,
-    () => new URL("docs/", homepage).href,
+/**
+ * Texts name pages as the repository does. The homepage has them, and `lameduck help PAGE` prints them. Links are relative to `page`, which is
+ * named as for `pageText`.
+ */
+export function withAddresses(text: string, page = ""): string {
+  const named = text.replace(
+    /\[([^\]]+)\]\(((?:\.\.\/|[\w-]+\/)*[\w-]+\.md(?:#[\w-]+)?)\)/g,
+    (_, words: string, link: string) => `${words} (${pathOf(new URL(link, `file:///docs/${page}`))})`,
   );
+  const home = named.includes("docs/") ? homepage() : undefined;
+  if (home === undefined) return named;
+  return named.replace(/(?<![\w/])docs\/(?=(?:[\w-]+\/)?[\w-]+\.md\b)/g, () => new URL("docs/", home).href);
+}
+
+/** The address of a page; undefined as long as there is no homepage. */
+export function addressOf(page: string): string | undefined {
+  const home = homepage();
+  return home && new URL(page, home).href;
+}
+
+/** Names that end in .example lead nowhere (RFC 2606). */
+function homepage(): string | undefined {
+  const { homepage: address } = packageJson();
+  return new URL(address).hostname.endsWith(".example") ? undefined : address;
+}
+
+const pathOf = ({ pathname, hash }: URL): string => pathname.slice(1) + hash;
+
+/** Of the operator's image, as the chart has it. */
+export function imageRepository(): string {
+  return packageJson().image;
 }

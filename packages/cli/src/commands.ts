@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { connection, type Taken } from "./shared.ts";
 
 /** Remembers the exit code that a command ends with. */
 type Exit = (code: number) => number;
@@ -8,7 +9,10 @@ const operating = "In a cluster:";
 const preparing = "In manifests and images:";
 const others = "Help:";
 
-interface Listed {
+/** Of a run under load. */
+const runs = ["html", "junit", "markdown"] as const;
+
+interface Listed extends Taken {
   /** Where the command stands in `lameduck --help`, and its line there. */
   readonly group: string;
   readonly summary: string;
@@ -20,78 +24,85 @@ const listed: Readonly<Record<string, Listed>> = {
   lab: {
     group: measuring,
     summary: "roll a server under load, and count lost requests",
+    takes: ["json"],
+    writes: runs,
     load: async (exit) => (await import("./lab/command.ts")).labCommand(exit),
   },
   rollout: {
     group: operating,
     summary: "roll or watch a workload under load, and count lost requests",
+    takes: ["namespace", ...connection, "json"],
+    writes: runs,
     load: async (exit) => (await import("./rollout/command.ts")).rolloutCommand(exit),
   },
   simulate: {
     group: measuring,
-    summary: "compute losses and holds of every policy, in a model",
-    load: async () => (await import("./simulate/simulate.ts")).simulate(),
-  },
-  advise: {
-    group: measuring,
-    summary: "recommend settings, from a model or a recording",
-    load: async (exit) => (await import("./simulate/advise.ts")).advise(exit),
+    summary: "compute losses and holds in a model, or which settings to choose",
+    takes: ["json"],
+    writes: ["html", "patch"],
+    load: async (exit) => (await import("./simulate/command.ts")).simulate(exit),
   },
   explain: {
     group: measuring,
     summary: "explain why a pod held so long, from its recording",
+    takes: ["json"],
+    writes: ["html"],
     load: async () => (await import("./explain/command.ts")).explain(),
   },
   audit: {
     group: preparing,
     summary: "find workloads that will lose requests, and fix them",
+    takes: ["namespace", ...connection, "json"],
+    writes: ["html", "junit", "markdown", "sarif", "github"],
     load: async (exit) => (await import("./audit/command.ts")).auditCommand(exit),
   },
   install: {
     group: operating,
     summary: "inject Lameduck into new pods of labelled namespaces",
+    takes: ["lameduckNamespace", ...connection],
     load: async (exit) => (await import("./install/install.ts")).installCommand(exit),
   },
   status: {
     group: operating,
     summary: "show which pods run with Lameduck, and why others do not",
+    takes: ["namespace", "lameduckNamespace", ...connection, "json"],
     load: async (exit) => (await import("./status/command.ts")).statusCommand(exit),
   },
   report: {
     group: operating,
     summary: "show how the pods of a namespace ended",
+    takes: ["namespace", ...connection, "json"],
+    writes: ["html"],
     load: async (exit) => (await import("./report/command.ts")).reportCommand(exit),
   },
   end: {
     group: operating,
     summary: "end the hold of a terminating pod now",
+    takes: ["namespace", ...connection, "json"],
     load: async (exit) => (await import("./end/command.ts")).endCommand(exit),
   },
   uninstall: {
     group: operating,
     summary: "remove Lameduck",
+    takes: ["lameduckNamespace", ...connection],
     load: async (exit) => (await import("./install/uninstall.ts")).uninstallCommand(exit),
   },
   inject: {
     group: preparing,
     summary: "add preStop hooks and longer grace periods",
+    takes: ["json"],
     load: async (exit) => (await import("./inject/command.ts")).injectCommand(exit),
   },
   "init-binary": {
     group: preparing,
     summary: "copy the lameduck-init binary",
+    writes: ["binary"],
     load: async () => (await import("./init-binary.ts")).initBinaryCommand(),
   },
   completion: {
     group: others,
     summary: "print a completion script for your shell",
     load: async () => (await import("./completion/command.ts")).completion(),
-  },
-  // A name that init-binary had; main hides it.
-  init: {
-    group: others,
-    summary: "",
-    load: async () => (await import("./init-binary.ts")).renamedInit(),
   },
   help: {
     group: others,
@@ -102,6 +113,9 @@ const listed: Readonly<Record<string, Listed>> = {
 
 /** These look at all the others. */
 const overviews: readonly string[] = ["completion", "help"];
+
+/** The options of all commands that a command takes. */
+export const takenBy = (command: Command): Taken => listed[command.name()] ?? {};
 
 /** @param name what stands first on the command line. @returns its command; all of them where it is not the name of a single one. */
 export async function commandsFor(name: string | undefined, exit: Exit): Promise<readonly Command[]> {

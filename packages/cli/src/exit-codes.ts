@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import type { InClusterErrorCode, LoadErrorCode } from "@lameduck/load";
+import type { ImageErrorCode } from "@lameduck/images";
 import type { initErrors } from "@lameduck/init";
 import type { KubernetesErrorCode } from "@lameduck/kube";
 import type { StageErrorCode } from "@lameduck/stage";
@@ -8,7 +9,7 @@ import type { RemedyResult } from "@lameduck/accounting";
 // Every command needs exit codes; the whole of accounting with its schema takes 60 ms to load.
 import { heldAgainstPods, verdictOf } from "@lameduck/accounting/verdict";
 
-/** What every command ends with. The same words stand in `lameduck --help` and in docs/errors.md. */
+/** What every command ends with. The same words stand in `lameduck --help` and in docs/reference/errors.md. */
 export const exitCodes = {
   clean: 0,
   losses: 1,
@@ -40,6 +41,10 @@ const environmental: ReadonlySet<string> = new Set([
   "LAMEDUCK_IN_CLUSTER_URL",
   "LAMEDUCK_IN_CLUSTER_PODS_LOST",
   "LAMEDUCK_NO_NAMESPACES",
+  "LAMEDUCK_IMAGE_NOT_HERE",
+  "LAMEDUCK_IMAGE_ENGINE",
+  "LAMEDUCK_IMAGE_CACHE",
+  "LAMEDUCK_IMAGE_NEEDS_NAMESPACES",
   "LAMEDUCK_ALLOW_UNKNOWN_HOST",
   "LAMEDUCK_NETWORK_FAILED",
   "LAMEDUCK_POD_CRASHED",
@@ -61,6 +66,7 @@ const environmental: ReadonlySet<string> = new Set([
   | KubernetesErrorCode
   | InClusterErrorCode
   | StageErrorCode
+  | ImageErrorCode
   | LoadErrorCode
   | CliErrorCode
   | keyof typeof initErrors
@@ -73,6 +79,10 @@ export function exitCodeOfError(code: string): number {
 /** 128 + the signal's number, as in a shell. */
 export function exitCodeOfSignal(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
+}
+
+export function isOfSignal(exitCode: number): boolean {
+  return exitCode > 128;
 }
 
 /** A remedy may lose something, which is known, and have terminations of which nothing is. */

@@ -1,17 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { badOption } from "./errors.ts";
 
-// Texts, not commander's Options: an Option keeps the heading of the first command that it is added to.
-export const contextOption = [
-  "--context <name>",
-  "context of the kubeconfig (default: its current one)",
-] as const;
-
-export const kubeconfigOption = [
-  "--kubeconfig <file>",
-  "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
-] as const;
-
 /** RFC 1123. */
 export function isNamespaceName(name: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
@@ -23,7 +12,7 @@ export function mustBeNamespace(option: string, name: string): string {
   throw badOption(option, `"${name}" is no name of a namespace`);
 }
 
-/** "bodyFile" is --body-file. */
+/** "expectStatus" is --expect-status. */
 export function flagOf(name: string): string {
   return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -1,5 +1,5 @@
 import { fileProblem, printable } from "@lameduck/drain/common";
-import { accessSync, constants, realpathSync, writeFileSync } from "node:fs";
+import { accessSync, constants, realpathSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { badOption, CliError } from "./errors.ts";
 import { report } from "./failure.ts";
@@ -31,7 +31,7 @@ export function outputFiles<Name extends string>(
   files: Files<Name>,
   ...names: readonly Name[]
 ): OutputFile[] {
-  return names.map((name) => [`--${name}`, files[name]]);
+  return names.map((name) => [name === "json" ? "--json" : "--out", files[name]]);
 }
 
 /**
@@ -50,8 +50,14 @@ export function checkOutputs(files: readonly OutputFile[]): void {
     writers.set(place, option);
   }
   for (const [option, file] of files)
-    if (file !== undefined && file !== "-")
-      attempt(`${option} ${file}`, () => accessSync(dirname(resolve(file)), constants.W_OK));
+    if (file !== undefined && file !== "-") attempt(`${option} ${file}`, () => checkWritable(resolve(file)));
+}
+
+/** A file that is there says itself whether it can be written; its folder says so of one that is not. */
+function checkWritable(path: string): void {
+  const known = statSync(path, { throwIfNoEntry: false });
+  if (known?.isDirectory()) throw new Error("is a folder");
+  accessSync(known ? path : dirname(path), constants.W_OK);
 }
 
 /** Where a file is, or will be, whatever links lead there. */

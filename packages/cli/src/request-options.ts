@@ -10,8 +10,6 @@ export interface RequestFlags {
   readonly header?: readonly string[];
   readonly method?: string;
   readonly body?: string;
-  readonly bodyFile?: string;
-  readonly message?: string;
   readonly answer?: string;
   readonly expectStatus?: readonly number[];
 }
@@ -20,8 +18,6 @@ export const requestFlags = [
   "header",
   "method",
   "body",
-  "bodyFile",
-  "message",
   "answer",
   "expectStatus",
 ] as const satisfies readonly (keyof RequestFlags)[];
@@ -34,11 +30,9 @@ export function addRequestOptions(command: Command): Command {
       collect,
     )
     .option("--method <name>", "method of every request (default: GET; POST with a body)")
-    .option("--body <text>", "body of every request")
-    .option("--body-file <file>", "file with the body of every request")
     .option(
-      "--message <text>",
-      "message of a WebSocket; {token} is different in each (default: {token} alone)",
+      "--body <text>",
+      "body of every request, or @FILE with it; of a WebSocket the message, where {token} is different in each (default: {token} alone)",
     )
     .option(
       "--answer <text>",
@@ -53,26 +47,22 @@ export function addRequestOptions(command: Command): Command {
 
 /** @throws coded errors that name the option. */
 export function requestOf(options: RequestFlags): NonNullable<Route["request"]> {
-  const { header, method, body, bodyFile, message, answer, expectStatus } = options;
-  if (body !== undefined && bodyFile !== undefined)
-    throw badOption("--body-file", "cannot be given with --body");
+  const { header, method, body, answer, expectStatus } = options;
   const headers = header?.flatMap((text) =>
     text.startsWith("@") ? linesOf("--header", text.slice(1)) : [text],
   );
-  const bytes =
-    bodyFile === undefined
-      ? body === undefined
-        ? undefined
-        : Buffer.from(body)
-      : contentOf("--body-file", bodyFile);
+  const bytes = body?.startsWith("@") ? contentOf("--body", body.slice(1)) : textBytes(body);
   return withoutUndefined({
-    method: method ?? (bytes === undefined ? undefined : "POST"),
+    method,
     headers,
     body: bytes?.toString("base64"),
-    message,
     answer,
     meantStatuses: expectStatus,
   });
+}
+
+function textBytes(text: string | undefined): Buffer | undefined {
+  return text === undefined ? undefined : Buffer.from(text);
 }
 
 function statuses(text: string): readonly number[] {

@@ -21,11 +21,7 @@ export interface OutputOptions {
 
 export function addOutputOptions(command: Command): Command {
   return command
-    .optionsGroup("The results (a file of - is stdout):")
-    .option("--json <file>", "the results as JSON (docs/results.md)")
-    .option("--html <file>", "a report with a chart of every termination: kubelet, pod and senders")
-    .option("--junit <file>", "JUnit XML, for pipelines that show test results")
-    .option("--markdown <file>", "a summary for a pipeline's page or a comment, such as $GITHUB_STEP_SUMMARY")
+    .optionsGroup("The results:")
     .option("--allow-loss", "exit with 0 even if requests were lost or pods killed");
 }
 

@@ -12,7 +12,7 @@ const pod = "{ spec: { containers: [{ name: web, image: web, ports: [{ container
 const workload = (kind: string, name: string, spec = ""): string =>
   `apiVersion: ${kind === "Job" ? "batch/v1" : kind === "Rollout" ? "argoproj.io/v1alpha1" : "apps/v1"}\nkind: ${kind}\nmetadata: { name: ${name} }\nspec: { ${spec} template: ${pod} }\n`;
 
-test("advise -f takes all workloads of files, with file and line, and names those that no rollout replaces", async () => {
+test("simulate -f takes all workloads of files, with file and line, and names those that no rollout replaces", async () => {
   const path = join(folder, "all.yaml");
   const canary = "strategy: { canary: { maxSurge: 2 } },";
   const scaler =
@@ -24,15 +24,15 @@ test("advise -f takes all workloads of files, with file and line, and names thos
     workload("Rollout", "canary", canary),
   ];
   writeFileSync(path, all.join("---\n"));
-  const few = ["--terminations", "4", "--rate", "20"];
-  const { code, out, err } = await run(["advise", "-f", path, ...few]);
+  const few = ["--terminations", "4", "--rps", "20"];
+  const { code, out, err } = await run(["simulate", "-f", path, ...few]);
   assert.equal(code, 0, err);
   assert.equal(err, `${path}:6:1: Job once: no rollout replaces its pods\n`);
   assert.deepEqual(
     out.split("\n").filter((line) => line.startsWith(folder)),
     [`${path}:1:1: Deployment web`, `${path}:16:1: Rollout canary`],
   );
-  const json = await run(["advise", "-f", path, ...few, "--json", "-"]);
+  const json = await run(["simulate", "-f", path, ...few, "--json", "-"]);
   const advices = json.out
     .trimEnd()
     .split("\n")
@@ -46,14 +46,14 @@ test("advise -f takes all workloads of files, with file and line, and names thos
   );
 });
 
-test("advise -f of files without such a workload is a mistake", async () => {
+test("simulate -f of files without such a workload is a mistake", async () => {
   const path = join(folder, "job.yaml");
   writeFileSync(path, workload("Job", "once"));
-  const { code, err } = await run(["advise", "-f", path]);
+  const { code, err } = await run(["simulate", "-f", path]);
   assert.equal(code, 2);
   assert.match(err, /--file: has no workload that a rollout replaces/);
   writeFileSync(path, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{ x }}\n");
-  const template = await run(["advise", "-f", path]);
+  const template = await run(["simulate", "-f", path]);
   assert.equal(template.code, 2);
   assert.match(template.err, /LAMEDUCK_MANIFEST_TEMPLATE/);
 });

@@ -129,8 +129,8 @@ test("packages, and e2e, import other packages by their public faces", () => {
   assert.deepEqual(pastTheFace(importsIn("packages/*/src/**/*.ts", "e2e/**/*.ts")), []);
 });
 
-test("docs/architecture.md names every package and its folders, and no path that does not exist", () => {
-  const page = readFileSync(join(root, "docs/architecture.md"), "utf8");
+test("docs/contributing/architecture.md names every package and its folders, and no path that does not exist", () => {
+  const page = readFileSync(join(root, "docs/contributing/architecture.md"), "utf8");
   const named = new Set(
     [...page.matchAll(/\b(?:packages|e2e|scripts|docs)\/[\w./-]*\w/g)].map(([path]) => path),
   );

@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "lameduck-audit-"));
 after(() => rmSync(folder, { recursive: true }));
 const audit = (...args: string[]): Promise<Ended> => run(["audit", ...args], { cwd: folder });
 
-describe("audit --cluster", () => {
+describe("audit of a cluster", () => {
   const requests: string[] = [];
   let server: Server;
   const items: Readonly<Record<string, unknown>> = {
@@ -53,7 +53,7 @@ describe("audit --cluster", () => {
 
   after(() => server.close());
 
-  test("audit --cluster reads in pages; what is not installed is not there, what is not permitted is said", async () => {
+  test("the audit of a cluster reads in pages; what is not installed is not there, what is not permitted is said", async () => {
     server = createServer(({ url = "" }, response) => {
       requests.push(url);
       const forbidden = /ingresses|poddisruptionbudgets|rollouts/.test(url);
@@ -79,7 +79,7 @@ describe("audit --cluster", () => {
         users: [{ name: "u", user: {} }],
       }),
     );
-    const { code, out, err } = await audit("--cluster", "--kubeconfig", "kubeconfig");
+    const { code, out, err } = await audit("--kubeconfig", "kubeconfig");
     assert.equal(code, 1, err);
     // Whether there is a budget is not known, and kinds that are not installed are not asked for.
     assert.doesNotMatch(out, /there is no PodDisruptionBudget/);

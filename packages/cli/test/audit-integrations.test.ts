@@ -114,15 +114,12 @@ test("kubectl finds the program under its own name", async () => {
 });
 
 test("the problem matcher of the page reads every finding", async () => {
-  const page = readFileSync(join(root, "docs/audit.md"), "utf8");
+  const page = readFileSync(join(root, "docs/tools/audit.md"), "utf8");
   const [, task = ""] = /```json\n(\{\n {2}"version": "2\.0\.0"[^]*?)```/.exec(page) ?? [];
   const { tasks } = JSON.parse(task) as { tasks: { problemMatcher: { pattern: { regexp: string } } }[] };
   const matcher = new RegExp(tasks[0]?.problemMatcher.pattern.regexp ?? "");
   const golden = join(root, "packages/audit/test/golden");
-  const [text, json] = await Promise.all([
-    run(["audit", golden]),
-    run(["audit", golden, "--format", "json"]),
-  ]);
+  const [text, json] = await Promise.all([run(["audit", golden]), run(["audit", golden, "--json", "-"])]);
   const found = text.out
     .split("\n")
     .map((line) => matcher.exec(line)?.slice(1))

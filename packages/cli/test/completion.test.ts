@@ -33,26 +33,23 @@ test("bash completes commands, options and values", { skip: missing("bash") }, a
     "lab",
     "rollout",
     "simulate",
-    "advise",
     "explain",
     "audit",
+    "check",
     "install",
     "status",
     "report",
+    "why",
     "end",
     "uninstall",
     "inject",
+    "images",
     "init-binary",
     "completion",
     "help",
   ]);
-  assert.deepEqual(typed("rollout", "deployment/web", "--re"), [
-    "--restart",
-    "--requests-max",
-    "--request-timeout",
-    "--requests",
-  ]);
-  assert.deepEqual(typed("rollout", "--mode", "p"), ["pooled"]);
+  assert.deepEqual(typed("rollout", "deployment/web", "--re"), ["--restart", "--requests-max", "--requests"]);
+  assert.deepEqual(typed("rollout", "--protocol", "ht"), ["http", "https"]);
   assert.deepEqual(typed("rollout", "--kubeconfig", "p"), [], "files are the shell's own");
 });
 
@@ -64,7 +61,7 @@ test("zsh takes the script, and completes", { skip: missing("zsh") }, async () =
 words=(lameduck ""); CURRENT=2; _lameduck; words=(lameduck rollout ""); CURRENT=3; _lameduck`,
   ).join(" ");
   assert.match(told, /rollout:Restart, scale/);
-  assert.match(told, /\*--mode\[.*\]:value:\(new pooled mixed\)/);
+  assert.match(told, /\*--protocol\[.*\]:value:\(http https .*\)/);
   assert.match(told, /\*--kubeconfig\[.*\]:file:_files/);
 });
 
@@ -73,7 +70,7 @@ test("fish takes the script, and completes", { skip: missing("fish") }, async ()
   const typed = (line: string): string[] =>
     complete("fish", `${own}\ncomplete -C '${line}' | string replace -r '\\t.*' ''`);
   assert.deepEqual(typed("lameduck ro"), ["rollout"]);
-  assert.deepEqual(typed("lameduck rollout --mode p"), ["pooled"]);
+  assert.deepEqual(typed("lameduck rollout --protocol ht"), ["http", "https"]);
   assert.deepEqual(typed("lameduck rollout --requests-m"), ["--requests-max"]);
 });
 

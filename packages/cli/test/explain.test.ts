@@ -100,7 +100,7 @@ test("texts of a recording cannot control the terminal", async () => {
 
 test("the HTML page of lameduck explain is one file without script, with every sender's name made harmless", async () => {
   const page = join(folder, "hold.html");
-  const { code, err } = await run(["explain", file, "--html", page]);
+  const { code, err } = await run(["explain", file, "--out", page]);
   assert.equal(code, 0, err);
   const html = readFileSync(page, "utf8");
   assert.match(html, /^<!doctype html>[^]*<svg [^]*<\/html>\n$/);

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { Command } from "commander";
+import { commandsFor, takenBy } from "../src/commands.ts";
 import { main } from "../src/main.ts";
+import { addSharedOptions } from "../src/shared.ts";
 import { explain } from "../src/explain/command.ts";
 import { initBinaryCommand } from "../src/init-binary.ts";
 import { installCommand } from "../src/install/install.ts";
@@ -8,8 +11,7 @@ import { statusCommand } from "../src/status/command.ts";
 import { uninstallCommand } from "../src/install/uninstall.ts";
 import { labCommand } from "../src/lab/command.ts";
 import { rolloutCommand } from "../src/rollout/command.ts";
-import { advise } from "../src/simulate/advise.ts";
-import { simulate } from "../src/simulate/simulate.ts";
+import { simulate } from "../src/simulate/command.ts";
 
 /** Kinds of values, each with what is none. "" is what a script makes of a variable that it forgot to set. */
 const wrong = {
@@ -20,30 +22,11 @@ const wrong = {
   text: [],
 } as const;
 
-/** Of `simulate` and `advise` alike. */
-const scenario = {
-  senders: "name",
-  replicas: "whole",
-  rate: "number",
-  terminations: "whole",
-  grace: "duration",
-  prestop: "duration",
-  arrivals: "name",
-  clients: "whole",
-  snat: "whole",
-  "max-surge": "whole",
-  silent: "whole",
-  lying: "whole",
-  seed: "whole",
-} as const;
-
 /** Of `lab` and `rollout` alike. */
 const request = {
   header: "name",
   method: "name",
   body: "text",
-  "body-file": "text",
-  message: "text",
   answer: "text",
   "expect-status": "name",
 } as const;
@@ -53,40 +36,24 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
   lab: {
     ...request,
     file: "text",
+    image: "text",
     remedies: "name",
-    policy: "name",
     replicas: "whole",
     rollouts: "whole",
     rps: "number",
     pooled: "number",
     path: "text",
-    slow: "number",
-    "slow-path": "text",
-    large: "number",
-    "large-path": "text",
     protocol: "name",
     senders: "name",
     env: "name",
     allow: "name",
-    writable: "text",
     propagation: "duration",
     port: "whole",
-    "ready-path": "text",
     grace: "duration",
     "warm-up": "duration",
-    seed: "whole",
     network: "name",
-    json: "text",
-    html: "text",
-    junit: "text",
-    markdown: "text",
   },
   rollout: {
-    namespace: "text",
-    context: "text",
-    kubeconfig: "text",
-    as: "text",
-    "as-group": "text",
     ...request,
     "ca-file": "text",
     scale: "whole",
@@ -95,54 +62,49 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     url: "name",
     protocol: "name",
     rps: "number",
-    mode: "name",
-    duration: "duration",
+    pooled: "number",
     "requests-max": "whole",
-    "request-timeout": "duration",
-    parallel: "whole",
+    "in-cluster": "whole",
     image: "text",
     requests: "text",
     "warm-up": "duration",
     settle: "duration",
     timeout: "duration",
-    seed: "whole",
-    json: "text",
-    html: "text",
-    junit: "text",
-    markdown: "text",
   },
   simulate: {
-    ...scenario,
-    json: "text",
-    html: "text",
-  },
-  advise: {
-    ...scenario,
+    senders: "name",
+    replicas: "whole",
+    rps: "number",
+    terminations: "whole",
     file: "text",
     recording: "text",
-    container: "text",
-    json: "text",
-    patch: "text",
   },
-  explain: { json: "text", html: "text" },
+  explain: {},
   install: {
-    namespace: "text",
-    context: "text",
-    kubeconfig: "text",
     "consumer-account": "name",
     "metrics-from": "text",
+    "node-reader": "text",
     disable: "name",
     enable: "text",
     image: "text",
     timeout: "duration",
   },
-  status: { namespace: "text", context: "text", kubeconfig: "text" },
-  uninstall: { namespace: "text", context: "text", kubeconfig: "text" },
-  "init-binary": { arch: "name", output: "text" },
+  status: {},
+  uninstall: {},
+  "init-binary": { arch: "name" },
+  // Of all commands.
+  why: {
+    namespace: "text",
+    context: "text",
+    kubeconfig: "text",
+    as: "text",
+    json: "text",
+  },
+  check: { "lameduck-namespace": "text", enable: "text" },
 };
 
 /** What has to stand on the command line besides. */
-const rest: Record<string, string[]> = { rollout: ["deployment/web", "--watch"] };
+const rest: Record<string, string[]> = { rollout: ["deployment/web", "--watch"], why: ["web"] };
 
 async function told(context: TestContext, args: readonly string[]): Promise<{ code: number; err: string }> {
   let err = "";
@@ -156,8 +118,7 @@ test("every flag that takes a value stands in the table", () => {
   const commands = [
     labCommand(() => {}),
     rolloutCommand(() => {}),
-    simulate(),
-    advise(Number),
+    simulate(Number),
     explain(),
     installCommand(() => {}),
     statusCommand(() => {}),
@@ -168,6 +129,18 @@ test("every flag that takes a value stands in the table", () => {
     const known = command.options.filter((one) => one.required).map((one) => one.long?.slice(2));
     assert.deepEqual(new Set(known), new Set(Object.keys(flags[command.name()] ?? {})), command.name());
   }
+});
+
+test("an option of all commands is no option of one", async () => {
+  const names = (command: Command): string[] =>
+    command.options.flatMap(({ long, short }) => [long, short].filter((name) => typeof name === "string"));
+  const shared = names(addSharedOptions(new Command("lameduck"), takenBy));
+  for (const command of await commandsFor(undefined, Number))
+    assert.deepEqual(
+      names(command).filter((name) => shared.includes(name)),
+      [],
+      command.name(),
+    );
 });
 
 for (const [command, kinds] of Object.entries(flags))

@@ -20,9 +20,9 @@ function helpOf(name: string): Promise<string> {
   return known;
 }
 
-const page = readFileSync(join(root, "docs/errors.md"), "utf8");
+const page = readFileSync(join(root, "docs/reference/errors.md"), "utf8");
 
-test("every code of docs/errors.md is explained, and no other", () => {
+test("every code of docs/reference/errors.md is explained, and no other", () => {
   const listed = [...page.matchAll(/^- `(LAMEDUCK_\w+)`/gm)].map(([, code = ""]) => code);
   const own = listed.filter((code) => !code.startsWith("LAMEDUCK_CLUSTER_") || code in meanings);
   assert.deepEqual([...new Set(own)].sort(), errorCodes().sort());
@@ -37,7 +37,7 @@ test("every code of docs/errors.md is explained, and no other", () => {
 test("a rule of the audit is explained as its page does, without its examples", async () => {
   const { code, out } = await run(["help", "no-lame-duck"]);
   assert.equal(code, 0);
-  assert.match(out, /^no-lame-duck\n\n.+What to do:.+\n\nMore: https:\S+\/docs\/audit\/no-lame-duck\.md\n$/s);
+  assert.match(out, /^no-lame-duck\n\n.+What to do:.+\n\nMore: docs\/rules\/no-lame-duck\.md\n$/s);
   assert.doesNotMatch(out, /apiVersion/);
   for (const topic of ["../lab", "", "no-lame-duck.md"])
     assert.throws(() => explain(topic), { code: "LAMEDUCK_UNKNOWN_TOPIC" });
@@ -53,7 +53,7 @@ test("a cause of loss is explained as its page does", async () => {
   assert.equal(code, 0);
   assert.match(
     out,
-    /^C3: keep-alive race\n\n.+\n\nWhat helps: [^#]+\n\nMore: https:\S+\/docs\/causes\.md\n$/s,
+    /^C3: keep-alive race\n\n.+\n\nWhat helps: (?:(?!\n#|\]\().)+\n\nMore: docs\/understand\/causes\.md\n$/s,
   );
   assert.match((await run(["help", "proxy"])).out, /^proxy: /);
 });
@@ -63,10 +63,25 @@ test("every word of a table, every verdict and every remedy is explained", async
   const words = [...heads, "W_eff", "sleep-5", "lame duck", "lame-duck", "stop reason", ...stopReasons];
   const verdicts = ["no loss", "overruns", "loses", "untested", "skipped", "as shipped"];
   for (const word of [...words, ...verdicts, ...remedies.map(({ name }) => name)])
-    assert.match(explain(word), /^.+\n\n[^]+\n\nMore: https:\S+\/docs\/words\.md\n$/, word);
+    assert.match(explain(word), /^.+\n\n[^]+\n\nMore: docs\/understand\/glossary\.md\n$/, word);
   const { code, out } = await run(["help", "lost", "per", "pod"]);
   assert.equal(code, 0);
   assert.match(out, /^lost per pod\n/);
+});
+
+test("rules, causes, Events, reasons and exit codes are listed, and each Event and reason is explained", async () => {
+  for (const [list, line] of [
+    ["rules", /^no-lame-duck {2,}\S/m],
+    ["causes", /^C2 +stale route, pod gone$/m],
+    ["events", /^DrainCapped {2,}The pod stopped/m],
+    ["reasons", /^held-by-hook {2,}\S/m],
+    ["exit codes", /^1 losses or findings$[^]*^129, 130 or 143 interrupted$/m],
+  ] as const)
+    assert.match((await run(["help", ...list.split(" ")])).out, line);
+  assert.match(explain("143"), /^exit code 129, 130 or 143 interrupted$/m);
+  assert.match(explain("5"), /^exit code 5 untested$/m);
+  for (const name of ["DrainCapped", "held-by-hook", "own-lameduck"])
+    assert.match(explain(name), new RegExp(`^${name}\\n\\n\\S`));
 });
 
 test("a command's help is the same in either way to ask for it", async () => {
@@ -79,7 +94,7 @@ test("the help of every command has an example, exit codes and an address, and f
   for (const name of names.filter((one) => !["init", "help"].includes(one))) {
     const out = await helpOf(name);
     assert.match(out, new RegExp(`\\nExamples:\\n {2}.*lameduck ${name}`), name);
-    assert.match(out, /\nExit codes: 0 [^]+ More: https:\S+\n$/, name);
+    assert.match(out, /\nExit codes: 0 [^]+ More: docs\/\S+\n$/, name);
     assert.deepEqual(
       out.split("\n").filter((line) => line.length > 110),
       [],
@@ -105,14 +120,17 @@ test("lameduck-init says the remedies of the catalogue", () => {
 
 test("help and remedies name nothing that only a clone of the repository has", async () => {
   const texts = errorCodes().map(explain);
-  for (const command of ["lab", "rollout", "simulate", "advise", "init-binary", "completion"])
+  for (const command of ["lab", "rollout", "simulate", "init-binary", "completion"])
     texts.push(await helpOf(command));
   for (const text of texts) assert.doesNotMatch(text, /npm run .*-w |packages\//);
-  for (const text of texts.filter((one) => one.startsWith("Usage")))
-    assert.doesNotMatch(text, /(?<!\/)docs\//, "pages have addresses");
+  for (const text of texts) {
+    assert.doesNotMatch(text, /lameduck\.example/, "no address leads nowhere");
+    for (const [page] of text.matchAll(/docs\/[\w/-]+\.md/g))
+      assert.match((await run(["help", page])).out, /^# /, page);
+  }
 });
 
 test("a page in an error has its address", async () => {
   const { err } = await run(["simulate", join(root, "package.json")]);
-  assert.match(err, /https:\/\/\S+\/docs\/simulate\.md/);
+  assert.match(err, /docs\/tools\/simulate\.md/);
 });

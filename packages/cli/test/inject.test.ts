@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -41,7 +41,7 @@ spec: { selector: { app: web }, ports: [{ port: 80 }] }
 describe("lameduck inject", () => {
   it("lameduck inject prints the manifests with the drain in them, and why on stderr", async () => {
     const path = file("plain.yaml", `${deployment()}---\n${service}`);
-    const { code, out, err } = await run(["inject", "-f", path]);
+    const { code, out, err } = await run(["inject", path]);
     assert.equal(code, 0, err);
     assert.match(out, /^# the shop\n/);
     assert.match(out, /terminationGracePeriodSeconds: 45 # short/);
@@ -54,12 +54,50 @@ describe("lameduck inject", () => {
     assert.equal(same, out, "a second time changes nothing");
   });
 
+  it("lameduck inject of a folder prints what a cluster takes, and leaves package.json out", async () => {
+    mkdirSync(join(folder, "mixed"));
+    file("mixed/package.json", '{ "private": true }\n');
+    file("mixed/service.yaml", service);
+    file("mixed/values.yaml", "replicas: 3\n");
+    file("mixed/web.yaml", deployment());
+    const { code, out, err } = await run(["inject", join(folder, "mixed")]);
+    assert.equal(code, 0, err);
+    assert.match(out, /^apiVersion: v1\nkind: Service\n/);
+    assert.match(out, /kind: Deployment/);
+    assert.doesNotMatch(out, /private|replicas/);
+  });
+
+  it("lameduck inject --replace-sleep puts holds in place of sleeps, and --remove gives them back", async () => {
+    const text = `${deployment()}          lifecycle: { preStop: { exec: { command: [sh, -c, "sleep 15; exit 0"] } } } # long\n`;
+    const path = file("sleeps.yaml", text);
+    const kept = await run(["inject", path]);
+    assert.equal(kept.out, text);
+    assert.match(
+      kept.err,
+      /hook-kept +web: its preStop hook only sleeps, 15 s; existingSleep: replace would/,
+    );
+    const { code, out, err } = await run(["inject", path, "--replace-sleep"]);
+    assert.equal(code, 0, err);
+    assert.match(err, /sleep-replaced +web: 25 s at most, in place of its sleep of 15 s/);
+    assert.match(out, /lifecycle: \{ preStop: \{ exec: .*lameduck-init.* # long\n/);
+    assert.match(out, /lameduck\.dev\/former-sleep: "15s"/);
+    const back = await run(["inject", "--remove", file("replaced.yaml", out)]);
+    assert.equal(back.out, text);
+    const both = await run(["inject", "--remove", "--replace-sleep", path]);
+    assert.equal(both.code, 2);
+    const own = file(
+      "own.yaml",
+      text.replace("labels:", "annotations: { lameduck.dev/existing-sleep: keep }\n      labels:"),
+    );
+    assert.doesNotMatch((await run(["inject", own, "--replace-sleep"])).out, /lameduck-init/);
+  });
+
   it("names the ConfigMap that hooks need once, and where; where nothing is added, nothing", async () => {
     const elsewhere = deployment().replace("{ name: web }", "{ name: web, namespace: shop }");
     const text = [deployment(), elsewhere, elsewhere].join("---\n");
     const { out, err } = await run(["inject", file("needing.yaml", text)]);
     const note =
-      /note: hooks end at once where ConfigMap lameduck-init is missing, in namespaces default, shop: http/g;
+      /note: hooks end at once where ConfigMap lameduck-init is missing, in namespaces default, shop: docs/g;
     assert.equal(err.match(note)?.length, 1, err);
     const again = await run(["inject", file("carried.yaml", out)]);
     assert.doesNotMatch(again.err, /ConfigMap|warning/);
@@ -69,14 +107,14 @@ describe("lameduck inject", () => {
     const lone = file("lone.yaml", deployment());
     const piped = await runProgram("sh", [
       "-c",
-      `"$0" "$1" inject -f - < "$2"`,
+      `"$0" "$1" inject - < "$2"`,
       process.execPath,
       program,
       lone,
     ]);
     assert.equal(piped.code, 0, piped.err);
     assert.match(piped.out, /lameduck-init, wait/);
-    const { out } = await run(["inject", "-f", file("service.yaml", service), "-f", lone]);
+    const { out } = await run(["inject", file("service.yaml", service), lone]);
     assert.equal(out.match(/^---$/gm)?.length, 1);
   });
 
@@ -115,6 +153,7 @@ describe("lameduck inject", () => {
       "inject",
       file("json.yaml", deployment()),
       "--json",
+      "-",
       "--kubernetes",
       "1.29",
     ]);
@@ -149,7 +188,7 @@ describe("lameduck inject", () => {
       `${haproxy}        - { name: istio-proxy, image: proxyv2 }\n---\n${service}`,
     );
     const found = async (path: string): Promise<string[]> => {
-      const { out } = await run(["audit", path, "--format", "json"]);
+      const { out } = await run(["audit", path, "--json", "-"]);
       const { findings } = JSON.parse(out) as { findings: { rule: string }[] };
       return findings.map(({ rule }) => rule).sort();
     };
@@ -161,7 +200,7 @@ describe("lameduck inject", () => {
 
   it("lameduck inject uses the kubelet's sleep on nodes of two kinds", async () => {
     const path = file("arch.yaml", deployment());
-    const { out, err } = await run(["inject", path, "--architecture", "amd64", "arm64"]);
+    const { out, err } = await run(["inject", path, "--arch", "amd64", "arm64"]);
     assert.match(out, /sleep:\n +seconds: 15/);
     assert.match(err, /sleep-instead +the nodes have several processors/);
   });
@@ -180,6 +219,7 @@ describe("lameduck inject", () => {
   });
 
   const policy = "apiVersion: lameduck.dev/v1alpha1\nkind: DrainPolicy\nmetadata: { name: default }\n";
+  const kept = file("kept.yaml", deployment());
   const wrong: readonly (readonly [what: string, args: readonly string[], words: RegExp])[] = [
     [
       "nothing to read",
@@ -229,10 +269,14 @@ describe("lameduck inject", () => {
       [file("v.yaml", deployment()), "--kubernetes", "new"],
       /--kubernetes new.*LAMEDUCK_BAD_OPTION/,
     ],
-    ["a processor", [file("w.yaml", deployment()), "--architecture", "s390x"], /amd64, arm64/],
+    ["a processor", [file("w.yaml", deployment()), "--arch", "s390x"], /amd64, arm64/],
     ["stdin that should be written", ["-", "--write"], /--write.*LAMEDUCK_BAD_OPTION/],
-    ["two outputs", [file("two.yaml", deployment()), "--json", "--diff"], /--json.*LAMEDUCK_BAD_OPTION/],
+    ["JSON into a folder", [kept, "--write", "--json", folder], /--json.*is a folder/],
+    ["two outputs", [file("two.yaml", deployment()), "--json", "-", "--diff"], /--json.*LAMEDUCK_BAD_OPTION/],
   ];
+  after(() =>
+    assert.equal(readFileSync(kept, "utf8"), deployment(), "a mistake leaves the files as they were"),
+  );
   for (const [what, args, words] of wrong)
     it(`lameduck inject ends with 2, one line and no output for a mistake: ${what}`, async () => {
       const { code, out, err } = await run(["inject", ...args]);

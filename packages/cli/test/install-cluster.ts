@@ -29,8 +29,10 @@ const missing: [number, unknown] = [
   404,
   { kind: "Status", status: "Failure", reason: "NotFound", message: "none" },
 ];
+/** Groups that every API server has, besides the core. */
+const builtIn = ["apps", "networking.k8s.io", "lameduck.dev", "coordination.k8s.io"];
 const isCollection = (path: string): boolean =>
-  /(namespaces|leases|pods|deployments|services|nodes|configmaps|drainpolicies|networkpolicies|events|admissionpolicies|admissionpolicybindings)$/.test(
+  /(namespaces|leases|pods|deployments|services|nodes|configmaps|drainpolicies|drainreports|networkpolicies|events|admissionpolicies|admissionpolicybindings)$/.test(
     path,
   );
 
@@ -51,6 +53,12 @@ export class Cluster {
   forbidden: RegExp | undefined;
   /** Why pods are refused. */
   refusal: string | undefined;
+  /** API groups that are installed besides, each with its version. */
+  installed: Record<string, string> = {};
+  /** What becomes of pods that are made as a dry run, besides probes: its changed form, or why it is refused. */
+  admits: (pod: Stored) => Stored | string = (pod) => pod;
+  /** Answers of kubelets about their settings, by node. */
+  kubelets: Record<string, object> = {};
   /** Connections by which dry runs have come. */
   readonly dryRunsBy = new Map<unknown, number>();
   readonly #folder = mkdtempSync(join(tmpdir(), "lameduck-install-"));
@@ -81,6 +89,7 @@ export class Cluster {
 
   stop(): void {
     this.#server.close();
+    this.#server.closeAllConnections();
     rmSync(this.#folder, { recursive: true });
   }
 
@@ -95,6 +104,9 @@ export class Cluster {
     this.former = undefined;
     this.refusal = undefined;
     this.forbidden = undefined;
+    this.installed = {};
+    this.admits = (pod) => pod;
+    this.kubelets = {};
     this.dryRunsBy.clear();
     this.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: {} });
   }
@@ -110,6 +122,14 @@ export class Cluster {
     if (this.forbidden?.test(path))
       return [403, { kind: "Status", status: "Failure", reason: "Forbidden", message: `no right: ${path}` }];
     if (path === "/version") return [200, { major: "1", minor: this.minor }];
+    if (path === "/apis") return [200, { groups: this.#groups() }];
+    const group = /^\/apis\/([^/]+)$/.exec(path)?.[1];
+    if (group !== undefined) {
+      const found = this.#groups().find(({ name }) => name === group);
+      return found ? [200, found] : missing;
+    }
+    const kubelet = this.kubelets[/^\/api\/v1\/nodes\/([^/]+)\/proxy\/configz$/.exec(path)?.[1] ?? ""];
+    if (kubelet) return [200, { kubeletconfig: kubelet }];
     const isDry = url.searchParams.get("dryRun") === "All";
     if (isDry && request.method === "PATCH") {
       const before = this.objects.get(path);
@@ -132,7 +152,26 @@ export class Cluster {
     // It has gone when it is looked for again.
     if (object?.metadata["deletionTimestamp"] !== undefined) this.objects.delete(path);
     if (object) return [200, object];
-    return isCollection(path) ? [200, { items: this.#list(path, url.searchParams) }] : missing;
+    return isCollection(path) || this.#isServed(path)
+      ? [200, { metadata: { resourceVersion: "1" }, items: this.#list(path, url.searchParams) }]
+      : missing;
+  }
+
+  /** A list of a group that is there. */
+  #isServed(path: string): boolean {
+    const [, group, version] = /^\/apis\/([^/]+)\/([^/]+)\/[^/]+$/.exec(path) ?? [];
+    return (
+      /^\/api\/v1\/[^/]+$/.test(path) ||
+      this.#groups().some((one) => one.name === group && one.versions[0]?.version === version)
+    );
+  }
+
+  #groups(): { name: string; versions: { version: string }[]; preferredVersion: { version: string } }[] {
+    const all = [
+      ...builtIn.map((name) => [name, name === "lameduck.dev" ? "v1alpha1" : "v1"] as const),
+      ...Object.entries(this.installed),
+    ];
+    return all.map(([name, version]) => ({ name, versions: [{ version }], preferredVersion: { version } }));
   }
 
   put(path: string, object: Omit<Stored, "metadata"> & { metadata: object }): void {
@@ -171,7 +210,13 @@ export class Cluster {
   #admit(namespace: string, pod: Stored): [number, unknown] {
     if (this.refusal !== undefined)
       return [403, { kind: "Status", status: "Failure", reason: "Forbidden", message: this.refusal }];
-    const annotations = pod.metadata["annotations"] as Record<string, string>;
+    const annotations = (pod.metadata["annotations"] ?? {}) as Record<string, string>;
+    if (annotations["lameduck.dev/probe"] === undefined) {
+      const admitted = this.admits(structuredClone(pod));
+      return typeof admitted === "string"
+        ? [403, { kind: "Status", status: "Failure", reason: "Forbidden", message: admitted }]
+        : [201, { ...admitted, metadata: { ...admitted.metadata, name: "dry", uid: "dry" } }];
+    }
     const server = [...this.dryRunsBy.values()].reduce((sum, one) => sum + one, 0) % this.lags.length;
     const labels = this.objects.get(`/api/v1/namespaces/${namespace}`)?.metadata["labels"];
     if ((labels as typeof enabled | undefined)?.["lameduck.dev/inject"] !== "enabled")

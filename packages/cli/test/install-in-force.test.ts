@@ -117,7 +117,9 @@ describe("lameduck status tells whether new pods are injected", { skip: withoutI
     const { code, out } = await cluster.lameduck("status");
     assert.match(out, /policy inject\.lameduck\.dev: not in force: it saw 4 of 8 dry-run pods/);
     assert.equal(code, 1);
-    const { trials } = JSON.parse((await cluster.lameduck("status", "--json")).out) as { trials: unknown[] };
+    const { trials } = JSON.parse((await cluster.lameduck("status", "--json", "-")).out) as {
+      trials: unknown[];
+    };
     assert.deepEqual(trials, [
       { by: "policy", name: "inject.lameduck.dev", apiServers: 2, namespace: "shop", asked: 8, seen: 4 },
     ]);

@@ -53,7 +53,7 @@ describe("lameduck status", () => {
     assert.match(out, /pod\/out: 1 without: annotation lameduck\.dev\/inject is "false"/);
     assert.match(out, /1 injected pods have more than 30 s, 55 s at most/);
     assert.equal(code, 1);
-    const { out: json } = await cluster.lameduck("status", "--json");
+    const { out: json } = await cluster.lameduck("status", "--json", "-");
     const { namespaces } = JSON.parse(json) as {
       namespaces: [{ pods: { name: string; isOlder: boolean }[] }];
     };
@@ -66,6 +66,104 @@ describe("lameduck status", () => {
       ],
     );
   });
+});
+
+test("lameduck status says which cap and grace period pods were told, and how they come about", async () => {
+  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+  cluster.put("/api/v1/namespaces/shop/services/web", {
+    kind: "Service",
+    metadata: {},
+    spec: { selector: { app: "web" } },
+  });
+  cluster.put("/apis/networking.k8s.io/v1/namespaces/shop/ingresses/web", {
+    kind: "Ingress",
+    metadata: { annotations: { "alb.ingress.kubernetes.io/target-type": "ip" } },
+    spec: { ingressClassName: "alb", defaultBackend: { service: { name: "web" } } },
+  });
+  const told = (cap: string): object => ({
+    preStop: { exec: { command: ["/lameduck/lameduck-init", "wait", "--cap", cap] } },
+  });
+  const annotations = { "lameduck.dev/injected": "0.1.0" };
+  cluster.addPod("today", { annotations, lifecycle: told("60s"), grace: 90 });
+  cluster.addPod("before", { annotations, lifecycle: told("25s"), grace: 55 });
+  const { out } = await cluster.lameduck("status");
+  assert.match(
+    out,
+    /shop\/pod\/today\n {4}cap 60 s \(1\.5 x 40 s: AWS ALB \(IP targets\)\), grace 90 s \(60 s cap \+ 30 s for/,
+  );
+  assert.match(
+    out,
+    /shop\/pod\/before\n {4}cap 25 s \(as it was told when it was made; a new pod gets 60 s \(.*AWS ALB/,
+  );
+  const { out: json } = await cluster.lameduck("status", "--json", "-");
+  const { namespaces } = JSON.parse(json) as { namespaces: [{ held: { cap: { seconds: number } }[] }] };
+  assert.deepEqual(
+    namespaces[0].held.map(({ cap }) => cap.seconds).sort((a, b) => a - b),
+    [25, 60],
+  );
+});
+
+test("lameduck status says how much time holds have saved in place of sleeps, and where that is not known", async () => {
+  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+  const line = async (): Promise<string> =>
+    (await cluster.lameduck("status")).out.split("\n").find((one) => /sleep/.test(one)) ?? "";
+  const annotations = { "lameduck.dev/injected": "0.1.0" };
+  cluster.addPod("plain", { annotations });
+  assert.equal(await line(), "");
+  cluster.addPod("web", { annotations: { ...annotations, "lameduck.dev/former-sleep": "15s" } });
+  cluster.forbidden = /drainreports/;
+  assert.match(await line(), /^ {2}sleeps were replaced in 1 pods; .* not known: there are no records/);
+  cluster.forbidden = undefined;
+  const report = (name: string, hold: object, hoursAgo = 1): void =>
+    cluster.put(`/apis/lameduck.dev/v1alpha1/namespaces/shop/drainreports/${name}`, {
+      kind: "DrainReport",
+      metadata: {},
+      deletedAt: new Date(Date.now() - hoursAgo * 3_600_000).toISOString(),
+      hold,
+    });
+  report("mute", { formerSleepMs: 15_000 });
+  report("other", { ms: 9_000 });
+  assert.match(await line(), /replaced in 1 pods; .* not known: no such pod has reported its end/);
+  report("a", { formerSleepMs: 15_000, ms: 4_000 });
+  report("b", { formerSleepMs: 35_000, ms: 6_000 });
+  report("old", { formerSleepMs: 35_000, ms: 6_000 }, 25);
+  assert.equal(
+    await line(),
+    "  in the last 24h 2 terminations held 5.0 s on average in place of a sleep of 25.0 s: 40.0 s saved; of 1 more it is not known",
+  );
+});
+
+test("lameduck status says how much time holds would have saved in place of sleeps that stay, and where that is not known", async () => {
+  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+  const line = async (): Promise<string> =>
+    (await cluster.lameduck("status")).out.split("\n").find((one) => /in the last 24h/.test(one)) ?? "";
+  const lifecycle = { preStop: { exec: { command: ["sh", "-c", "sleep 15"] } } };
+  cluster.put("/api/v1/namespaces/shop/pods/web", {
+    kind: "Pod",
+    metadata: {},
+    spec: { containers: [{ name: "c", ports: [{ containerPort: 80 }], lifecycle }] },
+    status: { phase: "Running" },
+  });
+  const report = (name: string, fields: object): void =>
+    cluster.put(`/apis/lameduck.dev/v1alpha1/namespaces/shop/drainreports/${name}`, {
+      kind: "DrainReport",
+      metadata: {},
+      deletedAt: new Date().toISOString(),
+      workload: "pod/web",
+      hold: {},
+      moments: {},
+      ...fields,
+    });
+  report("other", { workload: "pod/other", moments: { released: 1_000 } });
+  assert.equal(await line(), "");
+  report("mute", {});
+  assert.match(await line(), /1 pods slept at their end; whether holds would have saved time is not known/);
+  report("a", { moments: { released: 4_000 } });
+  report("b", { moments: { released: 6_000 } });
+  assert.equal(
+    await line(),
+    "  in the last 24h 2 terminations slept 15.0 s on average, and all senders had let go after 5.0 s: existingSleep: replace would have saved 20.0 s; of 1 more it is not known",
+  );
 });
 
 test("lameduck status --pods lists the terminating pods, for how long each may take, and what a pod that has ended waits for", async () => {
@@ -197,7 +295,7 @@ describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
     await cluster.lameduck("install", "--yes");
     put({}, { other: binary });
     cluster.addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" }, mounts: name });
-    const { out } = await cluster.lameduck("status", "--json");
+    const { out } = await cluster.lameduck("status", "--json", "-");
     const { namespaces } = JSON.parse(out) as { namespaces: object[] };
     assert.partialDeepStrictEqual(namespaces, [{ initVolume: "foreign", needsInitVolume: true }]);
   });
@@ -218,44 +316,6 @@ test("lameduck does not ask about many namespaces all at once", async () => {
     assert.match(out + err, /n79/);
     assert.ok(cluster.connections <= 50, `${command.join(" ")}: ${cluster.connections} connections`);
   }
-});
-
-test("lameduck status --audit shows the workloads that the audit says will lose requests", async () => {
-  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
-  const template = {
-    metadata: { labels: { app: "web" } },
-    spec: {
-      terminationGracePeriodSeconds: 5,
-      containers: [
-        {
-          name: "web",
-          image: "web:1",
-          ports: [{ containerPort: 80 }],
-          lifecycle: { preStop: { sleep: { seconds: 20 } } },
-        },
-      ],
-    },
-  };
-  cluster.put("/apis/apps/v1/namespaces/shop/deployments/web", {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: {},
-    spec: { selector: { matchLabels: { app: "web" } }, template },
-  });
-  cluster.put("/api/v1/namespaces/shop/services/web", {
-    kind: "Service",
-    metadata: {},
-    spec: { selector: { app: "web" } },
-  });
-  const { out, err } = await cluster.lameduck("status", "--audit");
-  assert.match(
-    out,
-    /namespace shop: \d+ errors of the audit\n {2}deployment\/web: .*\(prestop-exceeds-grace\)/,
-    err,
-  );
-  const { out: json } = await cluster.lameduck("status", "--audit", "--json");
-  const { audited } = JSON.parse(json) as { audited: { name: string; findings: object[] }[] };
-  assert.deepEqual([audited[0]?.name, (audited[0]?.findings.length ?? 0) > 0], ["shop", true]);
 });
 
 describe("lameduck uninstall", () => {

@@ -16,7 +16,7 @@ describe("lameduck install", () => {
       "--dry-run",
       "--enable",
       "shop",
-      "-n",
+      "--lameduck-namespace",
       "ducks",
     );
     assert.equal(code, 0, err);
@@ -131,6 +131,25 @@ describe("lameduck install", () => {
     },
   );
 
+  test("--policy-only says that it replaces no sleep, where a DrainPolicy asks for that", async () => {
+    const ask = async (): Promise<string> =>
+      (await cluster.lameduck("install", "--yes", "--policy-only", "--dry-run")).err;
+    assert.doesNotMatch(await ask(), /sleep/);
+    for (const namespace of ["lameduck-system", "shop"])
+      cluster.put(`/apis/lameduck.dev/v1alpha1/namespaces/${namespace}/drainpolicies/default`, {
+        apiVersion: "lameduck.dev/v1alpha1",
+        kind: "DrainPolicy",
+        metadata: {},
+        spec: { existingSleep: "replace" },
+      });
+    const said = await ask();
+    assert.match(
+      said,
+      /note: a policy replaces no sleep, whatever existingSleep of a DrainPolicy says: the webhook/,
+    );
+    assert.match(said, /note: a policy replaces no sleep, .* \(namespace shop\): the webhook/);
+  });
+
   test("--policy-only makes pods sleep where nodes have a processor that lameduck-init has no binary for", async () => {
     cluster.put("/api/v1/nodes/n", {
       kind: "Node",
@@ -191,10 +210,7 @@ describe("lameduck install", () => {
     );
     assert.match(out, /nobody reports for node3: pods that they may send to decide by themselves/);
     assert.match(out, /silent: kube-proxy\/node2\n {4}kube-proxy\/node2: no such program: nft/);
-    assert.match(
-      out,
-      /endpointslices are not kept up to date: pods that ask here are told that nothing is known/,
-    );
+    assert.match(out, /endpointslices are not kept up to date: nobody is released/);
     assert.match(out, /two: unknown, it could not be asked/);
     const again = await cluster.lameduck("install", "--yes");
     assert.match(again.err, /^keeps acknowledgements \(--disable acknowledgements takes it away\)$/m);
@@ -211,7 +227,7 @@ describe("lameduck install", () => {
 
   test("--consumer-account lets further accounts report, as the chart's value does", async () => {
     const coordinator = "/apis/apps/v1/namespaces/ducks/deployments/lameduck-coordinator";
-    const own = ["install", "--yes", "-n", "ducks", "--acknowledgements"];
+    const own = ["install", "--yes", "--lameduck-namespace", "ducks", "--acknowledgements"];
     const account = (name: string): string[] => ["--consumer-account", name];
     const accountsIn = (): string[] => {
       const { spec } = cluster.objects.get(coordinator) as unknown as {
@@ -248,13 +264,124 @@ describe("lameduck install", () => {
     const without = await cluster.lameduck(
       "install",
       "--yes",
-      "-n",
+      "--lameduck-namespace",
       "ducks",
       ...off,
       ...account("edge/haproxy"),
     );
     assert.equal(without.code, 2);
     assert.match(without.err, /--consumer-account: needs --acknowledgements/);
+  });
+
+  test("--acknowledgements lets the accounts of proxies report that are there, prints their patches, and a later installation keeps them", async () => {
+    for (const [path, kind, spec] of [
+      [
+        "/apis/networking.k8s.io/v1/ingressclasses/nginx",
+        "IngressClass",
+        { controller: "k8s.io/ingress-nginx" },
+      ],
+      ["/api/v1/namespaces/edge/services/web", "Service", { clusterIP: "10.96.0.7" }],
+      [
+        "/api/v1/namespaces/edge/pods/controller",
+        "Pod",
+        {
+          serviceAccountName: "ingress",
+          containers: [{ name: "controller", image: "registry.k8s.io/ingress-nginx/controller:v1.12.0" }],
+        },
+      ],
+    ] as const)
+      cluster.put(path, { kind, metadata: {}, spec, status: { phase: "Running" } });
+    const accounts = (): string =>
+      JSON.stringify(
+        cluster.objects.get("/apis/apps/v1/namespaces/lameduck-system/deployments/lameduck-coordinator"),
+      );
+    const first = await cluster.lameduck("install", "--yes", "--acknowledgements");
+    assert.equal(first.code, 0, first.err);
+    assert.match(
+      first.err,
+      /^chooses account edge\/ingress=ingress-nginx: a watcher beside ingress-nginx may report/m,
+    );
+    assert.match(first.err, /kubectl patch pod\/controller -n edge .*\n {2}spec:\n/);
+    assert.match(first.err, /--consumer=ingress-nginx\n.*--serves=ingress-class\/nginx/);
+    assert.match(accounts(), /edge\/ingress=ingress-nginx/);
+    const again = await cluster.lameduck("install", "--yes");
+    assert.match(again.err, /^keeps accounts edge\/ingress=ingress-nginx /m);
+    assert.doesNotMatch(again.err, /chooses/);
+    await cluster.lameduck("install", "--yes", "--acknowledgements", "--disable", "consumer-accounts");
+    assert.doesNotMatch(accounts(), /edge\/ingress/);
+    cluster.forbidden = /^\/api\/v1\/pods$/;
+    const blind = await cluster.lameduck("install", "--yes", "--acknowledgements");
+    assert.match(blind.err, /^note: not all readers could be chosen: pods may not be listed/m);
+  });
+
+  test("--node-reader is what the watchers of nodes read, as with the chart's value, and it stays", async () => {
+    const agent = { nodeName: "n1", containers: [{ name: "cilium-agent" }] };
+    cluster.put("/api/v1/namespaces/kube-system/pods/cilium", {
+      kind: "Pod",
+      metadata: {},
+      spec: agent,
+      status: { phase: "Running" },
+    });
+    const path = "/apis/apps/v1/namespaces/lameduck-node/daemonsets/lameduck-watcher";
+    const spec = (): PodSpec =>
+      (cluster.objects.get(path) as unknown as { spec: { template: { spec: PodSpec } } }).spec.template.spec;
+    const usual = await cluster.lameduck("install", "--yes", "--acknowledgements");
+    assert.match(
+      usual.err,
+      /^note: Cilium's agent.* on 1 nodes, .*: no pod is released; --node-reader cilium/m,
+    );
+    assert.ok(spec().containers[0].args.includes("--consumer=kube-proxy"));
+    const reader = "cilium=/run/c/cilium.sock";
+    const { err } = await cluster.lameduck("install", "--yes", "--acknowledgements", "--node-reader", reader);
+    assert.doesNotMatch(err, /no pod is released/);
+    assert.ok(spec().containers[0].args.includes(`--consumer=${reader}`));
+    assert.deepEqual(spec().containers[0].securityContext.capabilities, { drop: ["ALL"] });
+    assert.deepEqual(spec().containers[0].volumeMounts.at(-1), {
+      name: "cilium",
+      mountPath: "/run/c",
+      readOnly: true,
+    });
+    assert.deepEqual(spec().volumes[0], { name: "cilium", hostPath: { path: "/run/c", type: "Directory" } });
+    const coordinator = "/apis/apps/v1/namespaces/lameduck-system/deployments/lameduck-coordinator";
+    assert.match(JSON.stringify(cluster.objects.get(coordinator)), /lameduck-node\/lameduck-watcher=cilium"/);
+    const again = await cluster.lameduck("install", "--yes");
+    assert.match(again.err, /^keeps node reader cilium=\/run\/c\/cilium\.sock \(--disable node-reader/m);
+    await cluster.lameduck("install", "--yes", "--disable", "node-reader");
+    assert.ok(spec().containers[0].args.includes("--consumer=kube-proxy"));
+    for (const [args, words] of [
+      [["--acknowledgements", "--node-reader", "calico"], /"calico" is neither/],
+      [["--acknowledgements", "--node-reader", "cilium", "--disable", "node-reader"], /asks for the same/],
+      [["--policy-only", "--node-reader", "cilium"], /needs processes of ours/],
+      [["--node-reader", "cilium", "--disable", "acknowledgements"], /needs --acknowledgements/],
+    ] as const) {
+      const wrong = await cluster.lameduck("install", "--yes", ...args);
+      assert.equal(wrong.code, 2, wrong.err);
+      assert.match(wrong.err, words);
+    }
+  });
+
+  test("a dry run of lameduck install prints cap and grace period of new pods, and how they come about", async () => {
+    const put = (path: string, kind: string, spec: object, metadata: object = {}): void =>
+      cluster.put(path, { kind, metadata, spec });
+    put("/api/v1/namespaces/shop/services/web", "Service", { selector: { app: "web" } });
+    put(
+      "/apis/networking.k8s.io/v1/namespaces/shop/ingresses/web",
+      "Ingress",
+      { ingressClassName: "alb", defaultBackend: { service: { name: "web" } } },
+      { annotations: { "alb.ingress.kubernetes.io/target-type": "ip" } },
+    );
+    cluster.addPod("web");
+    const { err } = await cluster.lameduck("install", "--dry-run", "--enable", "shop");
+    assert.match(
+      err,
+      /^what new pods .* get:\n {2}shop\/pod\/web\n {4}cap 60 s \(1\.5 x 40 s: AWS ALB .*\), grace 30 -> 90 s \(60 s cap \+ 30 s/m,
+    );
+    const nobody = await cluster.lameduck("install", "--dry-run");
+    assert.doesNotMatch(nobody.err, /what new pods/);
+    if (withoutInit !== false) return;
+    // The API server does not see what leads to a pod.
+    const policy = await cluster.lameduck("install", "--dry-run", "--policy-only", "--enable", "shop");
+    assert.match(policy.err, /cap 25 s \(25 s at least, more than 1\.5 x 15 s: nobody knows the senders\)/);
   });
 
   test("--metrics-from opens the port of the metrics, as the chart's value does", async () => {
@@ -321,6 +448,31 @@ describe("lameduck install", () => {
     assert.match(wrong.err, /--held-deletions: needs processes of ours/);
   });
 
+  test("--surge adds its webhook and its rights, which stay until --disable takes them away", async () => {
+    const added = [
+      "admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+      "rbac.authorization.k8s.io/v1/clusterroles",
+    ];
+    const there = (): number =>
+      added.filter((one) => cluster.objects.has(`/apis/${one}/surge.lameduck.dev`)).length;
+    const args = (): string => JSON.stringify(cluster.objects.get(operator));
+    const { code, err } = await cluster.lameduck("install", "--yes", "--surge");
+    assert.equal(code, 0, err);
+    assert.equal(there(), 2);
+    assert.match(args(), /"--audit-every=10m","--surge"\]/);
+    const again = await cluster.lameduck("install", "--yes");
+    assert.match(again.err, /^keeps surges before evictions \(--disable surge takes it away\)$/m);
+    assert.match(again.err, /Deployment lameduck-system\/lameduck-webhook: as it was/);
+    const wrong = await cluster.lameduck("install", "--yes", "--policy-only");
+    assert.match(wrong.err, /--policy-only: would remove what is installed: add --disable surge/);
+    await cluster.lameduck("install", "--yes", "--disable", "surge");
+    assert.equal(there(), 0);
+    assert.doesNotMatch(args(), /--surge/);
+    await cluster.lameduck("install", "--yes", "--surge");
+    await cluster.lameduck("uninstall", "--yes");
+    assert.equal(there(), 0);
+  });
+
   test("lameduck install right after an uninstallation waits for the end of the namespace, which takes nothing new", async () => {
     const path = "/api/v1/namespaces/lameduck-system";
     cluster.put(path, { kind: "Namespace", metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
@@ -384,3 +536,14 @@ describe("lameduck install", () => {
 });
 
 const operator = "/apis/apps/v1/namespaces/lameduck-system/deployments/lameduck-webhook";
+
+interface PodSpec {
+  readonly containers: readonly [
+    {
+      readonly args: readonly string[];
+      readonly volumeMounts: readonly object[];
+      readonly securityContext: { readonly capabilities: object };
+    },
+  ];
+  readonly volumes: readonly object[];
+}

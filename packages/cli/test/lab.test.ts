@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
+  existsSync,
   globSync,
   mkdtempSync,
   readFileSync,
@@ -33,6 +34,7 @@ const quick = [
 ];
 
 const skip = await withoutNamespaces();
+const initHere = join(import.meta.dirname, "..", "..", "init", "dist", `lameduck-init-${process.arch}`);
 
 // Each has namespaces of its own and little load.
 describe("labs side by side", { concurrency: 3 }, () => {
@@ -65,11 +67,11 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
       ...quick,
       "--json",
       file,
-      "--html",
+      "--out",
       html,
-      "--junit",
+      "--out",
       junit,
-      "--markdown",
+      "--out",
       markdown,
     ]);
     assert.equal(code, 0, err);
@@ -151,11 +153,35 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     assert.equal(nothing?.ownLameduck, true);
     assert.match(out, /^as shipped .* no loss$/m);
     assert.match(err, /adaptive is left out: the program brings Lameduck itself/);
-    const named = await runAlone([...args, "--policy", "adaptive", "--", "node", own]);
+    const named = await runAlone([...args, "--remedies", "adaptive", "--", "node", own]);
     assert.equal(named.code, 0, named.err + named.out);
     assert.match(named.out, /^adaptive \(own lameduck\) .* no loss$/m);
     assert.match(named.out.replaceAll(/\s+/g, " "), /its own settings \(policy fixed\)/);
   });
+
+  test(
+    "a lab of a program behind its own lameduck-init has one row, as shipped",
+    { skip: skip || (!existsSync(initHere) && "lameduck-init is not built: npm run build:init") },
+    async () => {
+      const json = join(folder, "own-init.json");
+      const server =
+        "require('http').createServer((q, r) => r.end()).listen(process.env.PORT, process.env.HOST); process.on('SIGTERM', () => process.exit())";
+      const own = [initHere, "--grace", "15s", "--", "node", "-e", server];
+      const { code, out, err } = await runAlone([
+        "lab",
+        "--allow-loss",
+        ...quick,
+        "--json",
+        json,
+        "--",
+        ...own,
+      ]);
+      assert.equal(code, 0, err + out);
+      assert.match(out, /^as shipped /m);
+      assert.match(err, /adaptive is left out: the program brings Lameduck itself/);
+      assert.equal(resultsOf(readFileSync(json, "utf8")).remedies.length, 1);
+    },
+  );
 
   test("a lab calls terminations untested that no load went through, whatever is allowed", async () => {
     const args = ["lab", "--remedies", "nothing", ...quick, "--rps", "0.1", "--allow-loss"];
@@ -231,15 +257,15 @@ test("two outputs into one file are refused, also by two names of it", async () 
     "lab",
     "--json",
     "./x.json",
-    "--html",
-    join(process.cwd(), "x.json"),
+    "--out",
+    `html=${join(process.cwd(), "x.json")}`,
   ]);
   assert.equal(code, 2);
-  assert.match(err, /--html: .*x\.json is written by --json, too \[LAMEDUCK_BAD_OPTION\]/);
+  assert.match(err, /--out: .*x\.json is written by --json, too \[LAMEDUCK_BAD_OPTION\]/);
   const [real, link] = [join(folder, "real.json"), join(folder, "link.xml")];
   writeFileSync(real, "");
   symlinkSync(real, link);
-  const linked = await runAlone(["lab", "--json", real, "--junit", link]);
+  const linked = await runAlone(["lab", "--json", real, "--out", link]);
   assert.equal(linked.code, 2);
-  assert.match(linked.err, /--junit: .*link\.xml is written by --json, too \[LAMEDUCK_BAD_OPTION\]/);
+  assert.match(linked.err, /--out: .*link\.xml is written by --json, too \[LAMEDUCK_BAD_OPTION\]/);
 });

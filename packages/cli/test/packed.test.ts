@@ -1,10 +1,19 @@
 /**
  * What a user gets: the three packages packed as in a clean clone, installed into an empty folder, and run. With LAMEDUCK_PACKED=whole
- * (`npm run test:packed`) also a lab, and all of it on the oldest and the newest Node as well.
+ * (`npm run test:packed`) also a lab, and all of it on the oldest and the newest Node as well, installed by the npm that they run.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
@@ -27,7 +36,7 @@ test("each package has its licence, its page and nothing of the development", { 
     for (const file of ["LICENSE", "README.md"]) assert.ok(existsSync(join(here, file)), `${name}/${file}`);
     assert.deepEqual(globSync("{test,bench,scripts,toolchain,fuzz,**/*.tsbuildinfo}", { cwd: here }), []);
   }
-  assert.ok(existsSync(join(modules, "lameduck/docs/errors.md")));
+  assert.ok(existsSync(join(modules, "lameduck/docs/reference/errors.md")));
   assert.ok(existsSync(join(modules, "lameduck/dist/private/load/in-cluster/load-pod.mjs")));
   assert.deepEqual(globSync("*", { cwd: join(modules, "@lameduck") }).sort(), ["init", "node"]);
 });
@@ -99,7 +108,7 @@ test("a Node that is too old is told in one line which one is needed", { skip },
   );
   assert.equal(
     stderr,
-    "error Node 22.9.0 is too old: Lameduck needs Node 22.12.0 or newer [LAMEDUCK_OLD_NODE]\n",
+    "error Node 22.9.0 is too old: Lameduck needs Node 22.12.0 or newer [LAMEDUCK_OLD_NODE]; in this folder: npm install --save-dev node@24\n",
   );
   assert.equal(status, 4);
 });
@@ -113,6 +122,23 @@ const library = `
     server.listen(0, () => process.exit(0));
   });`;
 
+/** Into an empty folder, by the npm that the Node runs. */
+function installs(title: string, find: () => string): void {
+  test(`${title}: npm installs the packages into an empty folder`, { skip }, (context) => {
+    const node = nodeOr(context, find);
+    if (node === undefined) return;
+    const empty = mkdtempSync(join(folder, "empty-"));
+    const files = globSync("*.tgz", { cwd: join(folder, "tarballs") }).map((file) =>
+      join(folder, "tarballs", file),
+    );
+    const quietly = ["--offline", "--no-audit", "--no-fund", "--loglevel", "error", "--engine-strict"];
+    must("npm", ["install", ...quietly, "--prefix", empty, ...files], empty, node);
+    const bin = join(empty, "node_modules/.bin/lameduck");
+    assert.match(must(bin, ["--version"], empty, node), /^\d+\.\d+\.\d+/);
+    must("node", ["-e", library], empty, node);
+  });
+}
+
 function runs(title: string, find: () => string): void {
   test(`${title}: the command, the library and the init run`, { skip }, (context) => {
     const node = nodeOr(context, find);
@@ -121,13 +147,13 @@ function runs(title: string, find: () => string): void {
     assert.match(help, /^Usage: lameduck lab/);
     must("node", ["--check", join(modules, "lameduck/dist/private/load/in-cluster/load-pod.mjs")], app, node);
     assert.match(lameduck(["help", "LAMEDUCK_NO_KUBECONFIG"], node), /Remedy:/);
-    assert.match(lameduck(["simulate", "--terminations", "20", "--rate", "50"], node), /adaptive/);
+    assert.match(lameduck(["simulate", "--terminations", "20", "--rps", "50"], node), /adaptive/);
     must("node", ["-e", library], app, node);
     must("node", ["--import", "@lameduck/node/register", "-e", "0"], app, node);
     const init = lameduck(["init-binary"], node).trim();
     assert.equal(must(init, ["--", "echo", "started"], app), "started\n");
     for (const [arch, machine] of [
-      ["x64", 62],
+      ["amd64", 62],
       ["arm64", 183],
     ] as const) {
       const binary: Buffer = readFileSync(lameduck(["init-binary", "--arch", arch], node).trim());
@@ -146,9 +172,8 @@ function nodeOr(context: { skip(reason: string): void }, find: () => string): st
 }
 
 /** One pod, replaced once, under hardly any load. */
-const shortLab = "lab --replicas 1 --rps 50 --warm-up 500ms --grace 10s --policy adaptive --allow-loss".split(
-  " ",
-);
+const shortLab =
+  "lab --replicas 1 --rps 50 --warm-up 500ms --grace 10s --remedies adaptive --allow-loss".split(" ");
 
 function runsLab(title: string, find: () => string): void {
   test(`${title}: a lab runs`, { skip }, (context) => {
@@ -219,6 +244,7 @@ if (process.env["LAMEDUCK_PACKED"] === "whole") {
     ["the oldest Node", () => "22.12.0"],
     ["the newest Node", newestNode],
   ] as const) {
+    installs(title, () => fetchNode(version()));
     runs(title, () => fetchNode(version()));
     runsLab(title, () => fetchNode(version()));
   }

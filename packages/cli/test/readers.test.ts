@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 const program = join(import.meta.dirname, "..", "bin", "lameduck.js");
-const simulate = "simulate --senders busy-iptables:50 --terminations 20 --rate 2000 --json -".split(" ");
+const simulate = "simulate --senders busy-iptables:50 --terminations 20 --rps 2000 --json -".split(" ");
 
 for (const gone of ["stderr", "stdout"] as const)
   test(`a run goes on when the reader of its ${gone} has gone`, async () => {

@@ -101,6 +101,17 @@ const found = (...items: DrainReport[]): void => {
   answer = { status: 200, body: { items } };
 };
 
+test("senders that never let go are named and counted, and are a finding", async () => {
+  const stuckConsumers = [{ name: "nginx/edge", reason: "not reloaded since its files changed" }];
+  found(report("web-1", { stuckConsumers }), report("web-2", { stuckConsumers }), report("web-3"));
+  const { code, out } = await lameduck();
+  assert.equal(code, 1);
+  assert.match(out, /^  never let go    nginx\/edge of 2 pods, 60 s after their ends$/m);
+  const json = await lameduck("--json", "-");
+  const { figures } = JSON.parse(json.out) as { figures: { stuck: object } };
+  assert.deepEqual(figures.stuck, { "nginx/edge": 2 });
+});
+
 test("a row for each termination, and figures over those that told", async () => {
   const late = report("late-1", { deletedAt: new Date(Date.now() - 7_200_000).toISOString() });
   found(report("web-1"), late, mute("web-2"));
@@ -130,7 +141,7 @@ test("of one pod every moment, consumer and exit, and what is not known", async 
 test("a page is one file without a script, with both chains of each termination that told", async () => {
   found(report("web-1"), mute("web-2"));
   const file = join(folder, "report.html");
-  const { code, err } = await lameduck("--html", file);
+  const { code, err } = await lameduck("--out", file);
   assert.equal(code, 0, err);
   const page = readFileSync(file, "utf8");
   assert.doesNotMatch(page, /<script|<b>node2|https?:\/\//);
@@ -165,4 +176,33 @@ test("a cluster without reports, and rights that are missing, are said with what
   const forbidden = await lameduck("-n", "other");
   assert.equal(forbidden.code, 4);
   assert.match(forbidden.err, /LAMEDUCK_REPORTS_FORBIDDEN.*list drainreports/s);
+});
+
+test("lameduck report compares two runs, and fails where the second lost more", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "lameduck-compare-"));
+  const file = (name: string, lost: number): string => {
+    const each = Array.from({ length: 12 }, () => ({ lost }));
+    const remedies = [{ remedy: "adaptive", hold: { p50: 4_000 }, each }];
+    writeFileSync(join(folder, name), JSON.stringify({ schema: "lameduck.results/v1", remedies }));
+    return join(folder, name);
+  };
+  try {
+    const [none, many] = [file("none.json", 0), file("many.json", 9)];
+    const worse = await run(["report", none, many]);
+    assert.equal(worse.code, 1, worse.err);
+    assert.match(worse.out, /^adaptive +12 -> 12 +0 -> 9 +4\.0 -> 4\.0 +<0\.001 +loses more$/m);
+    assert.equal((await run(["report", many, none])).code, 0);
+    const markdown = await run(["report", none, none, "--out", "markdown=-"]);
+    assert.match(markdown.out, /^\| adaptive \| .* \| no difference shown \|$/m);
+    writeFileSync(join(folder, "other.json"), "[]");
+    const wrong = await run(["report", none, join(folder, "other.json")]);
+    assert.equal(wrong.code, 2);
+    assert.match(
+      wrong.err,
+      /other\.json: it holds no results of lameduck lab or rollout \[LAMEDUCK_BAD_RESULTS\]/,
+    );
+    assert.equal((await run(["report", none])).code, 2);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -49,10 +49,7 @@ test("the bound of the load follows from --timeout and --rps, and is printed; on
   const args = [...parts.args, "--dry-run", "--rps", "100", "--timeout", "10m"];
   const { err } = await runAlone(args);
   // 0.5 s and 2 s before the first deletion, 10 min, and a minute of settling at most; a tenth more than are to be expected.
-  assert.match(
-    err,
-    /at most 72,976 requests or 662\.5s \(warm-up, --timeout and settling take at most 662\.5s\)\n/,
-  );
+  assert.match(err, /at most 72,976 requests or 662\.5s, which is warm-up, --timeout and settling\n/);
   const few = await runAlone([...args, "--requests-max", "1000"]);
   assert.match(
     few.err,
@@ -63,7 +60,7 @@ test("the bound of the load follows from --timeout and --rps, and is printed; on
 test("a rollout under load runs from its beginning to its end, and loses nothing", async () => {
   await using parts = await deployed();
   const [junit, markdown] = [join(folder, "whole.xml"), join(folder, "whole.md")];
-  const { code, err, out } = await runAlone([...parts.args, "--junit", junit, "--markdown", markdown]);
+  const { code, err, out } = await runAlone([...parts.args, "--out", junit, "--out", markdown]);
   assert.equal(code, 0, err);
   assert.match(out, /no loss/);
   const xml = readFileSync(junit, "utf8");
@@ -97,7 +94,7 @@ test("a URL whose requests never work ends a rollout before anything is changed,
 test("terminations after the load's end are untested, and the exit code says so", async () => {
   await using parts = await deployed();
   const [junit, markdown] = [join(folder, "few.xml"), join(folder, "few.md")];
-  const few = ["--rps", "100", "--requests-max", "50", "--junit", junit, "--markdown", markdown];
+  const few = ["--rps", "100", "--requests-max", "50", "--out", junit, "--out", markdown];
   const { code, err, out } = await runAlone([...parts.args, ...few]);
   assert.equal(code, 5, err);
   const xml = readFileSync(junit, "utf8");

@@ -81,6 +81,15 @@ test("a coordinator of an earlier release, which says less, is shown", async () 
   );
 });
 
+test("senders that never let go in the last hour are named, with the pod and why", async () => {
+  const one = { name: "nginx/edge", pod: "shop/web-1", pods: 3, reason: "not reloaded", agoMs: 240_000 };
+  const text = await shown({ answer: { ...status, stuck: [one] } });
+  assert.match(
+    text,
+    /never let go: nginx\/edge had not let go of shop\/web-1 60 s after its end, 4 min ago \(not reloaded\), and of 2 more pods within the hour/,
+  );
+});
+
 test("a replica that terminates is left out: it may have lost its rights already", async () => {
   const old = { metadata: { name: "coordinator-0", deletionTimestamp: "2026-01-01T00:00:00Z" } };
   const text = await shown({ answer: status, pods: [pod("coordinator-1"), old] });
@@ -132,6 +141,8 @@ Object.assign(pulling, {
     ],
   },
 });
+const istio = { need: "mesh/istio", who: "Istio's sidecars", shownBy: "Pod shop/client", services: 41 };
+const alb = { need: "ingress-class/alb", shownBy: "Ingress shop/web", services: 1 };
 const refused = new Error("no route");
 const former = pod("watcher-0", {}, { containers: [{ image: "old" }] });
 Object.assign(former, { status: { conditions: [{ type: "Ready", status: "True" }] } });
@@ -176,6 +187,22 @@ for (const [what, around, words] of [
     /silent: kube-proxy\/node1\nfails$/,
   ],
   ["nobody reports for a node", { answer: status }, /nobody reports for node1[^]*fails$/],
+  // Its pods decide by themselves: that is how it is meant to be.
+  [
+    "senders for which nothing reports",
+    { answer: { ...sound, services: { services: 42, incomplete: 41, senders: [istio, alb] } } },
+    /pods of 41 of 42 Services are not released[^]*\n {6}mesh\/istio \(Istio's sidecars, shown by Pod shop\/client\): 41 Services\n {6}ingress-class\/alb \(shown by Ingress shop\/web\): 1 Services?\n[^]*sendsNothing[^]*works$/,
+  ],
+  [
+    "a kind that may not be listed",
+    {
+      answer: {
+        ...sound,
+        unread: [{ name: "httpproxies", state: "refused", resource: "httpproxies.projectcontour.io" }],
+      },
+    },
+    /httpproxies may not be read: nobody is released: let lameduck-coordinator list and watch httpproxies\.projectcontour\.io\nfails$/,
+  ],
   [
     "a NetworkPolicy keeps the question out",
     { answer: refused, policies: [deny] },

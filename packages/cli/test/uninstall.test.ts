@@ -11,7 +11,7 @@ const shop = "/api/v1/namespaces/shop";
 
 describe("a namespace that was there before Lameduck", () => {
   test("a namespace that was there before Lameduck keeps its labels at the installation, and is not deleted at the end", async () => {
-    const installed = await cluster.lameduck("install", "--yes", "-n", "shop");
+    const installed = await cluster.lameduck("install", "--yes", "--lameduck-namespace", "shop");
     assert.equal(installed.code, 0, installed.err);
     assert.equal(cluster.objects.get(shop)?.metadata["labels"], undefined);
     // The operator goes on until its grace period is over.
@@ -22,17 +22,17 @@ describe("a namespace that was there before Lameduck", () => {
       if (path === secret && cluster.objects.has(rights))
         setImmediate(() => cluster.put(secret, { kind: "Secret", metadata: {} }));
     };
-    const { code, err } = await cluster.lameduck("uninstall", "--yes", "-n", "shop");
+    const { code, err } = await cluster.lameduck("uninstall", "--yes", "--lameduck-namespace", "shop");
     assert.equal(code, 0, err);
     assert.deepEqual([...cluster.objects.keys()], [shop]);
   });
 
-  test("a namespace that was there before Lameduck is not deleted by somebody who takes --namespace for the one to be left alone", async () => {
+  test("a namespace that was there before Lameduck is not deleted by somebody who takes --lameduck-namespace for the namespace to be left alone", async () => {
     await cluster.lameduck("install", "--yes", "--enable", "shop", "--timeout", "1s");
     for (const command of ["install", "uninstall"]) {
       cluster.changes = [];
-      const { code, err } = await cluster.lameduck(command, "--yes", "-n", "shop");
-      assert.match(err, /--namespace: Lameduck is installed in namespace lameduck-system/);
+      const { code, err } = await cluster.lameduck(command, "--yes", "--lameduck-namespace", "shop");
+      assert.match(err, /--lameduck-namespace: Lameduck is installed in namespace lameduck-system/);
       assert.equal(code, 2);
       assert.deepEqual(cluster.changes, []);
     }

@@ -23,7 +23,7 @@ export interface TlsOptions {
 
 /** The load as a person asks for it. */
 export interface LoadOptions extends RequestOptions {
-  /** The protocol of the load; default `http` (HTTP/1.1). docs/protocols.md says what is lost in each. */
+  /** The protocol of the load; default `http` (HTTP/1.1). docs/reference/protocols.md says what is lost in each. */
   readonly protocol?: LoadProtocol;
   /** Over TLS. Default: as the protocol is. */
   readonly secure?: boolean;
@@ -87,7 +87,7 @@ export function parseLoad(options: LoadOptions): LoadPlan {
     slowShare: within(options.slowShare ?? 0, 0, 1, "load.slowShare"),
     largeShare: within(options.largeShare ?? 0, 0, 1, "load.largeShare"),
     paths: {
-      quick: path(options.paths?.quick ?? quick, "load.paths.quick"),
+      quick: path(options.paths?.quick ?? quick, "--path"),
       slow: path(options.paths?.slow ?? quick, "load.paths.slow"),
       large: path(options.paths?.large ?? quick, "load.paths.large"),
     },
@@ -130,7 +130,8 @@ function arrivals(value: string): "poisson" | "fixed" {
 }
 
 function path(value: string, option: string): string {
-  if (!/^\/[!-~]*$/.test(value)) throw badLoad(option, `"${value}" is not a path`);
+  if (!/^\/[!-~]*$/.test(value))
+    throw badLoad(option, `"${value}" is no path: it begins with / and has no spaces`);
   return value;
 }
 

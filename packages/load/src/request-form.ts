@@ -3,14 +3,15 @@ import { protocolTraits, type LoadProtocol } from "./protocols.ts";
 
 /** What a person may say of every request beside its path. */
 export interface RequestOptions {
-  /** Default GET. */
+  /** Default: GET, and POST with a body. */
   readonly method?: string;
   /** "Name: value" each. */
   readonly headers?: readonly string[];
-  /** Base64, so that it passes through JSON. */
+  /**
+   * Base64, so that it passes through JSON. Of a WebSocket the message, in which `{token}` stands for a text that is different in each; default:
+   * the token alone.
+   */
   readonly body?: string;
-  /** Of a WebSocket. `{token}` stands for a text that is different in each message. Default: the token alone. */
-  readonly message?: string;
   /** Text of the message that answers; the oldest message without an answer is answered by it. Default: the token. */
   readonly answer?: string;
   /** Statuses, or gRPC's, that the request is meant to get although they are failures elsewhere. */
@@ -57,13 +58,14 @@ const mostBodyBytes = 500_000;
 
 /** @throws {LoadError} LAMEDUCK_BAD_LOAD. */
 export function parseRequest(
-  { method = "GET", headers = [], body, message, answer }: RequestOptions,
+  { method: verb, headers = [], body: sent, answer }: RequestOptions,
   protocol: LoadProtocol,
 ): RequestForm {
-  if (protocol !== "ws" && (message ?? answer) !== undefined)
-    throw badLoad(message === undefined ? "--answer" : "--message", "goes with the protocol ws only");
+  const [body, message] = protocol === "ws" ? [undefined, textOf(sent)] : [sent, undefined];
+  const method = verb ?? (body === undefined ? "GET" : "POST");
+  if (protocol !== "ws" && answer !== undefined) throw badLoad("--answer", "goes with the protocol ws only");
   if (message !== undefined && answer === undefined && !message.includes(tokenPlace))
-    throw badLoad("--message", `needs ${tokenPlace}, which comes back in the answer, or an --answer`);
+    throw badLoad("--body", `needs ${tokenPlace}, which comes back in the answer, or an --answer`);
   if (answer === "") throw badLoad("--answer", "is empty: every message would answer");
   const known = methods.find((one) => one === method.toUpperCase());
   if (known === undefined) throw badLoad("--method", `"${method}" is none of ${methods.join(", ")}`);
@@ -76,6 +78,10 @@ export function parseRequest(
     throw badLoad("--body", `more than ${mostBodyBytes / 1_000} kB`);
   const form = { method: known, headers: headers.map((text) => parseHeader(text)), body };
   return { ...form, message: message ?? tokenPlace, answer };
+}
+
+function textOf(base64: string | undefined): string | undefined {
+  return base64 === undefined ? undefined : Buffer.from(base64, "base64").toString("utf8");
 }
 
 function parseHeader(text: string): readonly [string, string] {

@@ -31,7 +31,12 @@ interface SimulateOutput {
 /** `lameduck simulate`: what the settings lose. @throws coded errors with the place. */
 export async function simulateCommand(options: SimulateCommandOptions): Promise<SimulateOutput> {
   const { seed = 1, onProgress, signal } = options;
-  const result = await simulate({ ...readScenario(options.scenario, options), seed, onProgress, signal });
+  const result = await simulate({
+    ...readScenario(options.scenario, (file) => withFlags(file, options)),
+    seed,
+    onProgress,
+    signal,
+  });
   return { text: renderSimulation(result), json: result, html: simulationPage(result) };
 }
 
@@ -39,9 +44,9 @@ interface AdviseCommandOptions extends ScenarioFlags {
   readonly scenario?: string | undefined;
   /** A manifest: replicas, strategy, grace period and preStop hook are taken from its workload. */
   readonly manifest?: Manifest | undefined;
-  /** Output of `lameduck lab --json` or `lameduck rollout --json`: convergence and rate are taken from it. */
+  /** Output of `lameduck lab --json`: convergence and rate are taken from it. */
   readonly recording?: string | undefined;
-  /** Container to which the patch adds settings. Default: the manifest's that serves, else "app". */
+  /** Container of the patch: the manifest's that serves, else "app". */
   readonly container?: string | undefined;
   readonly seed?: number | undefined;
 }
@@ -53,45 +58,61 @@ interface AdviseOutput {
   readonly patch: string;
 }
 
-/** `lameduck advise`: what the settings should be. @throws coded errors with the place. */
+/** `lameduck simulate --advise`: what the settings should be. @throws coded errors with the place. */
 export async function adviseCommand(options: AdviseCommandOptions): Promise<AdviseOutput> {
   const { manifest, recording } = options;
   const sources: Source[] = [
     ...(recording === undefined ? [] : [sourceOfRecording(read(recording), recording)]),
     ...(manifest === undefined ? [] : [sourceOfManifest(manifest)]),
   ];
-  const { scenario } =
-    sources.length === 0 ? readScenario(options.scenario, options) : scenarioFrom(merged(sources, options));
+  let said: ScenarioFile = {};
+  const { scenario } = readScenario(options.scenario, (file) => {
+    said = withFlags(file, options);
+    return merged(sources, said, manifest);
+  });
   const unknown = sources
     .flatMap((source) => source.unknown)
-    .filter(({ answer }) => options[answer] === undefined)
+    .filter(({ isAnswered }) => !isAnswered(said))
     .map(({ sentence }) => sentence);
   const advice = await advise({ scenario, seed: options.seed ?? 1, unknown });
   const container = options.container ?? sources.at(-1)?.container;
   return { text: renderAdvice(advice), json: advice, patch: advicePatch(advice, container) };
 }
 
-/** The manifest, which comes last, knows the rollout; the recording the senders and the traffic. Flags win over both. */
-function merged(sources: readonly Source[], flags: AdviseCommandOptions): ScenarioFile {
-  const file = withFlags(
-    Object.assign({}, ...sources.map(({ scenario }) => scenario)) as ScenarioFile,
-    flags,
-  );
+/** The manifest, which comes last, knows the rollout; the recording the senders and the traffic. What is said wins over both. */
+function merged(
+  sources: readonly Source[],
+  said: ScenarioFile,
+  manifest: Manifest | undefined,
+): ScenarioFile {
+  const found = Object.assign({}, ...sources.map(({ scenario }) => scenario)) as ScenarioFile;
+  const { perPod, total } = said.traffic ?? {};
+  const traffic = perPod === undefined && total === undefined ? found.traffic : {};
+  const file = {
+    ...found,
+    ...said,
+    rollout: { ...found.rollout, ...said.rollout },
+    traffic: { ...traffic, ...said.traffic },
+    pod: { ...found.pod, ...said.pod },
+  };
   if (file.rollout?.kind === "daemon-set" && file.replicas === undefined)
     throw new SimulatorError(
       "LAMEDUCK_SCENARIO_INVALID",
-      flags.manifest?.place ?? "scenario",
+      manifest?.place ?? "scenario",
       "a DaemonSet has a pod on each of its nodes, and does not say how many: give --replicas",
     );
   return file;
 }
 
-function readScenario(source: string | undefined, flags: ScenarioFlags): ParsedScenario {
-  if (source === undefined) return scenarioFrom(withFlags({}, flags));
+function readScenario(
+  source: string | undefined,
+  adjust: (file: ScenarioFile) => ScenarioFile,
+): ParsedScenario {
+  if (source === undefined) return scenarioFrom(adjust({}));
   if (Object.hasOwn(namedScenarios, source))
-    return scenarioFrom(withFlags(namedScenarios[source as NamedScenarioName].scenario, flags));
+    return scenarioFrom(adjust(namedScenarios[source as NamedScenarioName].scenario));
   // The file is checked by itself first, so that its mistakes have a line; flags are applied to what it says.
-  return parseScenario(read(source), source, (file) => withFlags(file, flags));
+  return parseScenario(read(source), source, adjust);
 }
 
 function read(file: string): string {

@@ -8,7 +8,7 @@ import { simulateCommand, adviseCommand } from "../src/index.ts";
 import { drained, withCoordinator } from "../src/policies/drained.ts";
 import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";
-import { equalSenders, meanOfAll, outcomesOf } from "./samples.ts";
+import { equalSenders, file, meanOfAll, outcomesOf } from "./samples.ts";
 
 /** Delays without chance. */
 const model = {
@@ -152,13 +152,18 @@ test("nodes that send nothing are waited for, and change nothing else", () => {
   assert.throws(() => scenarioFrom({ senders: [slow] }), { code: "LAMEDUCK_SCENARIO_INVALID" });
 });
 
-test("flags say how consumers behave, and policies that hear consumers are played where one reports", async () => {
+test("a scenario says how consumers behave, and policies that hear consumers are played where one reports", async (context) => {
   const few = { senders: "mesh:3", terminations: 6, replicas: 3 };
   const names = async (flags: object): Promise<string[]> =>
     (await simulateCommand({ ...few, ...flags })).json.policies.map(({ policy }) => policy);
   assert.ok(!(await names({})).includes("acknowledged"));
-  assert.ok((await names({ acknowledgements: "availability" })).includes("acknowledged"));
-  const { json } = await simulateCommand({ ...few, silent: 1, acknowledgements: "consistency" });
+  assert.ok(
+    (await names({ scenario: file(context, "told.yaml", "acknowledgements: {}\n") })).includes(
+      "acknowledged",
+    ),
+  );
+  const scenario = file(context, "silent.yaml", "acknowledgements: { silent: 1, mode: consistency }\n");
+  const { json } = await simulateCommand({ ...few, scenario });
   assert.equal(json.scenario.acknowledgements?.silent, 1);
   assert.equal(json.scenario.acknowledgements.mode, "consistency");
   const told = json.policies.find(({ policy }) => policy === "adaptive, told");
@@ -170,7 +175,7 @@ test("the advice says what acknowledgements would buy", async () => {
   const { text, json } = await adviseCommand({
     senders: "kube-proxy-5s:5",
     replicas: 6,
-    rate: 120,
+    rps: 120,
     terminations: 12,
   });
   assert.match(

@@ -10,7 +10,7 @@ function manifestOf(text: string): { readonly object: unknown; readonly place: s
   return { object: parseAllDocuments(text).at(-1)?.toJS(), place: "d.yaml:1:1" };
 }
 
-const small = { senders: "idle-kube-proxy:3", replicas: 6, rate: 120, terminations: 12 };
+const small = { senders: "idle-kube-proxy:3", replicas: 6, rps: 120, terminations: 12 };
 
 test("the advice gives settings that lose next to nothing, their arithmetic, and a patch", async () => {
   const { json, text, patch } = await adviseCommand({ ...small, senders: "alb:2", terminations: 40 });
@@ -29,7 +29,7 @@ test("the advice puts the environment's time into the floor where silence says n
   const { json: quiet } = await adviseCommand({
     senders: "alb:20",
     replicas: 4,
-    rate: 0.4,
+    rps: 0.4,
     terminations: 40,
   });
   assert.ok(quiet.recommended.floor >= 20_000, `${quiet.recommended.floor}`);
@@ -37,7 +37,7 @@ test("the advice puts the environment's time into the floor where silence says n
 });
 
 test("the advice gives no more grace than the environment needs, and says what a cap would save", async () => {
-  const { json } = await adviseCommand({ senders: "alb:3", replicas: 10, rate: 30, terminations: 60 });
+  const { json } = await adviseCommand({ senders: "alb:3", replicas: 10, rps: 30, terminations: 60 });
   // Targets are gone after 26 s at the latest; without that knowledge some holds would go on for a minute.
   assert.ok(json.recommended.grace <= 45_000, `${json.recommended.grace}`);
   const capped = json.instead.find(({ policy }) => policy.startsWith("cap "));
@@ -93,7 +93,7 @@ const workload = (kind: string, container: string, spec = ""): string =>
   `kind: ${kind}\nmetadata: { name: shop }\nspec: { ${spec} template: { spec: { terminationGracePeriodSeconds: 60, containers: [
     { name: proxy }, ${container} ] } } }\n`;
 
-test("the time of a preStop hook is read, planned for and told to the pod", async () => {
+test("the time of a preStop hook is read, planned for and told to the pod", async (context) => {
   const hooks: Record<string, number | undefined> = {
     "{ sleep: { seconds: 12 } }": 12_000,
     '{ exec: { command: [sleep, "12"] } }': 12_000,
@@ -101,19 +101,21 @@ test("the time of a preStop hook is read, planned for and told to the pod", asyn
     '{ exec: { command: [sh, -c, "nginx -s quit; sleep 12"] } }': undefined,
     "{ httpGet: { path: /bye, port: 80 } }": undefined,
   };
+  const scenario = file(context, "own.yaml", "pod: { prestop: 7s }\n");
   for (const [hook, prestop] of Object.entries(hooks)) {
     const container = `{ name: web, ports: [ { containerPort: 80 } ], lifecycle: { preStop: ${hook} } }`;
     const manifest = manifestOf(workload("Deployment", container));
     const { json, patch } = await adviseCommand({ ...small, manifest });
     assert.equal(json.scenario.pod.prestop, prestop ?? 0, hook);
     assert.match(patch, /name: "web"/, "the container that serves");
-    if (prestop === undefined) assert.match(json.unknown.join(), /preStop hook of web .*--prestop/);
+    if (prestop === undefined)
+      assert.match(json.unknown.join(), /preStop hook of web .*pod: \{ prestop: 10s \}/);
     else {
       assert.deepEqual(json.unknown, []);
       assert.match(patch, /LAMEDUCK_PRESTOP\n +value: "12s"/);
       assert.ok(json.recommended.cap <= json.recommended.grace - 12_000 - json.recommended.reserve);
     }
-    const said = await adviseCommand({ ...small, manifest, prestop: "7s" });
+    const said = await adviseCommand({ ...small, manifest, scenario });
     assert.equal(said.json.scenario.pod.prestop, 7_000);
     assert.deepEqual(said.json.unknown, []);
   }
@@ -148,7 +150,7 @@ test("a cap that shortens nothing is not advised", async () => {
   for (const senders of ["alb:2", "alb:3"]) {
     const { json, text } = await adviseCommand({
       senders,
-      rate: senders === "alb:2" ? 500 : 30,
+      rps: senders === "alb:2" ? 500 : 30,
       terminations: 60,
     });
     const capped = json.instead.find(({ policy }) => policy.startsWith("cap "));
@@ -164,15 +166,15 @@ test("a recording of a lab gives back the lab's own assumption, and the advice s
     JSON.stringify({
       tool: "lab",
       settings: { workload: { replicas: 2 }, propagation: { name: "busy-iptables" } },
-      remedies: [{ each: [{ pod: "a", deletedAt: 0, oracle: 3_000, rate: 50 }] }],
+      remedies: [{ each: [{ pod: "a", deletedAt: 0, oracle: 3_000, rps: 50 }] }],
     }),
   );
-  const { text } = await adviseCommand({ recording, terminations: 12, rate: 50 });
+  const { text } = await adviseCommand({ recording, terminations: 12, rps: 50 });
   assert.match(
     text,
     /unknown: how late the senders .* lab's own assumption \(--propagation busy-iptables\), not a measurement/,
   );
-  const named = await adviseCommand({ recording, terminations: 12, rate: 50, senders: "idle-kube-proxy:3" });
+  const named = await adviseCommand({ recording, terminations: 12, rps: 50, senders: "idle-kube-proxy:3" });
   assert.doesNotMatch(named.text, /own assumption/);
 });
 
@@ -222,7 +224,7 @@ test("a recording has as many senders as it names, and delays that they shared s
 });
 
 test("the advice names a plain sleep where that is as good, and what it does not cover", async () => {
-  const { json: quiet } = await adviseCommand({ ...small, rate: 6 });
+  const { json: quiet } = await adviseCommand({ ...small, rps: 6 });
   const line = quiet.arithmetic.find((each) => each.includes("is as good here")) ?? "";
   const [, sleep = ""] = /^(sleep \d+) is as good here.*EndpointSlice/.exec(line) ?? [];
   const slept = quiet.instead.find(({ policy }) => policy === sleep);

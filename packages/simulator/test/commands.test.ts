@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { simulateCommand } from "../src/index.ts";
 import { file } from "./samples.ts";
 
-const small = { senders: "idle-kube-proxy:3", replicas: 6, rate: 120, terminations: 12 };
+const small = { senders: "idle-kube-proxy:3", replicas: 6, rps: 120, terminations: 12 };
 
 test("lameduck simulate compares the usual remedies in a table, as JSON and as a page", async () => {
   const progress: number[] = [];

@@ -182,7 +182,10 @@ test("a wrong setting of the own policy is refused with the remedy of that setti
 });
 
 test("every field of the page can be given, also the fields in its comments", () => {
-  const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "docs", "simulate.md"), "utf8");
+  const page = readFileSync(
+    join(import.meta.dirname, "..", "..", "..", "docs", "tools", "simulate.md"),
+    "utf8",
+  );
   const [, fields = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
   const commented = [...fields.matchAll(/^ *# (\w+): (.*?)(?: {3}.*)?$/gm)].map(
     ([, name = "", value = ""]) => ({ name, value }),
@@ -225,11 +228,8 @@ test("an empty file is a scenario of defaults", () => {
 test("a flag replaces what the file says", () => {
   const flags = {
     senders: "alb:2,mesh",
-    rate: 90,
+    rps: 90,
     replicas: 9,
-    grace: "60s",
-    arrivals: "bursty:2",
-    maxSurge: "50%",
   };
   const { scenario } = scenarioFrom(withFlags({ traffic: { perPod: 7 }, pod: { prestop: "5s" } }, flags));
   assert.deepEqual(
@@ -240,9 +240,6 @@ test("a flag replaces what the file says", () => {
     ],
   );
   assert.equal(scenario.traffic.perPod, 10);
-  assert.equal(scenario.pod.grace, 60_000);
   assert.equal(scenario.pod.prestop, 5_000);
-  assert.deepEqual(scenario.traffic.arrivals, { kind: "bursty", cv: 2 });
   assert.throws(() => withFlags({}, { senders: "alb:0" }), { code: "LAMEDUCK_SCENARIO_INVALID" });
-  assert.throws(() => withFlags({}, { arrivals: "often" }), { code: "LAMEDUCK_SCENARIO_INVALID" });
 });

@@ -13,7 +13,7 @@ import { labelOf, totals } from "./totals.ts";
 const kinds = { error: "loses", warning: "overruns", info: "quiet", unknown: "untested" } as const;
 
 /** One file without a script: the numbers, then each rule with all its findings. @param rulePage the address of a rule's page. */
-export function htmlReport(audit: Audit, rulePage: (id: string) => string): string {
+export function htmlReport(audit: Audit, rulePage: (id: string) => string | undefined): string {
   const texts = new Map(audit.files.map(({ name, text }) => [name, text]));
   const rows = byRule(audit);
   return htmlPage("audit", [
@@ -71,17 +71,20 @@ function rules(rows: readonly RuleRow[]): string {
 
 function section(
   { rule, title, findings }: RuleRow,
-  rulePage: (id: string) => string,
+  rulePage: (id: string) => string | undefined,
   textOf: (file: string) => string,
 ): string {
   return element(
     "section",
     { id: rule },
     element("h2", {}, escape(title)),
-    element("p", { class: "soft" }, element("a", { href: rulePage(rule) }, rule)),
+    element("p", { class: "soft" }, named(rule, rulePage(rule))),
     ...findings.map((finding) => block(finding, textOf)),
   );
 }
+
+const named = (rule: string, address: string | undefined): string =>
+  address === undefined ? escape(rule) : element("a", { href: address }, rule);
 
 function block(finding: Finding, textOf: (file: string) => string): string {
   const { severity, message, arithmetic, fix, at } = finding;

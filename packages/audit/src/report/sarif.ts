@@ -18,7 +18,11 @@ const levels = {
 const mostResults = 5_000;
 
 /** SARIF 2.1.0, for code scanning. @param rulePage the address of a rule's page. */
-export function sarifReport(audit: Audit, version: string, rulePage: (id: string) => string): string {
+export function sarifReport(
+  audit: Audit,
+  version: string,
+  rulePage: (id: string) => string | undefined,
+): string {
   const texts = new Map(audit.files.map(({ name, text }) => [name, text]));
   const textOf = (file: string): string => texts.get(file) ?? "";
   const driver = {

@@ -37,7 +37,7 @@ export function textReport(audit: Audit, stream?: NodeJS.WriteStream): string {
       ? []
       : [
           [
-            `The other ${others.length} in a line each; --format text=FILE, html=FILE or --rule NAME show all of them:`,
+            `The other ${others.length} in a line each; a file of --out FILE.html, or --rule NAME, shows all of them:`,
             ...others.map((finding) => headOf(finding, paint)),
             "",
           ].join("\n"),

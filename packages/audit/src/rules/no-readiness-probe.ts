@@ -10,7 +10,7 @@ stops old pods although new ones do not serve yet. A pod that is alive but canno
   references: [
     "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/#readiness-probe",
   ],
-  symptom: { causes: ["C7"], ofProgram: true },
+  symptom: { causes: ["C7"] },
   *check(workload) {
     if (exposureOf(workload) !== "service") return;
     const gated = workload.pod.at("readinessGates").exists;

@@ -1,16 +1,11 @@
 import { AuditError, auditedTypes, fileOf, liveObjects, liveTypes, type InputFile } from "@lameduck/audit";
-import {
-  clusterConnection,
-  hasStatus,
-  KubernetesClient,
-  orUndefined,
-  type ConnectionOptions,
-} from "@lameduck/kube";
+import { hasStatus, KubernetesClient, orUndefined } from "@lameduck/kube";
 import { messageOf } from "@lameduck/drain/common";
+import { connectionOf, type ClusterFlags } from "../cluster/connection.ts";
 import { Progress } from "../progress.ts";
 import type { Read } from "./input.ts";
 
-export interface ClusterOptions extends Pick<ConnectionOptions, "context" | "kubeconfig"> {
+export interface ClusterOptions extends ClusterFlags {
   /** undefined: that of the context. */
   readonly namespace?: string | undefined;
   readonly allNamespaces?: boolean;
@@ -25,8 +20,8 @@ interface ClusterRead extends Read {
 
 /** The same objects that files would hold, as they are in the cluster. Nothing is changed. */
 export async function readCluster(options: ClusterOptions): Promise<ClusterRead> {
-  const { context, kubeconfig, namespace, allNamespaces } = options;
-  const connection = clusterConnection({ context, kubeconfig });
+  const { namespace, allNamespaces } = options;
+  const connection = connectionOf(options);
   const client = new KubernetesClient(connection);
   const within = allNamespaces ? undefined : (namespace ?? connection.namespace);
   const progress = new Progress();

@@ -8,9 +8,9 @@ import {
   textReport,
   type Audit,
 } from "@lameduck/audit";
-import { version, withAddresses } from "../about.ts";
+import { addressOf, version, withAddresses } from "../about.ts";
 import { badOption } from "../errors.ts";
-import { checkOutputs, writeOutput } from "../output.ts";
+import { checkOutputs, outputFiles, publish } from "../output.ts";
 import type { ShownProof } from "./prove/enter.ts";
 
 type Proofs = readonly ShownProof[] | undefined;
@@ -31,8 +31,8 @@ const formats = {
   sarif: (audit: Audit) => sarifReport(audit, version(), rulePage),
 } as const;
 
-function rulePage(id: string): string {
-  return withAddresses(id === "" ? "docs/audit.md" : `docs/audit/${id}.md`);
+function rulePage(id: string): string | undefined {
+  return addressOf(id === "" ? "docs/tools/audit.md" : `docs/rules/${id}.md`);
 }
 
 function proofTexts(proofs: Proofs): string[] {
@@ -40,43 +40,44 @@ function proofTexts(proofs: Proofs): string[] {
   return (proofs ?? []).map(({ text }) => text);
 }
 
-type Format = keyof typeof formats;
+type Format = Exclude<keyof typeof formats, "text">;
 
-export const formatNames = Object.keys(formats) as Format[];
+const formatNames = [
+  "json",
+  "junit",
+  "markdown",
+  "github",
+  "html",
+  "sarif",
+] as const satisfies readonly Format[];
 
-interface FormatOutput {
-  readonly format: Format;
-  /** "-": stdout. */
-  readonly file: string;
-}
+/** The files that were asked for; "-" is stdout. */
+export type AuditOutputs = Readonly<Partial<Record<Format, string>>>;
 
-/** "sarif=FILE"; a format alone goes to stdout. @throws {CliError} LAMEDUCK_BAD_OPTION, LAMEDUCK_CANNOT_WRITE */
-export function outputsFrom(texts: readonly string[]): FormatOutput[] {
-  const outputs = (texts.length === 0 ? ["text"] : texts).map((text) => {
-    const [, name = "", file = "-"] = /^([a-z]+)(?:=(.+))?$/s.exec(text) ?? [];
-    if (!(name in formats))
-      throw badOption(`--format ${text}`, `write one of ${formatNames.join(", ")}, or FORMAT=FILE`);
-    return { format: name as Format, file };
-  });
-  checkOutputs(outputs.map(({ format, file }) => [`--format ${format}`, file]));
-  return outputs;
+export const asksForFiles = (asked: AuditOutputs): boolean =>
+  formatNames.some((name) => asked[name] !== undefined);
+
+/** @throws {CliError} LAMEDUCK_BAD_OPTION, LAMEDUCK_CANNOT_WRITE */
+export function checkAuditOutputs(asked: AuditOutputs): void {
+  checkOutputs(outputFiles(asked, ...formatNames));
 }
 
 /** @throws {CliError} LAMEDUCK_BAD_OPTION where minutes of rolling would be for nothing. */
-export function mustShowProofs(outputs: readonly FormatOutput[]): void {
-  if (!outputs.some(({ format }) => ["text", "json", "markdown"].includes(format)))
-    throw badOption("--prove", "shows its proofs as text, json or markdown: add --format");
+export function mustShowProofs(asked: AuditOutputs): void {
+  const silent = formatNames.find((name) => asked[name] === "-" && name !== "json" && name !== "markdown");
+  if (silent !== undefined && asked.json === undefined && asked.markdown === undefined)
+    throw badOption("--prove", "shows its proofs as text, JSON or markdown: leave one of them");
 }
 
-export function publishAudit(
-  audit: Audit,
-  outputs: readonly FormatOutput[],
-  proofs?: readonly ShownProof[],
-): void {
-  for (const { format, file } of outputs)
-    writeOutput(`--format ${format}`, file, () =>
-      file === "-"
-        ? withAddresses(formats[format](audit, proofs, process.stdout))
-        : formats[format](audit, proofs),
-    );
+export function publishAudit(audit: Audit, asked: AuditOutputs, proofs?: readonly ShownProof[]): void {
+  const texts = (name: Format): (() => string) =>
+    asked[name] === "-"
+      ? () => withAddresses(formats[name](audit, proofs))
+      : () => formats[name](audit, proofs);
+  const all = Object.fromEntries(formatNames.map((name) => [name, texts(name)]));
+  publish(
+    () => withAddresses(formats.text(audit, proofs, process.stdout)),
+    asked,
+    all as Record<Format, () => string>,
+  );
 }

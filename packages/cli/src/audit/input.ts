@@ -17,7 +17,7 @@ export interface Read {
  */
 export async function readInput(
   paths: readonly string[],
-  command: "audit" | "inject" | "advise -f",
+  command: "audit" | "inject" | "simulate -f",
   excluded: readonly string[] = [],
 ): Promise<Read> {
   const files: InputFile[] = [];

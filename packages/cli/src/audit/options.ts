@@ -1,7 +1,6 @@
 import {
   AuditError,
   factNames,
-  imagesOf,
   ruleNamed,
   severities,
   type FactName,
@@ -14,27 +13,23 @@ import {
   type Config,
 } from "@lameduck/audit";
 import { parseDuration } from "@lameduck/drain/duration";
-import { existsSync } from "node:fs";
+import { isUtf8 } from "node:buffer";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { badOption } from "../errors.ts";
 import { fileText } from "../input.ts";
 import type { ClusterOptions } from "./cluster.ts";
+import type { AuditOutputs } from "./formats.ts";
 
-export interface Options extends ClusterOptions {
-  readonly cluster?: boolean;
+export interface Options extends ClusterOptions, AuditOutputs {
   readonly config?: string;
-  readonly format: readonly string[];
   readonly assume: readonly string[];
-  readonly dockerfile: readonly string[];
-  readonly imageConfig: readonly string[];
-  readonly kubernetes?: string;
+  readonly image: readonly string[];
   readonly minSeverity: "error" | "warning" | "note";
   readonly baseline?: string;
-  readonly writeBaseline?: boolean;
   readonly allowUnknown?: boolean | undefined;
   readonly fix?: boolean;
   readonly write?: boolean;
   readonly prove?: boolean;
-  readonly rules?: boolean;
   readonly rule: readonly string[];
 }
 
@@ -65,15 +60,26 @@ export function minorFrom(text: string | undefined): number | undefined {
   return Number(minor);
 }
 
-export function imagesFrom({ dockerfile, imageConfig }: Options): ReturnType<typeof imagesOf> {
-  return imagesOf([...dockerfile, ...imageConfig].map((text) => imageFile(text)));
+/** What `--image` names, apart: images, and what is written about images. */
+interface ImagesGiven {
+  readonly sources: readonly string[];
+  readonly texts: readonly ImageFile[];
 }
 
-/** "FILE" or "IMAGE=FILE" */
-function imageFile(given: string): ImageFile {
-  const [, image, file = given] = /^([^=]+)=(.+)$/s.exec(given) ?? [];
-  const text = fileText(file, (problem) => new AuditError("LAMEDUCK_AUDIT_BAD_IMAGE", file, problem));
-  return { image, file, text };
+/** A Dockerfile and a configuration are text, an archive is not. @throws {CliError} LAMEDUCK_BAD_OPTION */
+export function imagesGiven(given: readonly string[]): ImagesGiven {
+  const sources: string[] = [];
+  const texts: ImageFile[] = [];
+  for (const one of given) {
+    const [, image, file = one] = /^([^=./][^=]*)=(.+)$/s.exec(one) ?? [];
+    const bytes = statSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file) : undefined;
+    if (bytes && isUtf8(bytes) && !bytes.includes(0))
+      texts.push({ image, file, text: bytes.toString("utf8") });
+    else if (image === undefined)
+      throw badOption(`--image ${one}`, "write NAME=SOURCE, or name a Dockerfile or a configuration");
+    else sources.push(one);
+  }
+  return { sources, texts };
 }
 
 /** Whether a finding is as severe as asked for. What is unknown is shown always: it is no pass. */

@@ -21,5 +21,5 @@ Examples:
   $ source <(lameduck completion zsh)       # in ~/.zshrc, after compinit
   $ lameduck completion fish | source       # in ~/.config/fish/config.fish`,
   "0 done, 2 usage",
-  "docs/reference.md",
+  "docs/reference/options.md",
 );

@@ -25,7 +25,8 @@ export function shapesOf(program: Command): CommandShape[] {
 }
 
 function shapeOf(command: Command): CommandShape {
-  const options = command.createHelp().visibleOptions(command);
+  const help = command.createHelp();
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
   return {
     name: command.name(),
     description: firstSentence(command.description()),
@@ -45,7 +46,7 @@ function optionOf(option: Option): OptionShape {
 function valueOf({ flags, argChoices, required, optional }: Option): Value {
   if (argChoices) return argChoices;
   if (!required && !optional) return "none";
-  return /[<[](?:\w+=)?(?:file|folder|path)/.test(flags) ? "file" : "anything";
+  return /[<[](?:\[?\w+=\]?)?(?:file|folder|path)/.test(flags) ? "file" : "anything";
 }
 
 function firstSentence(text: string): string {

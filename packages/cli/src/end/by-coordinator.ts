@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
 import { endAnnotation, endAnnotationValue } from "@lameduck/protocol";
-import { ifReadable } from "../install/facts.ts";
-import { readReplicas, readTerminating } from "../status/coordinator.ts";
+import { ifReadable } from "../cluster/facts.ts";
+import { namespaceOfCoordinator, readReplicas, readTerminating } from "../status/coordinator.ts";
 import { pathOf, stillRuns, type PodName, type RunningContainer } from "./pod.ts";
 
 /** Milliseconds from the annotation until its effect must be seen: the watch, one answer, and what the pod does at once. */
@@ -63,7 +63,7 @@ export async function reportedEnd(
   address: string | undefined,
   signal: AbortSignal,
 ): Promise<{ readonly reason: string | undefined } | undefined> {
-  const namespace = /^https?:\/\/[^./]+\.([^./]+)\.svc/.exec(address ?? "")?.[1];
+  const namespace = namespaceOfCoordinator(address);
   if (namespace === undefined) return undefined;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(longestQuestionMs)]);
   try {

@@ -1,19 +1,15 @@
 import { Command } from "commander";
 import { printable } from "@lameduck/drain/common";
-import { clusterConnection, KubernetesClient } from "@lameduck/kube";
-import { badOption } from "../errors.ts";
+import { connectToWorkload, type WorkloadFlags } from "../cluster/connection.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
-import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
 import { checkOutputs, outputFiles, publish } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { endHolds, type ContainerEnd, type PodEnd } from "./end.ts";
+import { mustBePodName } from "./pod.ts";
 
-interface Options {
-  readonly namespace?: string;
-  readonly context?: string;
-  readonly kubeconfig?: string;
+interface Options extends WorkloadFlags {
   readonly json?: string;
 }
 
@@ -24,24 +20,14 @@ export function endCommand(exit: (code: number) => void): Command {
       "End the holds of a terminating pod now: by the coordinator, else by lameduck-init or a shell in its containers. Requests in flight still finish.",
     )
     .argument("<pod>", "name of the pod, which is being deleted")
-    .option("-n, --namespace <name>", "namespace of the pod (default: that of the kubeconfig's context)")
-    .option(...contextOption)
-    .option(...kubeconfigOption)
-    .option("--json <file>", "write what became of each container as JSON; - is stdout")
     .addHelpText("after", examples)
     .action(async (pod: string, options: Options) => exit(await end(pod, options)));
 }
 
-/** The API server's names, so that none of them becomes another path. */
-const podName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
-
 async function end(target: string, options: Options): Promise<number> {
-  const { context, kubeconfig } = options;
-  const name = target.replace(/^pods?\//, "");
-  if (!podName.test(name)) throw badOption("<pod>", `"${target}" is no name of a pod`);
+  const name = mustBePodName(target);
   checkOutputs(outputFiles(options, "json"));
-  const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));
-  const namespace = mustBeNamespace("--namespace", options.namespace ?? client.connection.namespace);
+  const { client, namespace } = connectToWorkload(options);
   const progress = new Progress();
   return interruptible(client, async (signal) => {
     try {
@@ -78,7 +64,7 @@ function textOf(result: PodEnd, code: number): string {
   return `${lines.map(printable).join("\n")}\n`;
 }
 
-/** What can still be done where no program in the pod can be told. The kubelet goes on with a termination as it has begun it: docs/kubelet.md. */
+/** What can still be done where no program in the pod can be told. The kubelet goes on with a termination as it has begun it: docs/evidence/kubelet.md. */
 function* otherwise({ namespace, pod, node, graceEnds, containers }: PodEnd): Generator<string> {
   yield `It ends at ${graceEnds ?? "the end of its grace period"} at the latest: no deletion shortens a termination that has begun.`;
   yield `kubectl delete pod ${pod} -n ${namespace} --grace-period=0 --force removes its object at once; its containers run on until then, unseen.`;
@@ -112,5 +98,5 @@ It needs the right to get the pod, and either to patch it, for the coordinator,
 or to get and create pods/exec. A second \`kubectl delete\`, with a shorter grace period
 or with --force, does not end a hold.`,
   "0 ended, 1 nothing was held or not ended, 2 usage, 3 internal, 4 cluster or environment, 5 not known of a container",
-  "docs/init.md",
+  "docs/reference/init.md",
 );

@@ -22,7 +22,7 @@ export interface Told {
 const longestMs = 12_000;
 
 /**
- * What docs/init.md says of a container without the binary, and then the wait for what it brings about. The file is named by the process that
+ * What docs/reference/init.md says of a container without the binary, and then the wait for what it brings about. The file is named by the process that
  * holds; its second word is the program, the seventh when the hold began, the eighth when it ended.
  */
 const script = `

@@ -1,7 +1,7 @@
 import type { KubernetesClient, Pod } from "@lameduck/kube";
 import { hasStatus, KubernetesError } from "@lameduck/kube";
 import { coordinatorVariable, heldMark } from "@lameduck/protocol";
-import { CliError } from "../errors.ts";
+import { badOption, CliError } from "../errors.ts";
 
 export interface PodName {
   readonly namespace: string;
@@ -33,6 +33,16 @@ export interface RunningContainer {
   readonly id: string;
   /** Where its manifest names a lameduck-init. */
   readonly binaries: readonly string[];
+}
+
+/** The API server's names, so that none of them becomes another path. */
+const podName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+/** @param target "web-1" or "pod/web-1" @throws {CliError} */
+export function mustBePodName(target: string): string {
+  const name = target.replace(/^pods?\//, "");
+  if (podName.test(name)) return name;
+  throw badOption("<pod>", `"${target}" is no name of a pod`);
 }
 
 export function pathOf({ namespace, name }: PodName): string {

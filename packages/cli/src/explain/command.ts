@@ -24,8 +24,6 @@ export function explain(): Command {
       "Explain why one pod held so long, from a recording of its hold: which sender it waited for, and the expected loss over time.",
     )
     .argument("<file>", "a recording that LAMEDUCK_TRACE (or lameduck-init --trace) wrote; - is stdin")
-    .option("--json <file>", "write the explanation as JSON; - is stdout")
-    .option("--html <file>", "write a page with charts; - is stdout")
     .addHelpText("after", examples)
     .action(async (file: string, options: Options) => {
       checkOutputs(outputFiles(options, "json", "html"));
@@ -55,10 +53,10 @@ const examples = ending(
   `
 Examples:
   $ lameduck explain /var/log/lameduck/lameduck-web-7d4b9c-x2k4p-1.jsonl
-  $ lameduck explain hold.jsonl --html hold.html
+  $ lameduck explain hold.jsonl --out hold.html
 
 A pod records its hold if LAMEDUCK_TRACE is set to a file or a folder. Use a
 volume that outlives the pod.`,
   "0 done, 2 usage, 3 internal",
-  "docs/explain.md",
+  "docs/tools/explain.md",
 );

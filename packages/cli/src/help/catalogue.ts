@@ -1,6 +1,7 @@
 import { auditErrors } from "@lameduck/audit";
 import { operatorErrors } from "@lameduck/protocol";
 import { drainErrors } from "@lameduck/drain";
+import { imageErrors } from "@lameduck/images";
 import { initErrors } from "@lameduck/init";
 import { kubernetesErrors } from "@lameduck/kube";
 import { inClusterErrors, loadErrors, requestsErrors } from "@lameduck/load";
@@ -20,11 +21,12 @@ const catalogues = [
   { of: "audit", remedies: auditErrors },
   { of: "inject and the operator", remedies: operatorErrors },
   { of: "lab", remedies: stageErrors },
+  { of: "images", remedies: imageErrors },
   { of: "the load", remedies: loadErrors },
   { of: "rollout", remedies: kubernetesErrors },
   { of: "rollout --in-cluster", remedies: inClusterErrors },
   { of: "rollout --requests", remedies: requestsErrors },
-  { of: "simulate and advise", remedies: simulatorErrors },
+  { of: "simulate", remedies: simulatorErrors },
 ] as const;
 
 type KeysOfEach<T> = T extends unknown ? keyof T : never;

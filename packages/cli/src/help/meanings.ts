@@ -63,6 +63,20 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_FLOOR_ABOVE_CAP: "The floor (shortest hold) is longer than the cap (longest hold).",
   LAMEDUCK_GENERATOR_DIED: "A process that generates load ended by itself.",
   LAMEDUCK_HOST_OUTSIDE: "A probe or hook names another host. The lab sends requests only to the pod.",
+  LAMEDUCK_IMAGE_CACHE: "The folder for unpacked images cannot be used.",
+  LAMEDUCK_IMAGE_ENGINE: "docker, podman or nerdctl has the image, and failed to hand it out.",
+  LAMEDUCK_IMAGE_NEEDS_NAMESPACES:
+    "Images run in namespaces of Linux with an overlay file system. This system has none, as macOS, or does not allow them, as some containers.",
+  LAMEDUCK_IMAGE_NOT_HERE: "Neither docker, podman nor nerdctl of this machine has the image.",
+  LAMEDUCK_IMAGE_NO_PROGRAM: "Neither the manifest nor the image says which program to start.",
+  LAMEDUCK_IMAGE_OTHER_PLATFORM: "The image is for another processor or system than this machine's.",
+  LAMEDUCK_IMAGE_REFUSED:
+    "The image does what no honest image needs: paths or links that lead out of it, devices, or layers that are not those it names.",
+  LAMEDUCK_IMAGE_STOP_SIGNAL: "The image asks to be stopped by a signal that the lab cannot send.",
+  LAMEDUCK_IMAGE_TOO_LARGE:
+    "The image is larger than any that is run, or grows too much when it is unpacked.",
+  LAMEDUCK_IMAGE_UNREADABLE: "The file or folder is no image, or is not whole.",
+  LAMEDUCK_IMAGE_USER: "The kubelet would not start the image as that user, or the image has no such user.",
   LAMEDUCK_INIT_NOT_BUILT: "The lameduck-init binary for this processor is missing from this installation.",
   LAMEDUCK_IN_CLUSTER_BAD_OPTION: "An option of the load in the cluster is missing or out of its range.",
   LAMEDUCK_IN_CLUSTER_NOT_STARTED: "The pods of the load did not start in the cluster.",
@@ -77,8 +91,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_MANIFEST_EMPTY: "The file contains no workload.",
   LAMEDUCK_MANIFEST_INVALID: "A field of the manifest has the wrong kind of value.",
   LAMEDUCK_MANIFEST_NOT_YAML: "The file is neither YAML nor JSON.",
-  LAMEDUCK_MANIFEST_NO_COMMAND:
-    "A container names an image only. The lab cannot know which program to start.",
+  LAMEDUCK_MANIFEST_NO_COMMAND: "A container names neither an image nor a command.",
   LAMEDUCK_MANIFEST_NO_CONTAINER: "The workload has no container.",
   LAMEDUCK_MANIFEST_NO_PORT: "The manifest does not say on which port the server listens.",
   LAMEDUCK_MANIFEST_SEVERAL_WORKLOADS: "The file contains more than one workload.",
@@ -95,7 +108,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
     "No request was answered as it should be before the rollout began, such as 401 to each. What is lost in a rollout cannot be told then, so none began.",
   LAMEDUCK_NOT_A_SERVER: "lameduck() was given something that is no server.",
   LAMEDUCK_NOT_CONFIRMED: "The rollout was not confirmed, so nothing was done.",
-  LAMEDUCK_NOT_READY: "The operator was installed, but its replicas did not become ready in time.",
+  LAMEDUCK_NOT_READY: "What was installed was not ready or not in force in time.",
   LAMEDUCK_NOT_TAKEN_BACK:
     "Something that the command changed on the cluster, such as a cordon, could not be undone.",
   LAMEDUCK_NO_KUBECONFIG: "No kubeconfig was found and this is not a pod of a cluster.",
@@ -103,6 +116,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_NO_SUCH_COMMAND: "The program to run does not exist on this machine.",
   LAMEDUCK_NO_SUCH_CONTEXT: "The kubeconfig has no context of that name.",
   LAMEDUCK_NO_SUCH_POD: "The lab has no pod of that name.",
+  LAMEDUCK_BAD_RESULTS: "A file to compare cannot be read, or is no results document.",
   LAMEDUCK_NOT_TERMINATING: "The pod is not being deleted. Only a pod that is holds a stop signal.",
   LAMEDUCK_NO_SUCH_TARGET: "The cluster has no such object in that namespace.",
   LAMEDUCK_NO_TIME_TO_HOLD: "The preStop hook and the reserve use up the whole grace period.",
@@ -115,7 +129,6 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_PORT_COLLISION:
     "Pods share this machine's loopback addresses, and the program uses a fixed port that is already in use.",
   LAMEDUCK_PROXY_NOT_SUPPORTED: "The kubeconfig or environment names a proxy that this Node cannot use.",
-  LAMEDUCK_RENAMED: "The command was renamed.",
   LAMEDUCK_REQUESTS_BAD_LINE: "A line of the requests file cannot be read.",
   LAMEDUCK_REQUESTS_BAD_TIME: "A time in the requests file has an unknown form.",
   LAMEDUCK_REQUESTS_EMPTY: "The requests file contains no request.",

@@ -6,24 +6,24 @@ import { fileText } from "../input.ts";
 import { minorFrom } from "../audit/options.ts";
 
 export interface Options {
-  readonly filename?: readonly string[];
   readonly policy?: string;
   readonly kubernetes?: string;
-  readonly architecture?: readonly Architecture[];
+  readonly arch?: readonly Architecture[];
   readonly diff?: boolean;
   readonly write?: boolean;
-  readonly json?: boolean;
+  readonly json?: string;
   readonly remove?: boolean;
+  readonly replaceSleep?: boolean;
 }
 
 /** @throws {CliError} LAMEDUCK_BAD_OPTION */
-export function factsFrom({ kubernetes, architecture }: Options): ManifestOptions["facts"] {
+export function factsFrom({ kubernetes, arch }: Options): ManifestOptions["facts"] {
   const minor = minorFrom(kubernetes);
   return {
     lameduckVersion: version(),
     isUndoable: true,
     version: minor === undefined ? undefined : { major: 1, minor },
-    architectures: architecture,
+    architectures: arch,
   };
 }
 

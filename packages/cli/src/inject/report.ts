@@ -57,7 +57,7 @@ function notTold({ inventory }: Pick<InjectedManifests, "inventory">): string[] 
 function needed(name: string, initVolumes: InjectedManifests["initVolumes"]): string {
   const namespaces = initVolumes.map(({ namespace }) => namespace).toSorted();
   const where = `namespace${namespaces.length === 1 ? "" : "s"} ${namespaces.join(", ")}`;
-  const page = withAddresses("docs/inject.md#where-the-hold-comes-from");
+  const page = withAddresses("docs/operate/inject.md#where-the-hold-comes-from");
   return printable(`note: hooks end at once where ConfigMap ${name} is missing, in ${where}: ${page}`) + "\n";
 }
 

@@ -1,5 +1,5 @@
 import type { Condition, Event, KubernetesClient, Pod, Workload } from "@lameduck/kube";
-import { ifReadable } from "./facts.ts";
+import { ifReadable } from "../cluster/facts.ts";
 
 /** One of Lameduck's own workloads, and why it is not as it should be. */
 export interface ComponentStatus {

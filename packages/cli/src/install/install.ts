@@ -11,16 +11,20 @@ import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
 import { collect, mustBeNamespace } from "../options.ts";
-import { version } from "../about.ts";
+import { imageRepository, version } from "../about.ts";
+import { judgeWorkload, timesText, workloadGroups, type HeldWorkload } from "../cluster/held.ts";
+import { readCluster, type ClusterRead } from "../cluster/reading.ts";
 import { initVolumeFor } from "./init-volume.ts";
-import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
+import { connect, type ConnectionFlags } from "../cluster/connection.ts";
 import { differenceOf } from "./difference.ts";
 import { extras, installedNow, merged, mustBeExtra, nothingInstalled, type Asked } from "./kept.ts";
-import { factsOf } from "./facts.ts";
+import { factsOf } from "../cluster/facts.ts";
 import { peerOf } from "./metrics-from.ts";
 import { mustBeIn, mustNotBeHelms } from "./place.ts";
 import { restoreHeld } from "./uninstall.ts";
-import { manifestsOf, type Manifest } from "./manifest.ts";
+import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
+import { mustBeNodeReader, usualNodeReader } from "./node-reader.ts";
+import { nodeReaderLines, readerLines, readersFor, unseenLines } from "./readers.ts";
 import { isForeign, label, labelledNamespaces, mustBeInjectable } from "./namespaces.ts";
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
 import { admissionPolicies, isAdmissionPolicy, policiesThere } from "./policy.ts";
@@ -32,9 +36,11 @@ interface Options extends ConnectionFlags {
   readonly image?: string;
   readonly policyOnly?: boolean;
   readonly heldDeletions?: boolean;
+  readonly surge?: boolean;
   readonly acknowledgements?: boolean;
   readonly consumerAccount?: readonly string[];
   readonly metricsFrom?: readonly string[];
+  readonly nodeReader?: string;
   readonly enable?: readonly string[];
   readonly disable?: readonly string[];
   readonly dryRun?: boolean;
@@ -44,26 +50,34 @@ interface Options extends ConnectionFlags {
 
 /** `lameduck install`: what the Helm chart installs, without Helm. */
 export function installCommand(exit: (code: number) => void): Command {
-  const command = new Command("install").description(
-    "Install the webhook that injects Lameduck into new pods of labelled namespaces, or a policy that does the same.",
-  );
-  return addConnectionOptions(command)
+  return new Command("install")
+    .description(
+      "Install the webhook that injects Lameduck into new pods of labelled namespaces, or a policy that does the same.",
+    )
     .option(
       "--policy-only",
       `install a MutatingAdmissionPolicy instead of the webhook; no process runs (Kubernetes 1.${oldestKubernetes.policy})`,
     )
     .option(
       "--held-deletions",
-      "also install the webhook that delays deletions of pods older than this installation, in namespaces that ask for it (docs/held-deletions.md)",
+      "also install the webhook that delays deletions of pods older than this installation, in namespaces that ask for it (docs/operate/held-deletions.md)",
+    )
+    .option(
+      "--surge",
+      "also install the webhook that puts the eviction of an only pod off until another is ready, for pods that ask for it (docs/operate/surge.md)",
     )
     .option(
       "--acknowledgements",
-      "also install the coordinator, and a watcher on each node, so that pods stop when no sender chooses them any more (docs/acknowledgements.md)",
+      "also install the coordinator, and a watcher on each node, so that pods stop when all senders have stopped sending (docs/operate/acknowledgements.md)",
     )
     .option(
       "--consumer-account <account>",
       "NAMESPACE/NAME=KIND of a ServiceAccount that may report to the coordinator as this kind, such as that of watchers beside an ingress proxy; without KIND as any; may be repeated (default: the watchers' of the nodes alone)",
       collect,
+    )
+    .option(
+      "--node-reader <reader>",
+      "what the watcher of each node reads: kube-proxy, kube-proxy=MODE, or cilium[=SOCKET] in its place (docs/operate/watchers.md; default: kube-proxy)",
     )
     .option(
       "--metrics-from <peer>",
@@ -96,14 +110,16 @@ export function installCommand(exit: (code: number) => void): Command {
 }
 
 async function install(options: Options): Promise<number> {
-  const { namespace, dryRun = false } = options;
+  const { lameduckNamespace: namespace, dryRun = false } = options;
   const milliseconds = parseDuration(options.timeout, "--timeout");
   const enabled = (options.enable ?? []).map((name) => mustBeNamespace("--enable", name));
   const asked: Asked = {
     mode: options.policyOnly ? "policy" : undefined,
     acknowledgements: options.acknowledgements ?? false,
     heldDeletions: options.heldDeletions ?? false,
+    surge: options.surge ?? false,
     consumerAccounts: (options.consumerAccount ?? []).map(mustBeAccount),
+    nodeReader: options.nodeReader === undefined ? undefined : mustBeNodeReader(options.nodeReader),
     metricsFrom: (options.metricsFrom ?? []).map((peer) => peerOf(peer)),
     image: options.image,
     disabled: (options.disable ?? []).map(mustBeExtra),
@@ -118,8 +134,18 @@ async function install(options: Options): Promise<number> {
   return interruptible(client, async (signal) => {
     await mustNotBeHelms(client);
     await mustBeIn(client, namespace);
-    const { wanted, kept } = merged(asked, await installedNow(client, namespace, signal), version());
-    const { mode, acknowledgements = false, heldDeletions = false } = wanted;
+    const there = await installedNow(client, namespace, signal);
+    const looksAround = dryRun || asked.acknowledgements;
+    const read = looksAround ? await readCluster(client, signal) : undefined;
+    const image = asked.image ?? `${imageRepository()}:${version()}`;
+    // A later installation keeps what was chosen, unless it is asked anew.
+    const readers = read && asked.acknowledgements ? readersFor(read, { namespace, image }) : [];
+    const chosen = asked.disabled.includes("consumer-accounts")
+      ? []
+      : readers.flatMap(({ account, isUntried }) => (isUntried ? [] : [account]));
+    const consumerAccounts = [...new Set([...asked.consumerAccounts, ...chosen])];
+    const { wanted, kept } = merged({ ...asked, consumerAccounts }, there, version());
+    const { mode, acknowledgements = false, heldDeletions = false, surge = false } = wanted;
     for (const note of await requireVersion(client, oldestKubernetes[mode], `lameduck install (${mode})`))
       say(`note: ${note}`);
     const objects = manifestsOf({ ...wanted, namespace });
@@ -128,6 +154,11 @@ async function install(options: Options): Promise<number> {
     const { context, server } = client.connection;
     say(`context ${context}, ${server.origin}, namespace ${namespace}`);
     for (const line of kept) say(line);
+    if (!asked.disabled.includes("consumer-accounts"))
+      for (const line of readerLines(readers, there.consumerAccounts)) say(line);
+    if (read && asked.acknowledgements) for (const line of unseenLines(read)) say(line);
+    if (read && acknowledgements)
+      for (const line of nodeReaderLines(read, wanted.nodeReader ?? usualNodeReader)) say(line);
     // Nothing runs that could bring the init volume to namespaces that were labelled before.
     const carried =
       mode === "policy" ? [...new Set([...(await labelledNamespaces(client, signal)), ...enabled])] : [];
@@ -156,6 +187,13 @@ async function install(options: Options): Promise<number> {
       for (const name of enabled.filter((one) => !labelled.includes(one)))
         changes.push(`would label namespace ${name} ${injectLabel}=${injectLabelValue}`);
       for (const line of changes.length === 0 ? ["nothing would change"] : changes) say(line);
+      if (read) {
+        const facts = await factsOf(client, signal);
+        const judged = read.workloads
+          .filter(({ namespace: own }) => labelled.includes(own) || enabled.includes(own))
+          .map((one) => judgeWorkload(one, knownTo(mode, read), facts, namespace).held);
+        for (const line of newPodLines(judged)) say(line);
+      }
       return exitCodes.clean;
     }
     const { connection } = client;
@@ -182,7 +220,7 @@ async function install(options: Options): Promise<number> {
     for (const injector of injectorsOf(all))
       await untilInForce(client, injector, { labelled, within: milliseconds, signal }, say);
     for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
-    if (!heldDeletions) await restoreHeld(client, signal);
+    if (!heldDeletions && !surge) await restoreHeld(client, signal);
     const restarted = enabled.length > 0 ? enabled : labelled.slice(0, 1);
     for (const line of restarted.length > 0 ? nextWith(restarted) : [nextWithout]) say(line);
     return exitCodes.clean;
@@ -200,17 +238,33 @@ const printed = (objects: readonly Manifest[]): void =>
   void process.stdout.write(objects.map((one) => manifestYaml(one)).join("---\n"));
 
 /** @throws {CliError} LAMEDUCK_BAD_OPTION */
-function mustFit({ mode, acknowledgements, heldDeletions, metricsFrom, disabled }: Asked): void {
+function mustFit(asked: Asked): void {
+  const { mode, acknowledgements, heldDeletions, surge, metricsFrom, nodeReader, disabled } = asked;
   for (const [option, isWanted] of [
     ["--acknowledgements", acknowledgements],
     ["--held-deletions", heldDeletions],
+    ["--surge", surge],
     ["--metrics-from", metricsFrom.length > 0],
+    ["--node-reader", nodeReader !== undefined],
   ] as const) {
     if (isWanted && mode === "policy")
       throw badOption(option, "needs processes of ours; --policy-only has none");
     if (isWanted && disabled.some((one) => `--${one}` === option))
       throw badOption("--disable", `${option} asks for the same`);
   }
+}
+
+/** A policy in the API server does not see what leads to a pod. */
+function knownTo(mode: Mode, read: ClusterRead): ClusterRead {
+  const services = { name: "services", resource: "services", state: "refused" } as const;
+  return mode === "policy" ? { ...read, unread: [...read.unread, services] } : read;
+}
+
+function* newPodLines(judged: readonly HeldWorkload[]): Generator<string> {
+  const held = judged.filter(({ cap }) => cap !== undefined);
+  if (held.length === 0) return;
+  yield "what new pods of labelled namespaces get:";
+  yield* workloadGroups(held, timesText);
 }
 
 const foreignLine = (one: Manifest): string =>
@@ -237,7 +291,7 @@ async function superfluousTo(
 ): Promise<Manifest[]> {
   const own = new Set(wanted.map(pathOf));
   const there = await policiesThere(client, signal);
-  const everything = { acknowledgements: true, heldDeletions: true };
+  const everything = { acknowledgements: true, heldDeletions: true, surge: true };
   const others = manifestsOf({ mode: "webhook", namespace, ...everything }).filter(
     ({ kind, metadata }) => kind !== "Namespace" || metadata.name !== namespace,
   );
@@ -264,7 +318,9 @@ Examples:
   $ lameduck status
 
 It asks before it changes anything (--yes for scripts). What an earlier run has
-added stays until --disable names it. \`lameduck uninstall\` removes everything.`,
+added or chosen stays until --disable names it. With --acknowledgements it lets
+the accounts of proxies report that it finds, and prints the patch by which a
+watcher stands beside each. \`lameduck check\` says what it will find. \`lameduck uninstall\` removes everything.`,
   "0 done, 2 usage, 3 internal, 4 cluster or environment, 130 interrupted",
-  "docs/install.md",
+  "docs/operate/install.md",
 );

@@ -1,9 +1,11 @@
 import { operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject, Workload } from "@lameduck/kube";
+import { imageRepository } from "../about.ts";
 import { badOption } from "../errors.ts";
-import { ifReadable } from "./facts.ts";
+import { ifReadable } from "../cluster/facts.ts";
 import type { Mode, Wanted } from "./manifest.ts";
 import type { Peer } from "./metrics-from.ts";
+import { nodeReaderOf, usualNodeReader } from "./node-reader.ts";
 import { policiesThere } from "./policy.ts";
 
 /** What an installation may have besides the webhook, by the name that --disable takes. */
@@ -13,7 +15,9 @@ export const extras = [
   "held-deletions",
   "image",
   "metrics-from",
+  "node-reader",
   "policy-only",
+  "surge",
 ] as const;
 type Extra = (typeof extras)[number];
 
@@ -22,8 +26,11 @@ interface Installed {
   readonly mode: Mode | undefined;
   readonly acknowledgements: boolean;
   readonly heldDeletions: boolean;
+  readonly surge: boolean;
   readonly consumerAccounts: readonly string[];
   readonly metricsFrom: readonly Peer[];
+  /** What the watcher of each node reads. */
+  readonly nodeReader: string | undefined;
   /** Of the webhook, and the version that it was installed as. */
   readonly image: { readonly reference: string; readonly version: string } | undefined;
 }
@@ -32,8 +39,10 @@ export const nothingInstalled: Installed = {
   mode: undefined,
   acknowledgements: false,
   heldDeletions: false,
+  surge: false,
   consumerAccounts: [],
   metricsFrom: [],
+  nodeReader: undefined,
   image: undefined,
 };
 
@@ -44,7 +53,7 @@ export function mustBeExtra(name: string): Extra {
   throw badOption("--disable", `"${name}" is none of ${extras.join(", ")}`);
 }
 
-const { coordinator, watcher, workload, heldDeletions } = operatorNames;
+const { coordinator, watcher, workload, heldDeletions, surge } = operatorNames;
 const ownAccount = `${watcher.namespace}/${watcher.workload}=`;
 
 /** Reads it from the objects themselves: nothing else is kept anywhere. */
@@ -55,12 +64,14 @@ export async function installedNow(
 ): Promise<Installed> {
   const get = <T>(path: string): Promise<T | undefined> => ifReadable(client.get<T>(path, signal));
   const within = `namespaces/${namespace}`;
-  const [webhook, collecting, holding, policy, policies] = await Promise.all([
+  const configuration = (name: string): Promise<KubernetesObject | undefined> =>
+    get(`/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${name}`);
+  const [webhook, collecting, watching, holding, surging, policy, policies] = await Promise.all([
     get<Workload>(`/apis/apps/v1/${within}/deployments/${workload}`),
     get<Workload>(`/apis/apps/v1/${within}/deployments/${coordinator.workload}`),
-    get<KubernetesObject>(
-      `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${heldDeletions}`,
-    ),
+    get<Workload>(`/apis/apps/v1/namespaces/${watcher.namespace}/daemonsets/${watcher.workload}`),
+    configuration(heldDeletions),
+    configuration(surge),
     get<Opened>(`/apis/networking.k8s.io/v1/${within}/networkpolicies/${workload}`),
     policiesThere(client, signal),
   ]);
@@ -70,10 +81,12 @@ export async function installedNow(
     mode: webhook ? "webhook" : policies.length > 0 ? "policy" : undefined,
     acknowledgements: collecting !== undefined,
     heldDeletions: holding !== undefined,
+    surge: surging !== undefined,
     consumerAccounts: collecting ? accountsOf(collecting) : [],
     metricsFrom: (policy?.spec?.ingress ?? []).flatMap(({ ports = [], from = [] }) =>
       ports.some(({ port }) => port === "metrics") ? from : [],
     ),
+    nodeReader: nodeReaderOf(watching),
     image: reference === undefined ? undefined : { reference, version },
   };
 }
@@ -109,8 +122,10 @@ export interface Asked {
   readonly mode: Mode | undefined;
   readonly acknowledgements: boolean;
   readonly heldDeletions: boolean;
+  readonly surge: boolean;
   readonly consumerAccounts: readonly string[];
   readonly metricsFrom: readonly Peer[];
+  readonly nodeReader: string | undefined;
   readonly image: string | undefined;
   readonly disabled: readonly Extra[];
 }
@@ -130,14 +145,23 @@ export function merged(asked: Asked, there: Installed, version: string): Merged 
   for (const [extra, isThere] of [
     ["acknowledgements", there.acknowledgements],
     ["held-deletions", there.heldDeletions],
+    ["surge", there.surge],
   ] as const)
     if (!processes && isThere && !off(extra))
       throw badOption("--policy-only", `would remove what is installed: add --disable ${extra}`);
   const acknowledgements =
     asked.acknowledgements || keep("acknowledgements", there.acknowledgements, "acknowledgements");
   const held = asked.heldDeletions || keep("held-deletions", there.heldDeletions, "held deletions");
+  const surges = asked.surge || keep("surge", there.surge, "surges before evictions");
   if (asked.consumerAccounts.length > 0 && !acknowledgements)
     throw badOption("--consumer-account", "needs --acknowledgements");
+  const reader = there.nodeReader ?? usualNodeReader;
+  const keepsReader =
+    acknowledgements &&
+    asked.nodeReader === undefined &&
+    keep("node-reader", reader !== usualNodeReader, `node reader ${reader}`);
+  if (asked.nodeReader !== undefined && !acknowledgements)
+    throw badOption("--node-reader", "needs --acknowledgements");
   const others = there.consumerAccounts.filter((one) => !asked.consumerAccounts.includes(one));
   const keepsAccounts =
     acknowledgements && keep("consumer-accounts", others.length > 0, `accounts ${others.join(", ")}`);
@@ -151,8 +175,10 @@ export function merged(asked: Asked, there: Installed, version: string): Merged 
       mode,
       acknowledgements,
       heldDeletions: held,
+      surge: surges,
       consumerAccounts: [...(keepsAccounts ? others : []), ...asked.consumerAccounts],
       metricsFrom: [...(keepsPeers ? peers : []), ...asked.metricsFrom],
+      nodeReader: asked.nodeReader ?? (keepsReader ? reader : undefined),
       image: asked.image ?? keptImage(there, version, keep),
     },
     kept,
@@ -167,7 +193,7 @@ function keptImage(
 ): string | undefined {
   if (image === undefined) return undefined;
   const [, repository = "", tag = ""] = /^(.*?)((?::[^/:@]+)?(?:@.+)?)$/.exec(image.reference) ?? [];
-  if (repository === released) return undefined;
+  if (repository === imageRepository()) return undefined;
   // What a digest names has no other version.
   const reference =
     image.version === version || tag.includes("@") ? image.reference : `${repository}:${version}`;
@@ -175,9 +201,6 @@ function keptImage(
     reference === image.reference && image.version !== version ? `, of release ${image.version}` : "";
   return keep("image", true, `image ${reference}${old}`) ? reference : undefined;
 }
-
-/** As the chart has it. */
-const released = "lameduck.example/lameduck";
 
 function peerText(peer: Peer): string {
   const { ipBlock, namespaceSelector } = peer as {

@@ -1,6 +1,7 @@
 import { operatorNames } from "@lameduck/protocol";
 import { parseAllDocuments } from "yaml";
 import { pageText } from "../about.ts";
+import { readingBy } from "./node-reader.ts";
 import { openedTo, type Peer } from "./metrics-from.ts";
 
 /** An object to be applied. */
@@ -27,21 +28,28 @@ export interface Wanted {
   readonly consumerAccounts?: readonly string[] | undefined;
   /** Who may read the metrics where NetworkPolicies are enforced. */
   readonly metricsFrom?: readonly Peer[] | undefined;
+  /** Instead of kube-proxy's rules, on each node. */
+  readonly nodeReader?: string | undefined;
   /** With the webhook that holds deletions. */
   readonly heldDeletions?: boolean | undefined;
+  /** With the webhook that puts evictions of an only pod off until another is ready. */
+  readonly surge?: boolean | undefined;
   /** Instead of the one of this release. */
   readonly image?: string | undefined;
 }
 
 /** The objects of this release in the order in which they are applied. */
 export function manifestsOf(wanted: Wanted): Manifest[] {
-  const { namespace, image, consumerAccounts = [], metricsFrom = [] } = wanted;
-  const objects = parseAllDocuments(pageText(pageFor(wanted))).flatMap(
-    (one) => (one.toJS() as Manifest | null) ?? [],
-  );
-  return objects
+  const { namespace, image, consumerAccounts = [], metricsFrom = [], nodeReader, surge = false } = wanted;
+  const accounts = consumerAccounts.map((account) => `--consumer-account=${account}`);
+  const { coordinator, workload } = operatorNames;
+  return pagesFor(wanted)
+    .flatMap((page) => parseAllDocuments(pageText(page)))
+    .flatMap((one) => (one.toJS() as Manifest | null) ?? [])
     .map((object) => replaced(object, namespace, image) as Manifest)
-    .map((object) => (isCoordinator(object) ? allowing(object, consumerAccounts) : object))
+    .map((object) => (isDeployment(object, coordinator.workload) ? withArguments(object, accounts) : object))
+    .map((object) => (surge && isDeployment(object, workload) ? withArguments(object, ["--surge"]) : object))
+    .map((object) => (nodeReader === undefined ? object : readingBy(object, nodeReader)))
     .map((object) =>
       object.kind === "NetworkPolicy" && metricsFrom.length > 0 ? openedTo(object, metricsFrom) : object,
     )
@@ -49,10 +57,15 @@ export function manifestsOf(wanted: Wanted): Manifest[] {
 }
 
 /** Rendered from the Helm chart, so that Helm, kubectl and this command install the same. */
-function pageFor({ mode, acknowledgements = false, heldDeletions = false }: Wanted): string {
-  if (mode === "policy") return "install-policy-only.yaml";
+function pagesFor({
+  mode,
+  acknowledgements = false,
+  heldDeletions = false,
+  surge = false,
+}: Wanted): string[] {
+  if (mode === "policy") return ["install-policy-only.yaml"];
   const options = [acknowledgements ? "-acknowledgements" : "", heldDeletions ? "-held-deletions" : ""];
-  return `install${options.join("")}.yaml`;
+  return [`install${options.join("")}.yaml`, ...(surge ? ["install-surge.yaml"] : [])];
 }
 
 /** The namespace's name wherever it stands, in expressions too, and the image of each container. */
@@ -66,22 +79,22 @@ function replaced(value: unknown, namespace: string, image: string | undefined, 
   );
 }
 
-const isCoordinator = ({ kind, metadata }: Manifest): boolean =>
-  kind === "Deployment" && metadata.name === operatorNames.coordinator.workload;
+const isDeployment = ({ kind, metadata }: Manifest, name: string): boolean =>
+  kind === "Deployment" && metadata.name === name;
 
 interface OfDeployment {
   readonly template: { readonly spec: { readonly containers: readonly { readonly args: string[] }[] } };
 }
 
-/** The coordinator with these accounts among its arguments, where the chart writes `consumerAccounts`. */
-function allowing(coordinator: Manifest, accounts: readonly string[]): Manifest {
-  const flag = "--consumer-account=";
-  const spec = structuredClone(coordinator["spec"]) as OfDeployment;
+/** They come behind those of the same flag, where the chart writes them. */
+function withArguments(deployment: Manifest, more: readonly string[]): Manifest {
+  const [flag = ""] = more[0]?.split("=") ?? [];
+  const spec = structuredClone(deployment["spec"]) as OfDeployment;
   for (const { args } of spec.template.spec.containers) {
     const last = args.findLastIndex((one) => one.startsWith(flag));
-    args.splice(last + 1, 0, ...accounts.map((account) => `${flag}${account}`));
+    args.splice(last < 0 ? args.length : last + 1, 0, ...more);
   }
-  return { ...coordinator, spec };
+  return { ...deployment, spec };
 }
 
 /** What others need comes first, and what sends pods to us last. */

@@ -1,7 +1,7 @@
 import { operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
 import { badOption, CliError } from "../errors.ts";
-import { ifReadable } from "./facts.ts";
+import { ifReadable } from "../cluster/facts.ts";
 
 interface Configuration {
   readonly webhooks?: readonly {
@@ -18,7 +18,7 @@ export async function mustBeIn(client: KubernetesClient, namespace: string): Pro
   const configuration = await ifReadable(client.get<Configuration>(path));
   const place = configuration?.webhooks?.[0]?.clientConfig.service?.namespace;
   if (place === undefined || place === namespace) return;
-  throw badOption("--namespace", `Lameduck is installed in namespace ${place}`);
+  throw badOption("--lameduck-namespace", `Lameduck is installed in namespace ${place}`);
 }
 
 /** Both would undo what the other does. @throws {CliError} LAMEDUCK_OF_HELM */

@@ -1,7 +1,8 @@
 import { admissionPolicy, policyName, settingsFor, type PolicyOptions } from "@lameduck/inject";
 import { apiPath, operatorNames } from "@lameduck/protocol";
 import type { KubernetesClient, KubernetesObject } from "@lameduck/kube";
-import { factsOf, ifReadable } from "./facts.ts";
+import { say } from "../output.ts";
+import { factsOf, ifReadable } from "../cluster/facts.ts";
 import type { Manifest } from "./manifest.ts";
 
 const labels = { "app.kubernetes.io/name": "lameduck" };
@@ -24,14 +25,20 @@ export async function admissionPolicies(
   );
   const clusterPolicy = own.get(ofLameduck);
   own.delete(ofLameduck);
-  const made = (namespacePolicy: KubernetesObject | undefined, options: PolicyOptions): Manifest[] =>
-    admissionPolicy(settingsFor({ namespacePolicy, clusterPolicy }).settings, facts, {
+  const made = (namespacePolicy: KubernetesObject | undefined, options: PolicyOptions): Manifest[] => {
+    const { settings } = settingsFor({ namespacePolicy, clusterPolicy });
+    if (settings.existingSleep === "replace")
+      say(
+        `note: a policy replaces no sleep, whatever existingSleep of a DrainPolicy says${namespacePolicy ? ` (namespace ${namespacePolicy.metadata.namespace})` : ""}: the webhook and lameduck inject do`,
+      );
+    return admissionPolicy(settings, facts, {
       ...options,
       ofLameduck,
     }).map((object) => {
       const { metadata, ...rest } = object as unknown as Manifest;
       return { ...rest, metadata: { ...metadata, labels } };
     });
+  };
   return [
     ...made(undefined, { exceptNamespaces: [...own.keys()] }),
     ...[...own].flatMap(([namespace, policy]) =>

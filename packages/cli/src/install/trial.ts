@@ -3,7 +3,7 @@ import { messageOf } from "@lameduck/drain/common";
 import { ApiFailure, type KubernetesClient, type KubernetesObject, type Pod } from "@lameduck/kube";
 import { probeAnnotation } from "@lameduck/protocol";
 import { type Injector, nameOfInjector } from "./injector.ts";
-import { ifReadable } from "./facts.ts";
+import { ifReadable } from "../cluster/facts.ts";
 import { CliError } from "../errors.ts";
 
 /** What dry runs have shown of one injector. */

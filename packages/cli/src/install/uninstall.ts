@@ -8,7 +8,7 @@ import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
 import { initVolumeIn } from "./init-volume.ts";
-import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
+import { connect, type ConnectionFlags } from "../cluster/connection.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
 import { isForeign, namespacesWithLabels, unlabel } from "./namespaces.ts";
 import { mustBeIn, mustNotBeHelms } from "./place.ts";
@@ -16,7 +16,6 @@ import { isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { found, nameOf, pathOf, removed, inBatches } from "./objects.ts";
 
 interface Options extends ConnectionFlags {
-  readonly keepLabels?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
@@ -29,11 +28,10 @@ interface InitVolume {
 
 /** `lameduck uninstall`: nothing is left, but for what running pods still use. */
 export function uninstallCommand(exit: (code: number) => void): Command {
-  const command = new Command("uninstall").description(
-    "Remove Lameduck from a cluster. Pods that were injected keep their hook until they are replaced.",
-  );
-  return addConnectionOptions(command)
-    .option("--keep-labels", "keep the labels of namespaces, for a later installation")
+  return new Command("uninstall")
+    .description(
+      "Remove Lameduck from a cluster. Pods that were injected keep their hook until they are replaced.",
+    )
     .option("--dry-run", "print what would be removed, and change nothing")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", examples)
@@ -41,7 +39,7 @@ export function uninstallCommand(exit: (code: number) => void): Command {
 }
 
 async function uninstall(options: Options): Promise<number> {
-  const { namespace, dryRun = false, keepLabels = false } = options;
+  const { lameduckNamespace: namespace, dryRun = false } = options;
   const client = connect(options);
   return interruptible(client, async (signal) => {
     await mustNotBeHelms(client);
@@ -49,7 +47,7 @@ async function uninstall(options: Options): Promise<number> {
     const { connection } = client;
     say(`context ${connection.context}, ${connection.server.origin}, namespace ${namespace}`);
     const objects = await installed(client, namespace, signal);
-    const labelled = keepLabels ? [] : await namespacesWithLabels(client, signal);
+    const labelled = await namespacesWithLabels(client, signal);
     if (dryRun) {
       for (const one of objects) say(`would remove ${nameOf(one)}`);
       for (const name of labelled) say(`would take the labels from namespace ${name}`);
@@ -85,7 +83,7 @@ async function installed(
   signal: AbortSignal,
 ): Promise<Manifest[]> {
   const both = (["webhook", "policy"] as const).flatMap((mode) =>
-    manifestsOf({ mode, namespace, acknowledgements: true, heldDeletions: true }),
+    manifestsOf({ mode, namespace, acknowledgements: true, heldDeletions: true, surge: true }),
   );
   const others = both.filter((one) => !isAdmissionPolicy(one));
   const distinct = [...new Map(others.map((one) => [pathOf(one), one])).values()];
@@ -163,5 +161,5 @@ Examples:
 ConfigMaps that running pods mount are kept, and their workloads are printed.
 Restart these, and uninstall again.`,
   "0 done, 2 usage, 3 internal, 4 cluster or environment, 130 interrupted",
-  "docs/install.md#remove-it",
+  "docs/operate/upgrade.md#uninstall",
 );

@@ -72,7 +72,21 @@ function introduce({ workload, senders, load, propagation, remedies }: LabSettin
         `${senders.map(({ name }) => name).join(", ")}; delays: ${propagation.name}; ` +
         (remedies.length === 1 ? `remedy: ${remedies[0]?.name}` : `${remedies.length} remedies`),
     );
-    for (const line of [files, ...limits, ...workload.warnings]) progress.say(`note: ${line}`);
+    const { containers, initContainers } = workload.template;
+    const all = [...containers, ...initContainers];
+    const isRootPlayed = kind.endsWith("user namespace") && all.some(({ root }) => root?.user === 0);
+    const notes = [
+      all.every(({ root }) => root) ? "what pods write is discarded" : files,
+      ...limits,
+      ...workload.warnings,
+      ...(kind === "shared loopback" && workload.template.filled?.length
+        ? ["volumes of ConfigMaps and Secrets are not mounted without namespaces"]
+        : []),
+      ...(isRootPlayed
+        ? ["images that start as root start as the user who runs the lab, to whom their files belong"]
+        : []),
+    ];
+    for (const line of notes) progress.say(`note: ${line}`);
   };
 }
 

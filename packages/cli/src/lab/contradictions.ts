@@ -5,27 +5,14 @@ import type { LabOptions } from "./options.ts";
 
 type Name = keyof LabOptions;
 
-/** Pairs of options of which only one would count. */
-const exclusive: readonly (readonly [Name, Name])[] = [
-  ["policy", "remedies"],
-  ["compare", "remedies"],
-  ["compare", "policy"],
-];
-
-/** What does nothing without the other. */
-const incomplete: readonly (readonly [Name, Name])[] = [
-  ["slow", "slowPath"],
-  ["large", "largePath"],
-];
-
 /** What the manifest says instead. */
-const ofCommands: readonly Name[] = ["port", "readyPath"];
+const ofCommands: readonly Name[] = ["port"];
 
 /** The bundled server has paths of its own, and its answers are checked. */
-const ofOwnServers: readonly Name[] = ["path", "slowPath", "largePath", "readyPath", ...requestFlags];
+const ofOwnServers: readonly Name[] = ["path", ...requestFlags];
 
 /** What has no meaning where pods share this machine's network and files. */
-const ofNamespaces: readonly Name[] = ["allow", "writable"];
+const ofNamespaces: readonly Name[] = ["allow", "image"];
 
 /** @throws CliError LAMEDUCK_BAD_OPTION where one option makes another one mean nothing. */
 export function mustAgree(options: LabOptions, sample: boolean): void {
@@ -33,8 +20,6 @@ export function mustAgree(options: LabOptions, sample: boolean): void {
   const refuse = (name: Name, because: string): never => {
     throw badOption(flagOf(name), because);
   };
-  for (const [one, other] of exclusive)
-    if (given(one) && given(other)) refuse(one, `cannot be given with ${flagOf(other)}`);
   for (const name of ofNamespaces)
     if (given(name) && options.network === "loopback")
       refuse(name, "goes with namespaces, not with --network loopback");
@@ -42,9 +27,10 @@ export function mustAgree(options: LabOptions, sample: boolean): void {
     for (const name of ofOwnServers) if (given(name)) refuse(name, "goes with a server of yours only");
     if (options.protocol !== "http")
       refuse("protocol", "goes with a server of yours: the bundled one speaks http");
-  } else
-    for (const [name, wanted] of incomplete)
-      if (given(name) && !given(wanted)) refuse(name, `goes with ${flagOf(wanted)} only`);
+  }
+  if (given("image") && !given("file"))
+    if (options.allow?.some((one) => typeof one === "string"))
+      refuse("allow", "keeps files of programs of this machine, not those of an --image");
   if (options.file !== undefined)
     for (const name of ofCommands) if (given(name)) refuse(name, "goes with a command: the manifest says it");
 }

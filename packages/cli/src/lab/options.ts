@@ -6,35 +6,28 @@ import { presets } from "@lameduck/load/propagation";
 import { exitCodesOfRuns } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { addOutputOptions, type OutputOptions } from "../results.ts";
-import { number, whole } from "../options.ts";
+import { collect, number, whole } from "../options.ts";
 import { addRequestOptions, type RequestFlags } from "../request-options.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
 export interface LabOptions extends OutputOptions, RequestFlags {
   readonly file?: string;
-  readonly compare?: boolean;
+  readonly image?: readonly string[];
   readonly remedies?: string;
-  readonly policy?: string;
   readonly replicas?: number;
   readonly rollouts: number;
   readonly rps: number;
   readonly pooled: number;
-  readonly slow?: number;
-  readonly large?: number;
-  readonly slowPath?: string;
-  readonly largePath?: string;
   readonly path?: string;
   readonly protocol: LoadProtocol;
   readonly senders?: string;
   readonly propagation: string;
   readonly port?: number;
-  readonly readyPath?: string;
   readonly grace?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly warmUp: string;
-  readonly seed: number;
-  readonly allow?: readonly Allowed[];
-  readonly writable?: readonly string[];
+  /** Addresses, and paths below which writes are kept. */
+  readonly allow?: readonly (Allowed | string)[];
   readonly network: "auto" | "namespaces" | "loopback";
 }
 
@@ -44,36 +37,22 @@ export function addLabOptions(command: Command): Command {
       "-f, --file <manifest>",
       "manifest to roll: a Deployment, StatefulSet or Pod, with its Service; a command after -- runs instead of its image",
     )
-    .option("--compare", `run the usual remedies side by side: ${usualRemedies.join(", ")}`)
+    .option(
+      "--image <[name=]source>",
+      "image to roll: the name of one that docker, podman or nerdctl has, an OCI or docker archive, an OCI layout, or the folder of a root file system; with -f, NAME=SOURCE says where an image of the manifest is (may be repeated)",
+      collect,
+    )
     .option(
       "--remedies <names>",
-      `remedies to run, with commas between: ${remedies.map(({ name }) => name).join(", ")}, sleep-N`,
-    )
-    .addOption(
-      new Option("--policy <name>", "run only this policy of Lameduck").choices([
-        "fixed",
-        "quiet",
-        "until-deadline",
-        "adaptive",
-      ]),
+      `remedies to run, with commas between: ${remedies.map(({ name }) => name).join(", ")}, sleep-N; usual: ${usualRemedies.join(", ")} (default: nothing,adaptive)`,
     )
     .option("--replicas <n>", "number of pods (default: the manifest's, else 4)", whole(1, 100))
     .option("--rollouts <n>", "how many times every pod is replaced", whole(1, 1_000), 1)
     .option("--rps <n>", "requests per second over all pods, open loop", number(0.1, 50_000), 400)
     .option("--pooled <share>", "share of requests on kept-alive connections, 0 to 1", number(0, 1), 0.5)
     .option("--path <path>", 'path of the requests (default: "/")')
-    .option("--slow <share>", "share of requests to --slow-path, 0 to 1 (default: 0.05)", number(0, 1))
-    .option(
-      "--slow-path <path>",
-      "a path whose answer takes long (default: none; the bundled sample has one)",
-    )
-    .option("--large <share>", "share of requests to --large-path, 0 to 1 (default: 0.01)", number(0, 1))
-    .option(
-      "--large-path <path>",
-      "a path that streams a long answer (default: none; the bundled sample has one)",
-    )
     .addOption(
-      new Option("--protocol <name>", "protocol that the server speaks (docs/protocols.md)")
+      new Option("--protocol <name>", "protocol that the server speaks (docs/reference/protocols.md)")
         .choices(loadProtocols)
         .default("http"),
     );
@@ -89,12 +68,8 @@ export function addLabOptions(command: Command): Command {
     )
     .option(
       "--port <n>",
-      "port that the server listens on; the variable PORT holds it (default: 8080)",
+      "port that the server listens on; the variable PORT holds it (default: that of the image, else 8080)",
       whole(1, 65_535),
-    )
-    .option(
-      "--ready-path <path>",
-      "path of the readiness probe (default: none; ready when the port accepts connections)",
     )
     .option(
       "--grace <duration>",
@@ -106,21 +81,15 @@ export function addLabOptions(command: Command): Command {
       variables,
     )
     .option("--warm-up <duration>", "load before the first rollout that is not counted", "3s")
-    .option("--seed <n>", "the same seed gives the same load and the same delays", whole(0, 2 ** 32 - 1), 1)
     .addOption(
       new Option("--network <kind>", "network of the pods: a namespace for each, or one shared loopback")
         .choices(["auto", "namespaces", "loopback"])
         .default("auto"),
     )
     .option(
-      "--allow <HOST:PORT>",
-      "let pods reach this address outside their namespaces, such as localhost:5432; may be repeated",
-      endpoints,
-    )
-    .option(
-      "--writable <path>",
-      "keep what pods write below this path (default: their writes are discarded); may be repeated",
-      paths,
+      "--allow <HOST:PORT|path>",
+      "let pods reach this address outside their namespaces, such as localhost:5432, or keep what they write below this path, such as ./data (default: writes are discarded); may be repeated",
+      allowed,
     );
   return addOutputOptions(command).addHelpText("after", examples);
 }
@@ -135,18 +104,24 @@ function variables(
   return { ...former, [name]: value };
 }
 
-function endpoints(text: string, former: readonly Allowed[] = []): readonly Allowed[] {
+function allowed(text: string, former: readonly (Allowed | string)[] = []): readonly (Allowed | string)[] {
+  return [...former, /^[./~]/.test(text) ? pathOf(text) : endpointOf(text)];
+}
+
+function endpointOf(text: string): Allowed {
   const [, six, name, digits] = /^(?:\[([\da-fA-F:.]+)\]|([^\s:/]+)):(\d+)$/.exec(text) ?? [];
   const host = six ?? name;
   const port = Number(digits);
   if (host === undefined || port < 1 || port > 65_535)
-    throw new InvalidArgumentError("It must be HOST:PORT, such as localhost:5432 or [fd00::5]:6379.");
-  return [...former, { host, port }];
+    throw new InvalidArgumentError(
+      "It must be HOST:PORT, such as localhost:5432 or [fd00::5]:6379, or a path, such as ./data.",
+    );
+  return { host, port };
 }
 
-function paths(text: string, former: readonly string[] = []): readonly string[] {
+function pathOf(text: string): string {
   try {
-    return [...former, realpathSync(text)];
+    return realpathSync(text);
   } catch {
     throw new InvalidArgumentError("There is no such file or folder.");
   }
@@ -156,16 +131,21 @@ const examples = ending(
   `
 Examples:
   $ lameduck lab -- node server.js
-  $ lameduck lab --compare --html report.html -- node server.js
+  $ lameduck lab --remedies usual --out report.html -- node server.js
   $ lameduck lab --protocol grpc --path /shop.Cart/Get -- node server.js
   $ lameduck lab --path /orders -H 'content-type: application/json' --body '{"n":1}' -- node server.js
-  $ lameduck lab -f deployment.yaml -- node server.js
+  $ lameduck lab --image nginx:1.29 --port 80
+  $ lameduck lab -f deployment.yaml                        # its own images, if this machine has them
+  $ lameduck lab -f deployment.yaml --image web:1=web.tar  # an image from a file
+  $ lameduck lab -f deployment.yaml -- node server.js      # a program of this machine instead
   $ lameduck lab -f deployment.yaml --senders haproxy:1,l4:3 --propagation 1s..10s
   $ lameduck lab --remedies sleep-5,adaptive --rollouts 25 --rps 1000
 
 The server runs unchanged, in pods on this machine. Lameduck is added from
 outside: the library (by --import) to Node programs, lameduck-init to all others.
+Images are never pulled: \`docker pull\` them first. They take Linux, as root or with
+unprivileged user namespaces. \`lameduck images\` lists and removes what was unpacked.
 Requests never leave this machine. It needs Linux for network namespaces.`,
   exitCodesOfRuns,
-  "docs/lab.md",
+  "docs/tools/lab.md",
 );

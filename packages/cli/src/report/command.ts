@@ -1,10 +1,9 @@
 import { Command } from "commander";
 import { parseDuration } from "@lameduck/drain";
-import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import type { DrainReport } from "@lameduck/coordinator";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
-import { contextOption, kubeconfigOption, mustBeNamespace } from "../options.ts";
+import { connectToWorkload, type WorkloadFlags } from "../cluster/connection.ts";
 import { interruptible } from "../interrupt.ts";
 import { checkOutputs, outputFiles, publish } from "../output.ts";
 import { reportPage } from "./page.ts";
@@ -12,10 +11,7 @@ import { readReports } from "./read.ts";
 import { detailText, overviewText, type Asked } from "./text.ts";
 import { figuresOf } from "./figures.ts";
 
-interface Options {
-  readonly namespace?: string;
-  readonly context?: string;
-  readonly kubeconfig?: string;
+interface Options extends WorkloadFlags {
   readonly pod?: string;
   readonly since: string;
   readonly json?: string;
@@ -28,13 +24,8 @@ export function reportCommand(exit: (code: number) => void): Command {
     .description(
       "Show how the pods of a namespace ended: hold, release, stop reason, and what a stop at SIGTERM would have put at risk.",
     )
-    .option("-n, --namespace <name>", "namespace of the pods (default: that of the kubeconfig's context)")
     .option("--pod <name>", "only pods whose name begins with this; a single pod is shown in full")
     .option("--since <time>", "only terminations of this time: 30m, 1h, 24h", "1h")
-    .option(...contextOption)
-    .option(...kubeconfigOption)
-    .option("--json <file>", "write the reports and their figures as JSON; - is stdout")
-    .option("--html <file>", "write a page with a chart of each termination; - is stdout")
     .addHelpText("after", examples)
     .action(async (options: Options) => exit(await report(options)));
 }
@@ -42,9 +33,7 @@ export function reportCommand(exit: (code: number) => void): Command {
 async function report(options: Options): Promise<number> {
   checkOutputs(outputFiles(options, "json", "html"));
   const since = parseDuration(options.since, "--since");
-  const { context, kubeconfig } = options;
-  const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));
-  const namespace = mustBeNamespace("--namespace", options.namespace ?? client.connection.namespace);
+  const { client, namespace } = connectToWorkload(options);
   return interruptible(client, async (signal) => {
     const reports = await readReports(client, { namespace, pod: options.pod, since }, signal);
     const asked = { namespace, since: options.since };
@@ -54,7 +43,9 @@ async function report(options: Options): Promise<number> {
       html: () => reportPage(reports, asked),
     });
     if (reports.length === 0) return exitCodes.untested;
-    return reports.some(({ killed }) => killed === "yes") ? exitCodes.losses : exitCodes.clean;
+    const isLosing = ({ killed, stuckConsumers = [] }: DrainReport): boolean =>
+      killed === "yes" || stuckConsumers.length > 0;
+    return reports.some(isLosing) ? exitCodes.losses : exitCodes.clean;
   });
 }
 
@@ -68,9 +59,9 @@ const examples = ending(
   `
 Examples:
   $ lameduck report -n shop
-  $ lameduck report -n shop --pod web-7d9c --since 24h --html report.html
+  $ lameduck report -n shop --pod web-7d9c --since 24h --out report.html
 
 The coordinator writes the reports: lameduck install --acknowledgements.`,
-  "0 no pod was killed, 1 a pod was killed at the end of its grace period, 2 usage, 3 internal, 4 cluster or environment, 5 no report",
-  "docs/drain-reports.md",
+  "0 no pod was killed, 1 a pod was killed at the end of its grace period or a sender never stopped sending to a pod, 2 usage, 3 internal, 4 cluster or environment, 5 no report",
+  "docs/operate/drain-reports.md",
 );

@@ -1,5 +1,6 @@
 import { quantiles, type Quantiles } from "@lameduck/accounting";
 import type { DrainReport } from "@lameduck/coordinator";
+import { savedIn, type SavedTime } from "./saved.ts";
 
 /** What the terminations of a namespace have in common. A figure counts only terminations that reported it. */
 export interface Figures {
@@ -13,6 +14,10 @@ export interface Figures {
   readonly killed: number;
   readonly killedUnknown: number;
   readonly overruled: number;
+  /** Terminations that a consumer had not let go of 60 s after the pod's end, by consumer. */
+  readonly stuck: Readonly<Record<string, number>>;
+  /** Where holds came in place of sleeps. */
+  readonly saved: SavedTime;
   readonly atRisk: { readonly requests: number; readonly connections: number; readonly reported: number };
 }
 
@@ -21,6 +26,10 @@ export function figuresOf(reports: readonly DrainReport[]): Figures {
     reports.flatMap((one) => value(one) ?? []);
   const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
   const reasons = Map.groupBy(reports, ({ summary }) => summary.reason);
+  const stuck = Map.groupBy(
+    reports.flatMap(({ stuckConsumers = [] }) => stuckConsumers),
+    ({ name }) => name,
+  );
   const requests = reported(({ atRisk }) => atRisk?.requests);
   const connections = reported(({ atRisk }) => atRisk?.connections);
   return {
@@ -36,6 +45,8 @@ export function figuresOf(reports: readonly DrainReport[]): Figures {
     killed: reports.filter(({ killed }) => killed === "yes").length,
     killedUnknown: reports.filter(({ killed }) => killed === "unknown").length,
     overruled: reports.filter(({ overruledBy }) => overruledBy !== undefined).length,
+    stuck: Object.fromEntries([...stuck].map(([name, own]) => [name, own.length])),
+    saved: savedIn(reports),
     atRisk: {
       requests: sum(requests),
       connections: sum(connections),

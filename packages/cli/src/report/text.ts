@@ -3,6 +3,7 @@ import { printable } from "@lameduck/drain/common";
 import type { ConsumerRecord, DrainReport } from "@lameduck/coordinator";
 import { columns } from "../output.ts";
 import { figuresOf, type Figures } from "./figures.ts";
+import { savedText } from "./saved.ts";
 
 /** What the command was asked for. */
 export interface Asked {
@@ -30,7 +31,7 @@ export function overviewText(reports: readonly DrainReport[], { namespace, since
 }
 
 function figureLines({ hold, released, afterRelease, reasons, ...rest }: Figures): string[] {
-  const { killed, killedUnknown, overruled, atRisk, terminations } = rest;
+  const { killed, killedUnknown, overruled, stuck, atRisk, saved, terminations } = rest;
   const reasonText = Object.entries(reasons).map(([reason, count]) => `${printable(reason)} ${count}`);
   return [
     `  hold            ${spread(hold, terminations)}`,
@@ -40,6 +41,11 @@ function figureLines({ hold, released, afterRelease, reasons, ...rest }: Figures
     `  killed          ${killed}${killedUnknown > 0 ? ` (and ${killedUnknown} of which nobody knows)` : ""}`,
     `  overruled       ${overruled}`,
     `  at risk         ${atRisk.reported === 0 ? "unknown" : `during holds came ${counted(atRisk.requests, "request")}, ${counted(atRisk.connections, "new connection")} (${atRisk.reported} of ${terminations} reported them)`}`,
+    ...Object.entries(stuck).map(
+      ([name, of]) =>
+        `  never let go    ${printable(name)} of ${counted(of, "pod")}, 60 s after ${of === 1 ? "its end" : "their ends"}`,
+    ),
+    ...(saved.terminations > 0 ? [`  former sleeps   ${savedText(saved)}`] : []),
   ];
 }
 

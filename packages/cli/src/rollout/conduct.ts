@@ -14,7 +14,7 @@ import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
 import { Progress } from "../progress.ts";
-import { loadOf, loadRules, openRoutes } from "./load.ts";
+import { loadOf, loadRules, openRoutes, requestTimeoutMs } from "./load.ts";
 import type { RolloutOptions } from "./options.ts";
 import { planLines, rightsText } from "./plan.ts";
 import { publish } from "./publish.ts";
@@ -74,7 +74,7 @@ async function prepare(
   const rules = neededRules(reference, action, loadRules(request, options));
   // Who lacks a right needs to see which ones to ask for, above all.
   if (options.dryRun) process.stdout.write(rightsText(reference, rules));
-  const version = await checkVersion(client, options.inCluster ?? false);
+  const version = await checkVersion(client, options.inCluster !== undefined);
   const { allowed, warnings } = await checkRights(client, reference, rules);
   const target = await findTarget(client, reference, allowed);
   const notes = [...version, ...warnings, ...(await inspect(client, target, action))];
@@ -102,7 +102,7 @@ async function prepare(
     load: loadOf({ client, request, options, target, opened, say: (line) => progress.say(line), signal }),
     warmUpMs: request.warmUp,
     settleMs: request.settle,
-    requestTimeoutMs: request.requestTimeout,
+    requestTimeoutMs,
     timeoutMs: request.timeout,
   };
 }

@@ -11,9 +11,15 @@ import type { KubernetesClient, Rule } from "@lameduck/kube";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
 
+/** The same load in each run. */
+export const seed = 1;
+
+/** A request without an answer after this time is lost. */
+export const requestTimeoutMs = 10_000;
+
 /** What the load needs of the cluster. */
 export function loadRules({ routes }: RolloutRequest, { inCluster }: RolloutOptions): readonly Rule[] {
-  return inCluster ? inClusterRules(routes) : [];
+  return inCluster !== undefined ? inClusterRules(routes) : [];
 }
 
 /** Asks each URL once; those of a load in the cluster need not be reachable from here, and are asked by its pods. */
@@ -22,7 +28,7 @@ export function openRoutes(
   { inCluster }: RolloutOptions,
   signal: AbortSignal,
 ): Promise<OpenRoute[]> {
-  return Promise.all(inCluster ? [] : routes.map((route) => openRoute(route, signal)));
+  return Promise.all(inCluster !== undefined ? [] : routes.map((route) => openRoute(route, signal)));
 }
 
 interface LoadParts {
@@ -38,7 +44,7 @@ interface LoadParts {
 /** The load as the options ask for it; undefined where there is none. */
 export function loadOf(parts: LoadParts): RolloutSettings["load"] {
   const { client, request, options, target, opened, say, signal } = parts;
-  const { requests, inCluster, parallel = 1, image, drain } = options;
+  const { requests, inCluster, image, drain } = options;
   const learn = request.warmUp + baselineMs;
   if (requests)
     return (clock) =>
@@ -54,13 +60,13 @@ export function loadOf(parts: LoadParts): RolloutSettings["load"] {
   const common = {
     rate: options.rps,
     pooledShare: request.pooledShare,
-    timeout: request.requestTimeout,
+    timeout: requestTimeoutMs,
     maxDuration: request.bounds.duration,
     maxRequests: request.bounds.maxRequests,
     learn,
-    seed: options.seed,
+    seed,
   };
-  if (!inCluster) return (clock) => RouteLoad.start({ ...common, clock, routes: opened });
+  if (inCluster === undefined) return (clock) => RouteLoad.start({ ...common, clock, routes: opened });
   return (clock) =>
     InClusterLoad.start({
       ...common,
@@ -68,7 +74,7 @@ export function loadOf(parts: LoadParts): RolloutSettings["load"] {
       clock,
       namespace: request.reference.namespace,
       routes: request.routes,
-      parallel,
+      parallel: inCluster,
       like: target.podSpec,
       ...(image === undefined ? {} : { image }),
       ...(drain === undefined ? {} : { avoidNodes: [drain] }),

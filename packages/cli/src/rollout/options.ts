@@ -1,18 +1,15 @@
 import { Option, type Command } from "commander";
 import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/load";
+import type { ClusterFlags } from "../cluster/connection.ts";
 import { exitCodesOfRuns } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { addOutputOptions, type OutputOptions } from "../results.ts";
 import { addRequestOptions, type RequestFlags } from "../request-options.ts";
-import { collect, contextOption, kubeconfigOption, number, whole } from "../options.ts";
+import { collect, number, whole } from "../options.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
-export interface RolloutOptions extends OutputOptions, RequestFlags {
+export interface RolloutOptions extends OutputOptions, RequestFlags, ClusterFlags {
   readonly namespace?: string;
-  readonly context?: string;
-  readonly kubeconfig?: string;
-  readonly as?: string;
-  readonly asGroup?: readonly string[];
   readonly restart?: boolean;
   readonly scale?: number;
   readonly delete?: boolean;
@@ -24,30 +21,22 @@ export interface RolloutOptions extends OutputOptions, RequestFlags {
   readonly protocol?: LoadProtocol;
   readonly caFile?: string;
   readonly insecure?: boolean;
-  readonly inCluster?: boolean;
-  readonly parallel?: number;
+  /** Pods of a Job that send the load. */
+  readonly inCluster?: number;
   readonly image?: string;
   readonly rps: number;
-  readonly mode: "new" | "pooled" | "mixed";
-  readonly duration?: string;
+  readonly pooled: number;
   readonly requestsMax?: number;
-  readonly requestTimeout: string;
   readonly requests?: readonly string[];
   readonly warmUp: string;
   readonly settle: string;
   readonly timeout: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
-  readonly seed: number;
 }
 
 export function addRolloutOptions(command: Command): Command {
   command
-    .option("-n, --namespace <name>", "namespace of the target (default: the context's)")
-    .option(...contextOption)
-    .option(...kubeconfigOption)
-    .option("--as <name>", "act as this user, as kubectl does")
-    .option("--as-group <name>", "act as a member of this group; may be repeated", collect)
     .optionsGroup("What happens to the pods (one of):")
     .option("--restart", "restart the target, as kubectl rollout restart does")
     .option("--scale <n>", "scale the target, as kubectl scale does; it is not scaled back", whole(0, 10_000))
@@ -70,26 +59,17 @@ export function addRolloutOptions(command: Command): Command {
     )
     .option("--insecure", "do not verify the certificates of URLs")
     .option("--rps <n>", "requests per second, over all URLs together", number(0.1, 20_000), 50)
-    .addOption(
-      new Option(
-        "--mode <kind>",
-        "new: a connection for each request; pooled: kept-alive connections; mixed: half of each",
-      )
-        .choices(["new", "pooled", "mixed"])
-        .default("mixed"),
-    )
-    .option(
-      "--duration <time>",
-      "end the load after this time at the latest (default: as long as --timeout allows)",
-    )
+    .option("--pooled <share>", "share of requests on kept-alive connections, 0 to 1", number(0, 1), 0.5)
     .option(
       "--requests-max <n>",
-      "end the load after this many requests (default: from --duration and --rps)",
+      "end the load after this many requests (default: from --timeout and --rps)",
       whole(1, 20_000_000),
     )
-    .option("--request-timeout <time>", "a request without an answer after this time is lost", "10s")
-    .option("--in-cluster", "send the load from a Job in the target's namespace, not from this machine")
-    .option("--parallel <n>", "number of pods of that Job (default: 1)", whole(1, 100))
+    .option(
+      "--in-cluster <pods>",
+      "send the load from so many pods of a Job in the target's namespace, not from this machine",
+      whole(1, 100),
+    )
     .option(
       "--image <name>",
       `image of these pods; it must have Node 22.2 or newer (default: ${defaultImage})`,
@@ -108,8 +88,7 @@ export function addRolloutOptions(command: Command): Command {
     .optionsGroup("The run:")
     .option("--timeout <time>", "give up a rollout that takes longer; the results so far are kept", "10m")
     .option("--dry-run", "check everything, print the plan and the rights that it needs; change nothing")
-    .option("-y, --yes", "do not ask")
-    .option("--seed <n>", "the same seed gives the same load", whole(0, 2 ** 32 - 1), 1);
+    .option("-y, --yes", "do not ask");
   return addOutputOptions(command).addHelpText("after", examples);
 }
 
@@ -123,11 +102,11 @@ Examples:
   $ lameduck rollout deployment/web -n shop --restart --url http://shop.example/
   $ lameduck rollout deployment/web --watch --url ingress=http://shop.example/ --url service=http://10.96.3.4/
   $ lameduck rollout statefulset/db --evict --pods 2 --url http://db-gateway/health --rps 20
-  $ lameduck rollout deployment/api --restart --url https://api.example/cart -H @headers.txt --in-cluster
+  $ lameduck rollout deployment/api --restart --url https://api.example/cart -H @headers.txt --in-cluster 1
   $ lameduck rollout deployment/web --restart --dry-run
 
 It prints what it will do and send, and asks before it does (--yes for scripts).
 Times have a unit: 500ms, 10s, 5m.`,
   exitCodesOfRuns,
-  "docs/rollout.md",
+  "docs/tools/rollout.md",
 );

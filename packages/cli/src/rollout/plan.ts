@@ -18,34 +18,34 @@ export function planLines(request: RolloutRequest, options: RolloutOptions, targ
 }
 
 function loadLines({ routes, reference, bounds }: RolloutRequest, options: RolloutOptions): string[] {
-  const { requests, rps, mode, inCluster, parallel = 1 } = options;
+  const { requests, rps, pooled, inCluster } = options;
   if (requests) return [`load      none of its own: read afterwards from ${requests.join(", ")}`];
   if (routes.length === 0) return ["load      none (no --url): only the pods are watched"];
-  const connections = {
-    mixed: "half on new, half on kept-alive connections",
-    new: "on new connections",
-    pooled: "on kept-alive connections",
-  };
   return [
-    `load      ${rps} requests/s (${requestWords(options)}) ${connections[mode]}, to`,
+    `load      ${rps} requests/s (${requestWords(options)}) ${connectionsOf(pooled)}, to`,
     ...routes.map(({ name, url }) => `          ${name}: ${shownUrl(url)}`),
-    ...(inCluster
+    ...(inCluster !== undefined
       ? [
-          `          from a Job of ${parallel} ${parallel === 1 ? "pod" : "pods"} in namespace ${reference.namespace}, removed afterwards`,
+          `          from a Job of ${inCluster} ${inCluster === 1 ? "pod" : "pods"} in namespace ${reference.namespace}, removed afterwards`,
         ]
       : []),
     `          ${bounds.words}`,
   ];
 }
 
+function connectionsOf(pooled: number): string {
+  if (pooled === 0) return "on new connections";
+  if (pooled === 1) return "on kept-alive connections";
+  return `${Math.round(pooled * 100)} % on kept-alive connections, the others on new ones`;
+}
+
 /** "POST, body of body.json, header authorization": no value, it may be a secret. */
-function requestWords({ method, body, bodyFile, header = [], protocol }: RolloutOptions): string {
-  const verb = method?.toUpperCase() ?? ((body ?? bodyFile) === undefined ? "GET" : "POST");
+function requestWords({ method, body, header = [], protocol }: RolloutOptions): string {
+  const verb = method?.toUpperCase() ?? (body === undefined ? "GET" : "POST");
   const names = header.map((text) => text.split(":")[0]?.toLowerCase() ?? "");
   return [
     protocol === undefined ? verb : `${protocol}, ${verb}`,
-    ...(body === undefined ? [] : ["a body"]),
-    ...(bodyFile === undefined ? [] : [`body of ${bodyFile}`]),
+    ...(body === undefined ? [] : [body.startsWith("@") ? `body of ${body.slice(1)}` : "a body"]),
     ...(names.length === 0 ? [] : [`header ${names.join(", ")}`]),
   ].join(", ");
 }

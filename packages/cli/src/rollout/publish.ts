@@ -14,6 +14,7 @@ import { exitCodeOfResults, exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { publishResults } from "../results.ts";
 import { version } from "../about.ts";
+import { seed } from "./load.ts";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
 
@@ -29,7 +30,6 @@ export interface Publication {
 /** Shows and writes what was seen, says how it ended, and returns the exit code. */
 export function publish(run: RolloutRun, publication: Publication): number {
   const { request, options, target, startedAt, interrupted } = publication;
-  const { seed } = options;
   const { action, connection, reference, routes } = request;
   const result = rolloutResult(run, { action, seed });
   const results = buildResults({
@@ -47,7 +47,7 @@ export function publish(run: RolloutRun, publication: Publication): number {
       context: connection.context,
       action: action.name,
       routes: routes.map(({ name, url }) => ({ name, url: shownUrl(url) })),
-      load: { rate: options.rps, mode: options.mode },
+      load: { rate: options.rps, pooled: options.pooled },
       observed: observedFacts(run),
     },
     remedies: [result],

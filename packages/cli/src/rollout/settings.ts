@@ -1,6 +1,6 @@
 import { parseDuration } from "@lameduck/drain";
 import { checkInClusterOptions, parseRoutes, type Route, type RouteManner } from "@lameduck/load";
-import { clusterConnection, type ClusterConnection } from "@lameduck/kube";
+import type { ClusterConnection } from "@lameduck/kube";
 import {
   drain,
   isName,
@@ -12,6 +12,7 @@ import {
   type Action,
   type TargetReference,
 } from "@lameduck/rollout";
+import { connectionOf } from "../cluster/connection.ts";
 import { badOption } from "../errors.ts";
 import { checkResultFiles } from "../results.ts";
 import { flagOf } from "../options.ts";
@@ -26,14 +27,11 @@ export interface RolloutRequest {
   readonly action: Action;
   readonly routes: readonly Route[];
   readonly pooledShare: number;
-  readonly requestTimeout: number;
   readonly bounds: LoadBounds;
   readonly warmUp: number;
   readonly settle: number;
   readonly timeout: number;
 }
-
-const pooledShares = { new: 0, pooled: 1, mixed: 0.5 } as const;
 
 /** @throws coded errors that name the option, the kubeconfig's entry or the target. */
 export function rolloutRequest(target: string, options: RolloutOptions): RolloutRequest {
@@ -46,10 +44,8 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
       if (options[name] !== undefined) throw badOption(flagOf(name), "goes with --url only");
   if (routes.length > 0 && options.requests) throw badOption("--requests", "cannot be given with --url");
   if (options.inCluster)
-    checkInClusterOptions({ parallel: options.parallel ?? 1, routes, maxRequests: options.requestsMax });
-  else
-    for (const name of ["parallel", "image"] as const)
-      if (options[name] !== undefined) throw badOption(`--${name}`, "goes with --in-cluster only");
+    checkInClusterOptions({ parallel: options.inCluster, routes, maxRequests: options.requestsMax });
+  else if (options.image !== undefined) throw badOption("--image", "goes with --in-cluster only");
   if (options.requestsMax !== undefined && options.requestsMax < routes.length)
     throw badOption(
       "--requests-max",
@@ -57,21 +53,19 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     );
   const chosen = chosenAction(options);
   const durations = {
-    requestTimeout: parseDuration(options.requestTimeout, "--request-timeout"),
     warmUp: parseDuration(options.warmUp, "--warm-up"),
     settle: parseDuration(options.settle, "--settle"),
     timeout: parseDuration(options.timeout, "--timeout"),
   };
-  const { kubeconfig, context, as: user, asGroup: groups } = options;
   const bounds = loadBounds(options, durations);
-  const connection = clusterConnection({ kubeconfig, context, user, groups });
+  const connection = connectionOf(options);
   const reference = parseTarget(target, options.namespace ?? connection.namespace);
   return {
     connection,
     reference,
     action: chosen(reference),
     routes,
-    pooledShare: pooledShares[options.mode],
+    pooledShare: options.pooled,
     bounds,
     ...durations,
   };

@@ -19,7 +19,7 @@ export interface Advised {
 export async function workloadsOf(
   paths: readonly string[],
 ): Promise<{ readonly workloads: readonly Advised[]; readonly failures: readonly LameduckError[] }> {
-  const { files, failures } = await readInput(paths, "advise -f");
+  const { files, failures } = await readInput(paths, "simulate -f");
   const read = inOneGo(readInSteps(files, { images: imagesOf([]) }));
   const [rolled, others] = [
     read.inventory.workloads.filter(({ object }) => rolledKinds.includes(object.kind)),

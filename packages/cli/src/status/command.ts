@@ -1,11 +1,11 @@
 import { Command } from "commander";
-import { operatorNames } from "@lameduck/protocol";
 import { ApiFailure } from "@lameduck/kube";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
-import { say } from "../output.ts";
-import { addConnectionOptions, connect, type ConnectionFlags } from "../install/connection.ts";
+import { mustBeNamespace } from "../options.ts";
+import { checkOutputs, outputFiles, publish, say } from "../output.ts";
+import { connect, type ConnectionFlags } from "../cluster/connection.ts";
 import { mustBeIn } from "../install/place.ts";
 import { verdictOf } from "../install/trial.ts";
 import { areWorking } from "./coordinator.ts";
@@ -13,48 +13,40 @@ import { readStatus, type Status } from "./read.ts";
 import { statusText } from "./text.ts";
 
 interface Options extends ConnectionFlags {
-  readonly json?: boolean;
-  readonly audit?: boolean;
+  readonly namespace?: string;
+  readonly json?: string;
   readonly pods?: boolean;
 }
 
 /** `lameduck status`: what is on where, and which pods run without it and why. */
 export function statusCommand(exit: (code: number) => void): Command {
-  const command = new Command("status").description(
-    "Show where Lameduck is enabled, which pods run with it, and why others run without it. Changes nothing.",
-  );
-  return addConnectionOptions(command)
-    .option("--json", "print the status as JSON")
+  return new Command("status")
+    .description(
+      "Show where Lameduck is enabled, which pods run with it, and why others run without it. Changes nothing.",
+    )
     .option(
       "--pods",
       "also list the pods that terminate now: since when, whom they wait for, and for how long at most",
     )
-    .option("--audit", "also audit labelled namespaces, and show the workloads that will lose requests")
     .addHelpText("after", examples)
     .action(async (options: Options) => exit(await status(options)));
 }
 
 async function status(options: Options): Promise<number> {
+  const { namespace, lameduckNamespace } = options;
+  if (namespace !== undefined) mustBeNamespace("--namespace", namespace);
+  checkOutputs(outputFiles(options, "json"));
   const client = connect(options);
   return interruptible(client, async (signal) => {
-    // Another name is that of a namespace to look at.
-    if (options.namespace === operatorNames.namespace) await mustBeIn(client, options.namespace);
-    const read = await readStatus(client, options.namespace, options, signal).catch((error: unknown) => {
-      if (error instanceof ApiFailure && error.status === 403)
-        say("note: lameduck status -n NAMESPACE looks at one namespace, with the rights of its tenants");
-      throw error;
-    });
-    const names = read.namespaces.map(({ name }) => name);
-    // The audit alone is a hundred files.
-    const audit = options.audit ? await import("./losing-workloads.ts") : undefined;
-    const audited = await audit?.auditNamespaces(client, names, signal);
-    process.stdout.write(
-      options.json
-        ? `${JSON.stringify({ ...read, ...(audited ? { audited } : {}) }, undefined, 2)}\n`
-        : statusText(read),
+    if (namespace === undefined) await mustBeIn(client, lameduckNamespace);
+    const read = await readStatus(client, namespace ?? lameduckNamespace, options, signal).catch(
+      (error: unknown) => {
+        if (error instanceof ApiFailure && error.status === 403)
+          say("note: lameduck status -n NAMESPACE looks at one namespace, with the rights of its tenants");
+        throw error;
+      },
     );
-    if (audit && audited && !options.json)
-      for (const line of audit.findingLines(audited, names.length)) process.stdout.write(`${line}\n`);
+    publish(() => statusText(read), options, { json: () => `${JSON.stringify(read, undefined, 2)}\n` });
     return isAsItShould(read) ? exitCodes.clean : exitCodes.losses;
   });
 }
@@ -83,7 +75,7 @@ Examples:
   $ lameduck status
   $ lameduck status --pods
   $ lameduck status -n shop                          one namespace, with the rights of its tenants
-  $ lameduck status --json | jq '.namespaces[].name'`,
+  $ lameduck status --json - | jq '.namespaces[].name'`,
   "0 all is well, 1 not installed, not ready, not in force, acknowledgements that do not work or cannot be asked, hooks that lack lameduck-init, or pods that would get Lameduck or a coordinator only by a restart, 2 usage, 3 internal, 4 cluster or environment",
-  "docs/install.md",
+  "docs/operate/install.md",
 );

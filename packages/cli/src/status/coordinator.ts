@@ -2,7 +2,7 @@ import { operatorNames } from "@lameduck/protocol";
 import type { CoordinatorStatus, TerminatingPods } from "@lameduck/coordinator";
 import { messageOf, printable } from "@lameduck/drain/common";
 import { selects, type KubernetesClient, type KubernetesObject, type LabelSelector } from "@lameduck/kube";
-import { ifReadable } from "../install/facts.ts";
+import { ifReadable } from "../cluster/facts.ts";
 import { podsOf, readComponent, type ComponentStatus } from "../install/component.ts";
 
 /** One replica of the coordinator, as it says itself. */
@@ -55,6 +55,11 @@ export async function readAcknowledgements(
     ? await closing(client, namespace, signal)
     : { policies: [], letsSomeIn: false };
   return { coordinator, watcher: watchers, replicas, isTold, closedBy };
+}
+
+/** Of the coordinator that a pod asks, by the address that it was told; undefined where it was told none in a cluster. */
+export function namespaceOfCoordinator(address = ""): string | undefined {
+  return /^https?:\/\/[^./]+\.([^./]+)\.svc/.exec(address)?.[1];
 }
 
 /** Asks each replica through the API server's proxy. */
@@ -207,17 +212,42 @@ function* replicaLines({ pod, status, problem }: ReplicaStatus): Generator<strin
   // A coordinator of the release before does not say these.
   for (const { who, version } of status.otherVersions ?? [])
     yield `    ${printable(who)} speaks version ${printable(version)} of the protocol, and is not understood: use releases one apart`;
-  for (const { name, state } of status.unread ?? []) yield `    ${name} ${unreadWords[state]}`;
+  for (const { name, state, resource } of status.unread ?? []) {
+    const right = resource === undefined ? "" : `: let ${names.workload} list and watch ${resource}`;
+    yield `    ${printable(name)} ${unreadWords[state]}${state === "refused" ? printable(right) : ""}`;
+  }
+  yield* unreportedLines(status.services);
   if (missing.length > 0)
     yield `    nobody reports for ${listed(missing)}: pods that they may send to decide by themselves`;
   if (silent.length > 0) yield `    silent: ${listed(silent)}`;
   yield* troubled.slice(0, mostNamed);
+  const stuck = status.stuck ?? [];
+  for (const { name, pod: last, pods, reason, agoMs } of stuck.slice(-mostNamed)) {
+    const why = reason === undefined ? "" : ` (${printable(reason)})`;
+    const more = pods === 1 ? "" : `, and of ${pods - 1} more pod${pods === 2 ? "" : "s"} within the hour`;
+    yield `    never let go: ${printable(name)} had not let go of ${printable(last)} 60 s after its end, ${Math.round(agoMs / 60_000)} min ago${why}${more}`;
+  }
+  if (stuck.length > mostNamed) yield `    never let go: ${stuck.length - mostNamed} more consumers`;
+}
+
+/** Whose pods are not released, and what to do about it. */
+function* unreportedLines(found: CoordinatorStatus["services"]): Generator<string> {
+  if (found === undefined || found.incomplete === 0) return;
+  const { services, incomplete, senders } = found;
+  yield `    pods of ${incomplete} of ${services} Services are not released and decide by themselves: senders for which nothing reports`;
+  for (const { need, who, shownBy, assumedSeconds, services: count } of senders.slice(0, mostNamed)) {
+    const assumed = assumedSeconds && `${assumedSeconds} s are assumed`;
+    const known = [who, shownBy && `shown by ${shownBy}`, assumed].filter(Boolean).join(", ");
+    yield `      ${printable(need)}${known === "" ? "" : ` (${printable(known)})`}: ${count} Service${count === 1 ? "" : "s"}`;
+  }
+  if (senders.length > mostNamed) yield `      and ${senders.length - mostNamed} more`;
+  yield `      run a watcher that serves it, or name it in sendsNothing of a DrainPolicy where it sends nothing: docs/reference/senders.md`;
 }
 
 const unreadWords = {
   waiting: "have not been read yet: nobody is released",
   refused: "may not be read: nobody is released",
-  unheard: "are not kept up to date: pods that ask here are told that nothing is known",
+  unheard: "are not kept up to date: nobody is released",
 } as const;
 
 function listed(all: readonly string[]): string {

@@ -1,4 +1,11 @@
-import { inject, podToInject, settingsFor, type ClusterFacts, type SettingSources } from "@lameduck/inject";
+import {
+  inject,
+  podToInject,
+  replaceableSleep,
+  settingsFor,
+  type ClusterFacts,
+  type SettingSources,
+} from "@lameduck/inject";
 import { coordinatorVariable, injectedAnnotation } from "@lameduck/protocol";
 import { serviceSelects, workloadNameOf, type Pod, type Service } from "@lameduck/kube";
 
@@ -15,6 +22,8 @@ export interface JudgedPod {
   readonly graceSeconds: number;
   /** It is injected, and was made before pods were told of a coordinator: it asks none. The kubelet's sleep never does. */
   readonly asksNobody: boolean;
+  /** Its hooks only sleep, so long: a hold could come in their place. */
+  readonly sleepSeconds?: number | undefined;
 }
 
 export interface Surroundings {
@@ -38,12 +47,14 @@ export function judge(pod: Pod, around: Surroundings): JudgedPod {
   if (version !== undefined)
     return { ...common, version, why: undefined, isOlder: false, asksNobody: asksNobody(pod) };
   const why = whyNot(pod, around);
+  const view = podToInject(pod);
   return {
     ...common,
     version,
     why: why ?? "it was made before Lameduck or its Service was there, or while Lameduck was away",
     isOlder: why === undefined,
     asksNobody: false,
+    sleepSeconds: "code" in view ? undefined : replaceableSleep(view),
   };
 }
 

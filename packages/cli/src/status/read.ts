@@ -1,4 +1,4 @@
-import { declining, injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
+import { declining, formerSleepIn, injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
 import { injectLabelValue } from "@lameduck/inject";
 import { mountsInitVolume, type MountingPod } from "@lameduck/webhook";
 import {
@@ -15,13 +15,16 @@ import {
 import { version } from "../about.ts";
 import { badOption } from "../errors.ts";
 import { initVolumeState, type InitVolumeConfigMap, type InitVolumeState } from "../install/init-volume.ts";
-import { factsOf, ifReadable, policyOf } from "../install/facts.ts";
+import { factsOf, ifReadable, policyOf } from "../cluster/facts.ts";
 import { helmRelease } from "../install/place.ts";
+import { judgeWorkload, type HeldWorkload } from "../cluster/held.ts";
+import { readPaths, workloadsOf } from "../cluster/reading.ts";
 import { componentOf, podsOf, type ComponentStatus } from "../install/component.ts";
 import { readAcknowledgements, readTerminating, type AcknowledgementStatus } from "./coordinator.ts";
 import { terminatingNow, type TerminatingNow } from "./terminating.ts";
 import { injectorOfPolicy, injectorOfWebhook } from "../install/injector.ts";
 import { tried, type Trial } from "../install/trial.ts";
+import { lateReports, savableIn, savedIn, type SavableTime, type SavedTime } from "../report/saved.ts";
 import { judge, type JudgedPod, type Surroundings } from "./judge.ts";
 import { inBatches } from "../install/objects.ts";
 
@@ -36,8 +39,14 @@ export interface NamespaceStatus {
   /** An injected pod mounts it. */
   readonly needsInitVolume: boolean;
   readonly pods: readonly JudgedPod[];
+  /** Cap and grace period of each workload, and how they come about. */
+  readonly held: readonly HeldWorkload[];
   /** What the operator has found of workloads that will lose requests; undefined where it has found none, or does not look. */
   readonly losing: string | undefined;
+  /** Pods in which a hold comes in place of a sleep, and what the records of the last day say of such pods; undefined where there are none. */
+  readonly formerSleeps: { readonly pods: number; readonly lately: SavedTime | undefined } | undefined;
+  /** Where pods sleep by a hook of their own: what a hold in its place would have saved in the last day; undefined where no record says it. */
+  readonly savable: SavableTime | undefined;
   /** What the operator says of its DrainPolicy. */
   readonly policy: readonly string[];
 }
@@ -184,9 +193,10 @@ async function readEach(
   ofLameduck: string,
   signal: AbortSignal,
 ): Promise<Read[]> {
-  const [facts, clusterPolicy] = await Promise.all([
+  const [facts, clusterPolicy, around] = await Promise.all([
     factsOf(client, signal),
     policyOf(client, ofLameduck, signal),
+    readPaths(client, signal),
   ]);
   return inBatches(namespaces, async ({ metadata: { name, labels = {} } }) => {
     const within = `/api/v1/namespaces/${name}`;
@@ -199,7 +209,7 @@ async function readEach(
       policyOf(client, name, signal),
       ifReadable(client.list<Event>(`${within}/events?${aboutInitVolume}`, signal)),
     ]);
-    const around: Surroundings = {
+    const surroundings: Surroundings = {
       namespace: name,
       labels,
       ofLameduck,
@@ -211,6 +221,25 @@ async function readEach(
       ({ metadata, status }) =>
         metadata.deletionTimestamp === undefined && !/Succeeded|Failed/.test(status?.phase ?? ""),
     );
+    const replaced = pods.filter(({ metadata }) => formerSleepIn(metadata.annotations) !== undefined).length;
+    const judged = running.map((pod) => judge(pod, surroundings));
+    const policies = new Map([
+      [ofLameduck, clusterPolicy],
+      [name, namespacePolicy],
+    ]);
+    const held = workloadsOf(running).map(
+      (one) => judgeWorkload(one, { ...around, policies }, facts, ofLameduck).held,
+    );
+    const sleeps = new Map(
+      judged.flatMap(({ workload, sleepSeconds }) =>
+        sleepSeconds === undefined ? [] : [[workload, sleepSeconds] as const],
+      ),
+    );
+    const reports =
+      replaced + sleeps.size > 0
+        ? await lateReports(client, name, ServerClock.of(client).now(), signal)
+        : undefined;
+    const savable = reports && savableIn(reports, sleeps);
     const leaving = pods.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
     const status = {
       name,
@@ -220,7 +249,10 @@ async function readEach(
       needsInitVolume: running.some(
         (pod) => pod.metadata.annotations?.[injectedAnnotation] !== undefined && mountsInitVolume(pod),
       ),
-      pods: running.map((pod) => judge(pod, around)),
+      pods: judged,
+      held,
+      formerSleeps: replaced === 0 ? undefined : { pods: replaced, lately: reports && savedIn(reports) },
+      savable: savable && savable.terminations + savable.unknown > 0 ? savable : undefined,
       losing: conditionOf(namespacePolicy, "LosesRequests", "True"),
       policy: ["Accepted", "LeavesTime"].flatMap((type) => conditionOf(namespacePolicy, type, "False") ?? []),
     };

@@ -4,6 +4,8 @@ import { printable } from "@lameduck/drain/common";
 import { acknowledgementLines } from "./coordinator.ts";
 import { terminatingLines } from "./terminating.ts";
 import { trialText } from "../install/trial.ts";
+import { savableText, savedText } from "../report/saved.ts";
+import { timesText, workloadGroups } from "../cluster/held.ts";
 import type { JudgedPod } from "./judge.ts";
 import type { NamespaceStatus, Status } from "./read.ts";
 
@@ -34,7 +36,7 @@ function* lines(status: Status): Generator<string> {
   for (const trial of trials) yield `  ${trialText(trial)}`;
   if (helm) yield `  installed by Helm, release ${helm}`;
   if (operator && operator.version !== command)
-    yield `  this command is ${command}; versions one apart work together (docs/install.md)`;
+    yield `  this command is ${command}; versions one apart work together (docs/operate/upgrade.md)`;
   if (status.acknowledgements) yield* acknowledgementLines(status.acknowledgements, status.namespace);
   if (namespaces.length === 0) yield "no namespace is labelled lameduck.dev/inject=enabled";
   for (const { name, value } of mislabelled)
@@ -65,7 +67,10 @@ function* namespaceLines({
   initVolume,
   initVolumeNews,
   losing,
+  formerSleeps,
+  savable,
   policy,
+  held,
 }: NamespaceStatus): Generator<string> {
   if (!isEnabled)
     yield `namespace ${name}: not labelled ${injectLabel}=${injectLabelValue}, so that nothing is injected`;
@@ -76,12 +81,37 @@ function* namespaceLines({
   if (initVolume !== "usable" && isEnabled)
     yield `  hooks of injected pods may do nothing: ConfigMap ${operatorNames.initConfigMap} ${initVolumeTexts[initVolume]}`;
   if (initVolumeNews !== undefined) yield `  ${printable(initVolumeNews)}`;
+  if (formerSleeps) yield* sleepLines(formerSleeps);
+  if (savable) yield savableLine(savable);
+  yield* workloadGroups(
+    held.filter(({ isInjected }) => isInjected),
+    timesText,
+  );
   const others = pods.filter(({ version }) => version === undefined);
   for (const [workload, own] of Map.groupBy(others, (pod) => pod.workload)) {
     for (const [why, alike] of Map.groupBy(own, (pod) => pod.why))
       yield `  ${workload}: ${alike.length} without: ${why}`;
     if (own.some(({ isOlder }) => isOlder)) yield `    kubectl rollout restart ${workload} -n ${name}`;
   }
+}
+
+/** How much time a day of deploys took less than with the sleeps that were there. */
+function* sleepLines({ pods, lately }: NonNullable<NamespaceStatus["formerSleeps"]>): Generator<string> {
+  const unknown = "how much time that saves is not known:";
+  if (lately === undefined)
+    yield `  sleeps were replaced in ${pods} pods; ${unknown} there are no records that may be read (lameduck install --acknowledgements)`;
+  else if (lately.terminations === 0)
+    yield `  sleeps were replaced in ${pods} pods; ${unknown} no such pod has reported its end in the last 24h`;
+  else
+    yield `  in the last 24h ${savedText(lately)}${lately.unknown > 0 ? `; of ${lately.unknown} more it is not known` : ""}`;
+}
+
+/** How much time a day of deploys would have taken less with holds in place of the sleeps. */
+function savableLine(savable: NonNullable<NamespaceStatus["savable"]>): string {
+  const { terminations, unknown } = savable;
+  if (terminations === 0)
+    return `  in the last 24h ${unknown} pods slept at their end; whether holds would have saved time is not known: nobody knows when their senders had let go`;
+  return `  in the last 24h ${savableText(savable)}${unknown > 0 ? `; of ${unknown} more it is not known` : ""}`;
 }
 
 /** They decide by their own evidence, and report nothing. */

@@ -9,9 +9,8 @@ import { readAll, type Merged, type User } from "./kubeconfig-file.ts";
 export interface ConnectionOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
-  /** The user to impersonate, and the groups. */
+  /** The user to impersonate. */
   readonly user?: string | undefined;
-  readonly groups?: readonly string[] | undefined;
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -38,13 +37,11 @@ export function clusterConnection(options: ConnectionOptions = {}): ClusterConne
 }
 
 /**
- * The flags --as and --as-group take precedence over the kubeconfig.
+ * The flag --as takes precedence over the kubeconfig.
  * @throws {KubernetesError} LAMEDUCK_KUBECONFIG_INVALID for groups without a user.
  */
-function actingAs(found: ClusterConnection, { user, groups = [] }: ConnectionOptions): ClusterConnection {
-  if (user !== undefined && user !== "") return { ...found, impersonation: { user, groups } };
-  if (groups.length > 0) throw invalid("--as-group", "goes with --as only");
-  return found;
+function actingAs(found: ClusterConnection, { user = "" }: ConnectionOptions): ClusterConnection {
+  return user === "" ? found : { ...found, impersonation: { user, groups: [] } };
 }
 
 function fromKubeconfig(merged: Merged, wanted: string | undefined): ClusterConnection {

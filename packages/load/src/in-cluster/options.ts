@@ -31,16 +31,12 @@ export interface InClusterOptions extends Omit<RouteLoadOptions, "routes"> {
   readonly signal?: AbortSignal;
 }
 
-const mostPods = 100;
-
 /** @throws {InClusterError} LAMEDUCK_IN_CLUSTER_BAD_OPTION. */
 export function checkInClusterOptions({
   parallel,
   routes,
   maxRequests,
 }: Pick<InClusterOptions, "parallel" | "routes"> & { readonly maxRequests?: number | undefined }): void {
-  if (!Number.isInteger(parallel) || parallel < 1 || parallel > mostPods)
-    throw badOption("--parallel", `${parallel} is not a whole number from 1 to ${mostPods}`);
   if (routes.length === 0) throw badOption("--in-cluster", "needs a --url to send to");
   if (maxRequests !== undefined && maxRequests < parallel * routes.length)
     throw badOption(

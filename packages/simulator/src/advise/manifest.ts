@@ -57,8 +57,8 @@ function sourceOfWorkload(workload: unknown, kind: Kind): Source {
       hook === "unknown"
         ? [
             {
-              sentence: `how long the preStop hook of ${String(containerName)} takes; 0 s is assumed, say it with --prestop`,
-              answer: "prestop",
+              sentence: `how long the preStop hook of ${String(containerName)} takes; 0 s is assumed, say it as pod: { prestop: 10s } of a scenario file`,
+              isAnswered: ({ pod: said }) => said?.prestop !== undefined,
             },
           ]
         : [],

@@ -5,7 +5,7 @@ import { field, list, positive, type Source } from "./source.ts";
 type Convergence = Pick<ScenarioFile, "senders" | "endpoints">;
 
 /**
- * Reads what `lab --json` or `rollout --json` wrote: when each sender let go of each pod, and how many connections came.
+ * Reads what `lab --json` wrote: when each sender let go of each pod, and how many connections came.
  * @throws {SimulatorError} where no termination has a known convergence.
  */
 export function sourceOfRecording(text: string, file: string): Source {
@@ -14,7 +14,7 @@ export function sourceOfRecording(text: string, file: string): Source {
       "LAMEDUCK_SCENARIO_INVALID",
       file,
       "it is the recording of one hold, and says nothing of senders that went elsewhere",
-      { remedy: "name what lab --json or rollout --json wrote; `lameduck explain` reads this file" },
+      { remedy: "name what lab --json wrote; `lameduck explain` reads this file" },
     );
   let results: unknown;
   try {
@@ -40,12 +40,14 @@ export function sourceOfRecording(text: string, file: string): Source {
         : [
             {
               sentence: `when each sender let go: ${file} tells of the last one only, and all are taken for one; say them with --senders`,
-              answer: "senders",
-            } as const,
+              isAnswered: namesSenders,
+            },
           ]),
     ],
   };
 }
+
+const namesSenders = ({ senders }: ScenarioFile): boolean => senders !== undefined;
 
 /** In a lab senders let go when the lab lets them: what comes back is what went in. */
 function assumedByTheLab(results: unknown, file: string): Source["unknown"] {
@@ -56,8 +58,8 @@ function assumedByTheLab(results: unknown, file: string): Source["unknown"] {
     {
       sentence:
         `how late the senders of a cluster are: ${file} is of a lab, and gives back the lab's own assumption${which}, ` +
-        "not a measurement; lameduck rollout --json measures",
-      answer: "senders",
+        "not a measurement of a cluster",
+      isAnswered: namesSenders,
     },
   ];
 }

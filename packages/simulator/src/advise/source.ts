@@ -1,4 +1,3 @@
-import type { ScenarioFlags } from "../scenario/flags.ts";
 import type { ScenarioFile } from "../scenario/schema.ts";
 
 /** What a manifest or a recording says, as far as advice needs it. */
@@ -6,8 +5,11 @@ export interface Source {
   readonly scenario: ScenarioFile;
   /** The container that serves, where a manifest names it. */
   readonly container?: string;
-  /** What it leaves open although the advice depends on it, with the flag that answers it. */
-  readonly unknown: readonly { readonly sentence: string; readonly answer: keyof ScenarioFlags }[];
+  /** What it leaves open although the advice depends on it, and whether a scenario answers it. */
+  readonly unknown: readonly {
+    readonly sentence: string;
+    readonly isAnswered: (file: ScenarioFile) => boolean;
+  }[];
 }
 
 /** The value at a path in data of unknown shape. */

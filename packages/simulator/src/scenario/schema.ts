@@ -138,7 +138,7 @@ export function scenarioSchema(numbers: Numbers) {
         maxSurge: share.optional(),
         maxUnavailable: share.optional(),
         ready: distribution.default({ uniform: [2_000, 5_000] }),
-        // 0 by default: with more, fewer withdrawals come late than were counted on a real cluster (docs/simulate.md).
+        // 0 by default: with more, fewer withdrawals come late than were counted on a real cluster (docs/tools/simulate.md).
         listedBefore: distribution.default(0),
       })
       .prefault({}),

@@ -34,7 +34,7 @@ export function renderSimulation(simulation: Simulation): string {
     "C1 listener closed, C2 pod gone, C3 keep-alive race, C4 cut in flight: as they happened, so the sum differs from lost.",
     "any: share of terminations that lost anything. rollout: from the first deletion to the end of the last pod.",
     "same loss by sleep: the fixed delay that would lose no more, found in hindsight; -: no delay within the grace period.",
-    "docs/simulate.md explains the policies.",
+    "docs/tools/simulate.md explains the policies.",
     "",
   ].join("\n");
 }

@@ -1,103 +1,64 @@
 import {
-  delaySetting,
   drainSetting,
   factOf,
-  ownStopOf,
-  stopsGracefully,
   stopSignalOf,
+  type AuditOptions,
   type Container,
-  type Facts,
   type Workload,
 } from "@lameduck/audit";
 import { initBinary } from "@lameduck/init";
-import { fileURLToPath } from "node:url";
+import type { Field } from "@lameduck/manifests";
 import { isHere } from "./here.ts";
 
-/** A container as the lab runs it, and what of it is not as the manifest says. */
-export interface PlayedContainer {
-  readonly manifest: Readonly<Record<string, unknown>>;
-  readonly isStandIn: boolean;
-  readonly note: string;
-}
-
-export interface Surroundings {
+export interface Surroundings extends Pick<AuditOptions, "facts" | "kubernetes"> {
   readonly workload: Workload;
-  readonly facts: Facts;
-  readonly kubernetes: number | undefined;
-  /** Where its Service leads, which need not be declared. */
-  readonly servedPort: number | undefined;
-  /** The program of the manifest did not start here. */
-  readonly standInsOnly: boolean;
+  /** Names of images that this machine has. */
+  readonly images: ReadonlySet<string>;
+  /** Programs of this machine may run: what they write is discarded. */
+  readonly ownPrograms: boolean;
 }
 
-const standIn = fileURLToPath(new URL("../../../samples/stand-in.js", import.meta.url));
-/** Seconds that requests to `/slow` take, where nobody says how long the longest takes. */
+type Plain = Record<string, unknown>;
+
+/** Where an image finds lameduck-init, if the manifest runs it from an injected volume. */
+export const initInImage = "/lameduck/lameduck-init";
+
+/** Seconds that the longest request takes, where nobody says it. */
 const usualDrainSeconds = 1;
 
-/** The program itself where it is on this machine, else a server in its place that listens and stops as it would. */
-export function playedContainer(container: Container, around: Surroundings): PlayedContainer {
-  const { argv, field } = container;
-  const ownInit = withOwnInit(argv ?? []);
-  const workingDir = field.at("workingDir").text();
-  if (!around.standInsOnly && argv !== undefined && isHere(ownInit, workingDir)) {
-    return {
-      manifest: {
-        ...common(container),
-        command: ownInit,
-        ...(workingDir === undefined ? {} : { workingDir }),
-        ...probesOf(container, (probe) => probe),
-        lifecycle: lifecycleAsWritten(container, around.kubernetes),
-      },
-      isStandIn: false,
-      note: `${container.name}: ${argv.join(" ")}, as this machine has it`,
-    };
-  }
-  return inItsPlace(container, around);
+/** Why a container cannot be run here, with what would be needed; undefined where it can. */
+export function whyNotRun({ name, image, argv, field }: Container, around: Surroundings): string | undefined {
+  const { images, ownPrograms } = around;
+  if (image !== undefined && images.has(image)) return undefined;
+  const isProgramHere = argv !== undefined && isHere(withOwnInit(argv, false), field.at("workingDir").text());
+  if (isProgramHere && ownPrograms) return undefined;
+  const needed =
+    image === undefined ? "give the container an image" : `pull it, or give --image ${image}=FILE`;
+  const what = image === undefined ? "its program" : `the image ${image}`;
+  return `container ${name}: ${what} is not on this machine; ${needed}`;
 }
 
-function inItsPlace(container: Container, around: Surroundings): PlayedContainer {
-  const { name, argv, software } = container;
-  const { workload, facts } = around;
-  const own = ownStopOf(container);
-  const graceful = isGraceful(container, around.kubernetes);
-  const behindShell = own?.by !== "init" && swallows(container);
-  const delay = (factOf(workload, "delay", facts) ?? delaySetting(container)?.amount)?.value ?? 0;
-  const drain = drainOf(container, around);
-  const ports = portsOf(container, around.servedPort);
-  const server = [
-    process.execPath,
-    ...(own?.by === "library" ? ["--import", import.meta.resolve("@lameduck/node/register")] : []),
-    standIn,
-  ];
-  const command =
-    own?.by === "init"
-      ? [...withOwnInit(own.argv.slice(0, innerStart(own.argv))), ...server]
-      : behindShell
-        ? ["sh", "-c", '"$0" "$@"; exit $?', ...server]
-        : server;
-  const manifest = {
-    ...common(container),
-    command,
-    env: [
-      ...literals(container).filter(({ name: key }) => key !== "NODE_OPTIONS"),
-      { name: "STAND_IN_PORTS", value: ports.join(",") },
-      { name: "STAND_IN_TERM", value: own?.by === "library" ? "none" : graceful ? "graceful" : "abrupt" },
-      { name: "STAND_IN_DELAY", value: String(delay * 1_000) },
-      { name: "STAND_IN_SLOW", value: String(drain * 1_000) },
-    ],
-    ...probesOf(container, (probe) => probeOfStandIn(probe, ports)),
-    ...(container.hook ? { lifecycle: { preStop: hookOfStandIn(container) } } : {}),
-  };
-  const program = argv === undefined ? `what ${container.image ?? "its image"} runs` : argv.join(" ");
-  const stop = behindShell
-    ? "behind a shell that keeps SIGTERM to itself"
-    : graceful
-      ? "that stops gracefully"
-      : `that ends at SIGTERM, as ${software?.name ?? "it"} does`;
+/** The container as the lab reads it: as written, less what is not here. */
+export function containerManifest(container: Container, around: Surroundings): Plain {
+  const { name, image, field, ports, argv } = container;
+  const isImage = image !== undefined && around.images.has(image);
+  const command = field.at("command").texts();
   return {
-    manifest,
-    isStandIn: true,
-    note: `${name}: a stand-in for ${program}, on port ${ports.join(", ") || "none"}, ${stop}`,
+    name,
+    ports: ports.map(({ name: portName, number }) => ({
+      containerPort: number,
+      ...(portName === undefined ? {} : { name: portName }),
+    })),
+    ...(isImage
+      ? {
+          image,
+          ...(command.length === 0 ? {} : { command: withOwnInit(command, true) }),
+          ...asWritten(field, "args"),
+        }
+      : { command: withOwnInit(argv ?? [], false) }),
+    ...asWritten(field, "env", "envFrom", "workingDir", "securityContext", "volumeMounts"),
+    ...probesOf(container),
+    lifecycle: lifecycleOf(container, isImage, around.kubernetes),
   };
 }
 
@@ -106,106 +67,43 @@ export function drainOf(container: Container, { workload, facts }: Surroundings)
   return (factOf(workload, "drain", facts) ?? drainSetting(container)?.amount)?.value ?? usualDrainSeconds;
 }
 
-function isGraceful(container: Container, kubernetes: number | undefined): boolean {
-  const { software, argv = [], env } = container;
-  if (software === undefined) return true;
-  const words = [...argv, ...[...env].map(([key, value]) => `${key}=${value}`)].join(" ");
-  if (software.remapped?.test(words)) return true;
-  return software.graceful !== undefined && stopSignalOf(container, kubernetes)?.signal === software.graceful;
+export function asWritten(field: Field, ...keys: string[]): Plain {
+  const there = keys.filter((key) => field.at(key).exists);
+  return Object.fromEntries(there.map((key) => [key, field.at(key).plain()]));
 }
 
-function swallows(container: Container): boolean {
-  const pidOne = container.served?.pidOne;
-  return pidOne !== undefined && pidOne.certainty !== "unknown" && pidOne.behind === undefined;
-}
-
-function common({ name, ports, field }: Container): Record<string, unknown> {
-  return {
-    name,
-    ports: ports.map(({ name: portName, number }) => ({
-      containerPort: number,
-      ...(portName === undefined ? {} : { name: portName }),
-    })),
-    env: environmentOf(field),
-  };
-}
-
-/** What comes from Secrets and ConfigMaps is not here. */
-function environmentOf(field: Container["field"]): unknown[] {
-  return field
-    .at("env")
-    .items()
-    .filter((one) => !one.at("valueFrom").exists || one.at("valueFrom").at("fieldRef").exists)
-    .map((one) => one.plain());
-}
-
-function literals({ env }: Container): { name: string; value: string }[] {
-  return [...env].map(([name, value]) => ({ name, value }));
-}
-
-function portsOf({ ports, startup, liveness, readiness }: Container, served: number | undefined): number[] {
-  const probed = [startup, liveness, readiness].map((probe) => probe?.field.at("port").numberOrText());
-  const numbers = [...ports.map(({ number }) => number), ...probed, served];
-  return [...new Set(numbers.filter((port) => typeof port === "number"))];
-}
-
-type Plain = Record<string, unknown>;
-
-function probesOf(container: Container, change: (probe: Plain) => Plain): Plain {
-  const { startup, liveness, readiness } = container;
+/** The lab asks no gRPC: such a port is asked by a connection. */
+function probesOf({ startup, liveness, readiness }: Container): Plain {
   const probes = { startupProbe: startup, livenessProbe: liveness, readinessProbe: readiness };
   return Object.fromEntries(
-    Object.entries(probes).flatMap(([key, probe]) =>
-      probe === undefined ? [] : [[key, change(probe.whole.plain() as Plain)]],
-    ),
+    Object.entries(probes).flatMap(([key, probe]) => {
+      if (probe === undefined) return [];
+      const { grpc, ...rest } = probe.whole.plain() as Plain;
+      return [[key, grpc ? { ...rest, tcpSocket: { port: (grpc as Plain)["port"] } } : rest]];
+    }),
   );
 }
 
-/** What it asks by a program or by gRPC is asked by a connection. A stand-in needs no time to start. */
-function probeOfStandIn({ exec, grpc, httpGet, ...rest }: Plain, [port = 0]: readonly number[]): Plain {
-  const asked = httpGet as Plain | undefined;
-  return {
-    ...rest,
-    ...(exec || grpc ? { tcpSocket: { port } } : {}),
-    ...(asked ? { httpGet: { ...asked, scheme: "HTTP" } } : {}),
-    initialDelaySeconds: 0,
-    periodSeconds: 1,
-  };
-}
-
-/** The lifecycle of a program that is here: as written, with the signal that its image may set. */
-function lifecycleAsWritten(container: Container, kubernetes: number | undefined): Plain {
+/** An image brings its own STOPSIGNAL. Of a program of this machine it is what the audit was told. */
+function lifecycleOf(container: Container, isImage: boolean, kubernetes: number | undefined): Plain {
   const { lifecycle, hook } = container;
-  const signal = stopSignalOf(container, kubernetes)?.signal ?? "SIGTERM";
-  const postStart = lifecycle.at("postStart");
+  const { signal = "SIGTERM", from } = stopSignalOf(container, kubernetes) ?? {};
+  const isSet = isImage ? from === "lifecycle.stopSignal" : signal !== "SIGTERM";
   return {
-    ...(postStart.exists ? { postStart: postStart.plain() } : {}),
-    ...(hook ? { preStop: hookAsWritten(container) } : {}),
-    ...(signal === "SIGTERM" ? {} : { stopSignal: signal }),
+    ...asWritten(lifecycle, "postStart"),
+    ...(hook ? { preStop: hookOf(container, isImage) } : {}),
+    ...(isSet ? { stopSignal: signal } : {}),
   };
 }
 
-function hookAsWritten({ lifecycle, hook }: Container): Plain {
-  const preStop = lifecycle.at("preStop").plain() as Plain;
-  return hook?.kind === "exec" ? { exec: { command: withOwnInit(hook.command) } } : preStop;
+function hookOf({ lifecycle, hook }: Container, isImage: boolean): unknown {
+  return hook?.kind === "exec"
+    ? { exec: { command: withOwnInit(hook.command, isImage) } }
+    : lifecycle.at("preStop").plain();
 }
 
-/** Programs of a hook are not here: what is known of it is how long it takes, and whether it begins the graceful stop. */
-function hookOfStandIn(container: Container): Plain {
-  const { hook, software } = container;
-  if (hook === undefined || hook.kind === "sleep") return hookAsWritten(container);
-  if (ownStopOf(container)?.by === "wait hook") return hookAsWritten(container);
-  const stops = software && stopsGracefully(software, hook, container.isPidShared) ? "; kill -QUIT 1" : "";
-  return { exec: { command: ["sh", "-c", `sleep ${hook.least.value}${stops}`] } };
-}
-
-function withOwnInit(argv: readonly string[]): readonly string[] {
+/** An injected init comes by a volume of the cluster. */
+function withOwnInit(argv: readonly string[], isImage: boolean): readonly string[] {
   const [program = "", ...rest] = argv;
-  return program.endsWith("lameduck-init") ? [initBinary(), ...rest] : argv;
-}
-
-/** Where the program begins behind the options of an init. */
-function innerStart(argv: readonly string[]): number {
-  const end = argv.indexOf("--");
-  return end === -1 ? argv.length : end + 1;
+  return program.endsWith("lameduck-init") ? [isImage ? initInImage : initBinary(), ...rest] : argv;
 }

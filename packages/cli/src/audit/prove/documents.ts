@@ -1,5 +1,5 @@
-import type { Workload } from "@lameduck/audit";
-import type { PlayedContainer } from "./container.ts";
+import type { Inventory, Workload } from "@lameduck/audit";
+import { asWritten } from "./container.ts";
 
 /** More pods than that show the same and take longer. */
 const mostReplicas = 4;
@@ -7,14 +7,16 @@ const longestWaitSeconds = 5;
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** The manifest that the lab rolls: the workload with what decides about its stop, and its Service. */
+/** The manifest that the lab rolls: the workload with what decides about its stop, its Service, and the ConfigMaps beside it. */
 export function documentsOf(
   workload: Workload,
-  mains: readonly PlayedContainer[],
-  sidecars: readonly PlayedContainer[],
+  mains: readonly Plain[],
+  sidecars: readonly Plain[],
+  objects: Inventory["objects"],
 ): Plain {
-  const { object, labels, grace } = workload;
+  const { object, labels, grace, template } = workload;
   const { name, namespace } = object;
+  const configMaps = objects.filter((one) => one.type === "/ConfigMap" && one.namespace === namespace);
   const item = {
     apiVersion: "apps/v1",
     kind: object.kind === "StatefulSet" ? "StatefulSet" : "Deployment",
@@ -26,28 +28,29 @@ export function documentsOf(
         metadata: { labels },
         spec: {
           terminationGracePeriodSeconds: grace.value,
-          containers: mains.map(({ manifest }) => manifest),
-          initContainers: sidecars.map(({ manifest }) => ({ ...manifest, restartPolicy: "Always" })),
+          ...asWritten(template.at("spec"), "securityContext", "volumes"),
+          containers: mains,
+          initContainers: sidecars.map((one) => ({ ...one, restartPolicy: "Always" })),
         },
       },
     },
   };
-  return { apiVersion: "v1", kind: "List", items: [item, ...servicesOf(workload)] };
+  return {
+    apiVersion: "v1",
+    kind: "List",
+    items: [item, ...servicesOf(workload), ...configMaps.map(({ field }) => field.plain())],
+  };
 }
 
 function rolloutOf({ object, spec, replicas }: Workload): Plain {
-  const as = (...keys: string[]): Plain =>
-    Object.fromEntries(
-      keys.filter((key) => spec.at(key).exists).map((key) => [key, spec.at(key).plain()] as const),
-    );
   const count = { replicas: Math.max(1, Math.min(replicas.value, mostReplicas)) };
   // What new pods wait for changes nothing about the stop of the old ones.
   const waiting = { minReadySeconds: Math.min(longestWaitSeconds, spec.at("minReadySeconds").whole(0, 0)) };
   switch (object.kind) {
     case "Deployment":
-      return { ...count, ...as("strategy"), ...waiting };
+      return { ...count, ...asWritten(spec, "strategy"), ...waiting };
     case "StatefulSet":
-      return { ...count, ...as("updateStrategy", "podManagementPolicy"), ...waiting };
+      return { ...count, ...asWritten(spec, "updateStrategy", "podManagementPolicy"), ...waiting };
     case "DaemonSet":
       // It replaces its pods in place, one after the other.
       return { replicas: 2, strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } };
@@ -62,13 +65,7 @@ function servicesOf({ services: [service] }: Workload): Plain[] {
   const ports = spec
     .at("ports")
     .items()
-    .map((port) =>
-      Object.fromEntries(
-        ["name", "port", "targetPort"]
-          .filter((key) => port.at(key).exists)
-          .map((key) => [key, port.at(key).plain()] as const),
-      ),
-    );
+    .map((port) => asWritten(port, "name", "port", "targetPort"));
   return [
     {
       apiVersion: "v1",

@@ -5,11 +5,14 @@ import {
   spell,
   type AuditOptions,
   type Container,
+  type Inventory,
   type Workload as AuditedWorkload,
 } from "@lameduck/audit";
 import { parsePropagation, type LoadOptions, type Propagation } from "@lameduck/load";
-import { readManifest, type Workload } from "@lameduck/manifests";
-import { drainOf, playedContainer, type Surroundings } from "./container.ts";
+import { withImages, type FindImage } from "@lameduck/images";
+import { initBinary } from "@lameduck/init";
+import { readManifest, type ContainerTemplate, type Workload } from "@lameduck/manifests";
+import { containerManifest, drainOf, initInImage, whyNotRun, type Surroundings } from "./container.ts";
 import { documentsOf } from "./documents.ts";
 
 /** A workload as the lab rolls it. */
@@ -17,11 +20,20 @@ export interface Played {
   readonly workload: Workload;
   readonly propagation: Propagation;
   readonly load: LoadOptions;
-  /** What of it is not as the manifest says, and what its senders do. */
+  /** What runs, and what its senders do. */
   readonly notes: readonly string[];
-  readonly hasRealPrograms: boolean;
-  /** What serves is not the program itself. */
-  readonly isStandIn: boolean;
+}
+
+/** The programs of a pod are not on this machine: nothing is proved. */
+export class NotHereError extends Error {}
+
+/** What a rollout of a workload needs of this machine. */
+export interface Machine extends Pick<AuditOptions, "facts" | "kubernetes"> {
+  readonly find: FindImage;
+  /** Of the input. */
+  readonly objects: Inventory["objects"];
+  /** Programs of this machine may run: what they write is discarded. */
+  readonly ownPrograms: boolean;
 }
 
 const ratePerSecond = 100;
@@ -40,27 +52,60 @@ export function whyNotPlayed(workload: AuditedWorkload): string | undefined {
   return undefined;
 }
 
-/** @throws {ManifestError} for what the lab cannot run. */
-export function played(
+/** @throws {NotHereError} where a container cannot be run here; {ManifestError} and {ImageError} for what the lab cannot run at all. */
+export async function played(
   workload: AuditedWorkload,
-  { facts, kubernetes }: Pick<AuditOptions, "facts" | "kubernetes">,
-  standInsOnly: boolean,
-): Played {
+  { facts, kubernetes, find, objects, ownPrograms }: Machine,
+): Promise<Played> {
   const serving = servingContainers(workload)[0]!;
-  const around: Surroundings = { workload, facts, kubernetes, servedPort: undefined, standInsOnly };
-  const ofServing = { ...around, servedPort: servedPortOf(workload) };
-  const front = playedContainer(serving, ofServing);
-  const mains = workload.containers.map((one) => (one === serving ? front : playedContainer(one, around)));
-  const sidecars = workload.sidecars.map((one) => playedContainer(one, around));
-  const all = [...mains, ...sidecars];
+  const all = [...workload.containers, ...workload.sidecars];
+  const names = [...new Set(all.flatMap(({ image }) => image ?? []))];
+  const found = await Promise.all(names.map(async (name) => ((await find(name)) ? [name] : [])));
+  const around: Surroundings = { workload, facts, kubernetes, images: new Set(found.flat()), ownPrograms };
+  const missing = all.flatMap((one) => whyNotRun(one, around) ?? []);
+  if (missing.length > 0) throw new NotHereError(missing.join("; "));
+  const mains = workload.containers.map((one) => containerManifest(one, around));
+  const sidecars = workload.sidecars.map((one) => containerManifest(one, around));
+  const text = JSON.stringify(documentsOf(workload, mains, sidecars, objects));
+  const merged = await withImages(readManifest(text, spell(workload.object)), find, { ownPrograms });
   const senders = sendersOf(workload, facts);
+  const own = all.filter(({ image }) => !around.images.has(image ?? ""));
   return {
-    workload: readManifest(JSON.stringify(documentsOf(workload, mains, sidecars)), spell(workload.object)),
+    workload: withInit(merged.workload),
     propagation: senders.propagation,
-    load: loadOf(serving, front.isStandIn, drainOf(serving, around)),
-    notes: [...all.map(({ note }) => note), senders.note],
-    isStandIn: front.isStandIn,
-    hasRealPrograms: all.some((one) => !one.isStandIn),
+    load: loadOf(serving, drainOf(serving, around)),
+    notes: [
+      ...merged.notes.filter((note) => note.includes(" runs the image ")),
+      ...own.map(({ name, argv = [] }) => `container ${name} runs ${argv.join(" ")}, as this machine has it`),
+      ...notRun(workload),
+      senders.note,
+    ],
+  };
+}
+
+/** They wait for what is not here, or prepare what is. */
+function notRun({ template }: AuditedWorkload): string[] {
+  return template
+    .at("spec")
+    .at("initContainers")
+    .items()
+    .filter((one) => one.at("restartPolicy").text() !== "Always")
+    .map((one) => `init container ${one.at("name").text() ?? "?"} is not run`);
+}
+
+/** What an injected volume brings in a cluster. */
+function withInit(workload: Workload): Workload {
+  const { template } = workload;
+  const put = <T extends ContainerTemplate>(container: T): T => {
+    const { root, command, preStop } = container;
+    const hook = preStop?.kind === "exec" ? preStop.command : [];
+    if (!root || ![command[0], hook[0]].includes(initInImage)) return container;
+    return { ...container, root: { ...root, files: [{ from: initBinary(), to: initInImage }] } };
+  };
+  const { containers, initContainers } = template;
+  return {
+    ...workload,
+    template: { ...template, containers: containers.map(put), initContainers: initContainers.map(put) },
   };
 }
 
@@ -83,22 +128,14 @@ function sendersOf(
   };
 }
 
-/** A program of this machine is asked where its readiness probe asks: that path is there. */
-function loadOf({ readiness }: Container, isStandIn: boolean, drain: number): LoadOptions {
+/** It is asked where its readiness probe asks: that path is there. */
+function loadOf({ readiness }: Container, drain: number): LoadOptions {
   const probed = readiness?.kind === "httpGet" ? readiness.field.at("path").text() : undefined;
   return {
     rate: ratePerSecond,
     pooledShare: 0.5,
-    ...(isStandIn
-      ? { slowShare: 0.03, paths: { slow: "/slow" } }
-      : { paths: probed === undefined ? {} : { quick: probed } }),
+    paths: probed === undefined ? {} : { quick: probed },
     timeout: `${drain + 10}s`,
     maxDuration: "30m",
   };
-}
-
-function servedPortOf({ services: [service] }: AuditedWorkload): number | undefined {
-  const [port] = service?.field.at("spec").at("ports").items() ?? [];
-  const target = port?.at("targetPort").numberOrText() ?? port?.at("port").numberOrText();
-  return typeof target === "number" ? target : undefined;
 }

@@ -1,10 +1,11 @@
 import { fixesOf, spell, type Audit, type AuditOptions, type Finding, type Workload } from "@lameduck/audit";
 import type { RemedyResult } from "@lameduck/accounting";
 import { messageOf } from "@lameduck/drain/common";
+import type { FindImage } from "@lameduck/images";
 import { findRemedy, openNetwork, runLab, type LabProgress, type LabSettings } from "@lameduck/stage";
 import { parseSenders } from "../../lab/senders.ts";
 import type { Progress } from "../../progress.ts";
-import { played, whyNotPlayed, type Played } from "./played.ts";
+import { played, whyNotPlayed, type Machine, type Played } from "./played.ts";
 import { canBeShown, verdictOf, type Verdict } from "./verdict.ts";
 
 /** One workload, rolled as it is and as its fixes would make it. */
@@ -22,12 +23,14 @@ export interface Proof {
 interface ProveHooks {
   readonly progress: Progress;
   readonly signal: AbortSignal;
+  readonly find: FindImage;
 }
 
 /** Rolls every workload with a finding that a rollout can show. What was shown before an interrupt is kept. */
 export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHooks): AsyncGenerator<Proof> {
   const mended = fixesOf(audit, options);
-  const standInsOnly = !(await isSafeHere());
+  const { objects } = audit.inventory;
+  const machine: Machine = { ...options, objects, find: hooks.find, ownPrograms: await isSafeHere() };
   const candidates = audit.inventory.workloads
     .map((workload) => ({
       workload,
@@ -45,9 +48,9 @@ export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHo
     const whyNotFixed = fixed && whyNotPlayed(fixed);
     const better = whyNotFixed === undefined ? fixed : undefined;
     try {
-      const first = await rolled(workload, options, standInsOnly, `${where}, as it is`, hooks);
-      const second = better && (await rolled(better, options, first.standInsOnly, `${where}, fixed`, hooks));
-      const all = { before: first.result, after: second?.result, isStandIn: first.isStandIn };
+      const first = await rolled(workload, machine, `${where}, as it is`, hooks);
+      const second = better && (await rolled(better, machine, `${where}, fixed`, hooks));
+      const all = { before: first.result, after: second?.result };
       yield {
         workload,
         notes: [...first.notes, ...(whyNotFixed === undefined ? [] : [`fixed: not rolled, ${whyNotFixed}`])],
@@ -57,7 +60,13 @@ export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHo
       };
     } catch (error) {
       if (hooks.signal.aborted) throw error;
-      yield notRolled(workload, findings, messageOf(error));
+      const { remedy } = error as { remedy?: string };
+      yield notRolled(
+        workload,
+        findings,
+        `${messageOf(error)}${remedy === undefined ? "" : `; ${remedy}`}`,
+        "not proved",
+      );
     }
   }
 }
@@ -72,32 +81,16 @@ async function isSafeHere(): Promise<boolean> {
 interface Rolled {
   readonly result: RemedyResult;
   readonly notes: readonly string[];
-  readonly standInsOnly: boolean;
-  readonly isStandIn: boolean;
 }
 
-/** A program that does not come up here gives way to a stand-in. */
 async function rolled(
   workload: Workload,
-  options: AuditOptions,
-  standInsOnly: boolean,
+  machine: Machine,
   where: string,
   hooks: ProveHooks,
 ): Promise<Rolled> {
-  const how = played(workload, options, standInsOnly);
-  try {
-    return {
-      result: await once(how, where, hooks),
-      notes: how.notes,
-      standInsOnly,
-      isStandIn: how.isStandIn,
-    };
-  } catch (error) {
-    if (hooks.signal.aborted || standInsOnly || !how.hasRealPrograms) throw error;
-    hooks.progress.say(`${where}: ${messageOf(error)}; rolled again with stand-ins`);
-    const again = await rolled(workload, options, true, where, hooks);
-    return { ...again, notes: [`the program did not start here: ${messageOf(error)}`, ...again.notes] };
-  }
+  const how = await played(workload, machine);
+  return { result: await once(how, where, hooks), notes: how.notes };
 }
 
 async function once(how: Played, where: string, { progress, signal }: ProveHooks): Promise<RemedyResult> {
@@ -122,12 +115,19 @@ async function once(how: Played, where: string, { progress, signal }: ProveHooks
   return rolled!;
 }
 
-function notRolled(workload: Workload, findings: readonly Finding[], skipped: string): Proof {
+function notRolled(
+  workload: Workload,
+  findings: readonly Finding[],
+  skipped: string,
+  verdict: "not tried" | "not proved" = "not tried",
+): Proof {
   return {
     workload,
     skipped,
     notes: [],
-    verdicts: findings.map((finding) => ({ finding, verdict: "not tried", because: skipped })),
+    verdicts: findings.map((finding) =>
+      canBeShown(finding) ? { finding, verdict, because: skipped } : verdictOf(finding, undefined),
+    ),
   };
 }
 

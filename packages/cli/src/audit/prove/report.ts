@@ -7,7 +7,10 @@ import type { Proof } from "./prove.ts";
 /** Side by side: what was lost as it is, and what with the fixes. */
 export function proofText({ workload, skipped, notes, before, after, verdicts }: Proof): string {
   const head = `proof: ${spell(workload.object)}`;
-  if (before === undefined) return `${head}: not rolled: ${skipped ?? ""}\n`;
+  if (before === undefined) {
+    const isNeeded = verdicts.some(({ verdict }) => verdict === "not proved");
+    return `${head}: ${isNeeded ? "not proved" : "not rolled"}: ${printable(skipped ?? "")}\n`;
+  }
   const results = [["as it is", before] as const, ...(after ? [["fixed", after] as const] : [])];
   const rows = [
     ["", "lost of sent", "killed", "longest hold", "why"],
@@ -29,7 +32,7 @@ export function proofText({ workload, skipped, notes, before, after, verdicts }:
     .join("\n");
 }
 
-const order = ["confirmed", "not confirmed", "not tried"];
+const order = ["confirmed", "not confirmed", "not proved", "not tried"];
 
 function rowOf(name: string, result: RemedyResult): string[] {
   const { lost, sent, killed, terminations, hold, lostByCause } = result;

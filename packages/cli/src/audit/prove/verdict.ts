@@ -1,10 +1,10 @@
 import { ruleNamed, type Finding, type Symptom } from "@lameduck/audit";
 import type { RemedyResult } from "@lameduck/accounting";
 
-/** `not tried` is no pass: the rollout could not have shown it. */
+/** No pass are `not tried`, where a rollout could not have shown it, and `not proved`, where this machine could not roll it. */
 export interface Verdict {
   readonly finding: Finding;
-  readonly verdict: "confirmed" | "not confirmed" | "not tried";
+  readonly verdict: "confirmed" | "not confirmed" | "not tried" | "not proved";
   readonly because: string;
 }
 
@@ -15,23 +15,32 @@ export function canBeShown({ rule, severity }: Finding): boolean {
 export interface Rolled {
   readonly before: RemedyResult;
   readonly after: RemedyResult | undefined;
-  readonly isStandIn: boolean;
 }
 
-export function verdictOf(finding: Finding, { before, after, isStandIn }: Rolled): Verdict {
+/** @param rolled undefined where nothing was. */
+export function verdictOf(finding: Finding, rolled: Rolled | undefined): Verdict {
   const symptom = ruleNamed(finding.rule)?.symptom;
   if (symptom === undefined) return notTried(finding, "a rollout in the lab cannot show it");
   if (finding.severity === "unknown") return notTried(finding, "it is a question");
-  if (symptom.ofProgram && isStandIn) return notTried(finding, "a stand-in needs no time to start");
+  if (rolled === undefined) return notTried(finding, "it was not rolled");
+  const { before, after } = rolled;
   const tested = before.terminations - (before.untested ?? 0);
   if (before.skipped !== undefined || tested === 0)
     return notTried(finding, before.skipped ?? "no termination was tested");
   const seen = seenOf(symptom, before);
   if (seen === "")
     return { finding, verdict: "not confirmed", because: `nothing of it in ${tested} terminations` };
-  const left = after && seenOf(symptom, after);
-  const mended = left === undefined ? "" : left === "" ? "; none when fixed" : `; when fixed ${left}`;
-  return { finding, verdict: "confirmed", because: `${seen}${mended}` };
+  return { finding, verdict: "confirmed", because: `${seen}${after ? fixedOf(symptom, after) : ""}` };
+}
+
+function fixedOf(symptom: Symptom, after: RemedyResult): string {
+  const left = seenOf(symptom, after);
+  if (left !== "") return `; when fixed ${left}`;
+  // Other causes are other findings. But "none" alone would read as no loss at all.
+  const others = Object.keys(after.lostByCause);
+  return others.length === 0
+    ? "; none when fixed"
+    : `; none of it when fixed, but ${after.lost} lost by ${others.join(", ")}`;
 }
 
 function notTried(finding: Finding, because: string): Verdict {
