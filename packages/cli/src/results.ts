@@ -17,11 +17,13 @@ export interface OutputOptions {
   readonly junit?: string;
   readonly markdown?: string;
   readonly allowLoss?: boolean;
+  readonly ui?: boolean;
 }
 
 export function addOutputOptions(command: Command): Command {
   return command
     .optionsGroup("The results:")
+    .option("--ui", "show the report in a browser while it grows: prints its address on this machine")
     .option("--allow-loss", "exit with 0 even if requests were lost or pods killed");
 }
 

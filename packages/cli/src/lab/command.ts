@@ -2,7 +2,10 @@ import { Command } from "commander";
 import { ImageError } from "@lameduck/images";
 import { enterStage, insideStage, OtherPortError, whyNoNamespaces, type LabSettings } from "@lameduck/stage";
 import { findOutside, openOutside } from "../images/outside.ts";
+import { isOfSignal } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
+import type { RunNews } from "../live/known.ts";
+import { Ui } from "../live/ui.ts";
 import { say } from "../output.ts";
 import { conduct, isRepeatable } from "./conduct.ts";
 import { addLabOptions, type LabOptions } from "./options.ts";
@@ -30,6 +33,7 @@ export function labCommand(exit: (code: number) => void): Command {
       exit(await conductWherePodsListen(argv, options));
       return;
     }
+    const ui = options.ui ? await Ui.open() : undefined;
     const images = openOutside(options.image ?? []);
     try {
       const code = await enterStage(program, rest, {
@@ -38,10 +42,13 @@ export function labCommand(exit: (code: number) => void): Command {
         writable: (options.allow ?? []).filter((one) => typeof one === "string"),
         say,
         answer: (question) => images.answer(question),
+        ...(ui ? { heard: (news) => ui.tell(news as RunNews) } : {}),
       });
       exit(code);
+      if (!isOfSignal(code)) await ui?.stay();
     } finally {
       await images.close();
+      await ui?.close();
     }
   });
 }

@@ -1,8 +1,18 @@
-import { buildResults, count, skippedRemedy, type RemedyResult } from "@lameduck/accounting";
-import { OtherPortError, runLab, type LabHooks, type LabProgress, type LabSettings } from "@lameduck/stage";
+import { buildResults, count, htmlReport, skippedRemedy, type RemedyResult } from "@lameduck/accounting";
+import {
+  OtherPortError,
+  runLab,
+  tellOutside,
+  type LabHooks,
+  type LabProgress,
+  type LabSettings,
+} from "@lameduck/stage";
 import { exitCodeOfResults } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
+import { teller, type Told } from "../live/tell.ts";
+import { labUi } from "./ui.ts";
 import { Progress } from "../progress.ts";
+import { ranOn } from "../ran-on.ts";
 import { publishResults } from "../results.ts";
 import { version } from "../about.ts";
 import type { LabOptions } from "./options.ts";
@@ -13,17 +23,35 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
   const interrupt = catchInterrupt(() =>
     progress.say("ending: what was measured is kept; once more ends at once"),
   );
-  const startedAt = new Date();
+  const about = {
+    tool: "lab" as const,
+    version: version(),
+    startedAt: new Date(),
+    seed: settings.seed,
+    ranOn: ranOn(),
+    settings: described(settings),
+  };
+  const ui = options.ui ? labUi(settings, tellOutside) : undefined;
+  ui?.begin(about);
   const measured: RemedyResult[] = [];
+  const tell = teller(progress, options);
   let failure: unknown;
   try {
     const hooks = {
       onNetwork: introduce(settings, progress),
-      onProgress: (state: LabProgress) => show(state, settings, measured.length, progress),
+      onProgress: (state: LabProgress) => {
+        const words = labWords(state, settings, measured.length);
+        tell({ ...words, byPod: state.byPod, ...state.seen });
+        ui?.progress(state, words);
+      },
+      ...(ui ? { onRecords: ui.records } : {}),
       onNote: (line: string) => progress.say(`note: ${line}`),
       signal: interrupt.signal,
     };
-    for await (const result of runLab(settings, hooks)) measured.push(result);
+    for await (const result of runLab(settings, hooks)) {
+      measured.push(result);
+      void ui?.tell({ type: "measured", result });
+    }
   } catch (error) {
     failure = error;
     // Where it listens instead, the lab goes there: nothing has failed.
@@ -36,11 +64,7 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     interrupt.release();
   }
   const results = buildResults({
-    tool: "lab",
-    version: version(),
-    startedAt,
-    seed: settings.seed,
-    settings: described(settings),
+    ...about,
     remedies: [
       ...measured,
       // A run that came to its end has left out what says nothing more.
@@ -53,6 +77,7 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
   });
   if (measured.length > 0) {
     const isShown = publishResults(results, options);
+    await ui?.tell({ type: "final", html: htmlReport(results) });
     if (isShown && settings.app.kind === "sample") process.stdout.write(tryOnYours());
   }
   if (interrupt.signal.aborted) return interrupt.exitCode;
@@ -90,13 +115,13 @@ function introduce({ workload, senders, load, propagation, remedies }: LabSettin
   };
 }
 
-function show(state: LabProgress, settings: LabSettings, done: number, progress: Progress): void {
+function labWords(state: LabProgress, settings: LabSettings, done: number): Pick<Told, "stage" | "figures"> {
   const { remedy, stage, rollout, sent, failed, terminating } = state;
   const of = stage === "rolling" && settings.rollouts > 1 ? ` ${rollout} of ${settings.rollouts}` : "";
-  progress.update(
-    `[${done + 1}/${settings.remedies.length}] ${remedy}: ${stage}${of}`,
-    `${sent} sent, ${failed} failed, ${terminating} terminating`,
-  );
+  return {
+    stage: `[${done + 1}/${settings.remedies.length}] ${remedy}: ${stage}${of}`,
+    figures: `${sent} sent, ${failed} failed, ${terminating} terminating`,
+  };
 }
 
 function described(settings: LabSettings): Record<string, unknown> {

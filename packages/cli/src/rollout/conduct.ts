@@ -13,23 +13,28 @@ import { orAborted } from "@lameduck/drain/common";
 import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
+import { teller, type Told } from "../live/tell.ts";
+import { Ui } from "../live/ui.ts";
+import { rolloutUi } from "./ui.ts";
 import { Progress } from "../progress.ts";
 import { loadOf, loadRules, openRoutes, requestTimeoutMs } from "./load.ts";
 import type { RolloutOptions } from "./options.ts";
 import { planLines, rightsText } from "./plan.ts";
-import { publish } from "./publish.ts";
+import { aboutRun, publish } from "./publish.ts";
 import type { RolloutRequest } from "./settings.ts";
 
 /** Checks, asks, rolls, and shows what was seen; returns the exit code. An interrupt keeps what has been seen. */
 export async function conduct(request: RolloutRequest, options: RolloutOptions): Promise<number> {
-  const client = new KubernetesClient(request.connection);
+  const progress = new Progress();
   const interrupt = catchInterrupt(() => {
     const undo = request.action.undo?.();
     const left = undo ? `: then ${undo.command} is left to you` : "";
-    process.stderr.write(`\nending; once more ends at once and leaves things as they are${left}\n`);
+    progress.say(`ending; once more ends at once and leaves things as they are${left}`);
   });
-  const progress = new Progress();
+  const client = new KubernetesClient(request.connection);
+  const tell = teller(progress, options);
   let hasBegun = false;
+  let ui: Ui | undefined;
   try {
     // Nothing is changed before the end of it: what waits then, for a server or a person, need not be waited for.
     const settings = await orAborted(
@@ -37,10 +42,17 @@ export async function conduct(request: RolloutRequest, options: RolloutOptions):
       interrupt.signal,
     );
     if (settings === undefined) return exitCodes.clean;
-    const startedAt = new Date();
+    const { target } = settings;
+    const about = aboutRun(request, options, target);
+    if (options.ui) ui = await Ui.open();
+    const tellUi = ui && rolloutUi(ui.tell, about, request.action);
     hasBegun = true;
     const run = await runRollout(settings, {
-      onProgress: (state) => show(state, progress),
+      onProgress: (state) => {
+        const now = told(state);
+        tell(now);
+        tellUi?.(state, now);
+      },
       say: (line) => progress.say(line),
       signal: interrupt.signal,
     });
@@ -49,8 +61,10 @@ export async function conduct(request: RolloutRequest, options: RolloutOptions):
       progress.say("nothing was changed");
       throw run.outcome.error;
     }
-    const { target } = settings;
-    return publish(run, { request, options, target, startedAt, interrupted: interrupt.exitCode });
+    const code = publish(run, { request, options, target, about, ui, interrupted: interrupt.exitCode });
+    interrupt.release();
+    if (!interrupt.signal.aborted) await ui?.stay();
+    return code;
   } catch (error) {
     if (hasBegun || !interrupt.signal.aborted) throw error;
     progress.say("interrupted; nothing was changed");
@@ -58,6 +72,7 @@ export async function conduct(request: RolloutRequest, options: RolloutOptions):
   } finally {
     progress.done();
     client.close();
+    await ui?.close();
     interrupt.release();
   }
 }
@@ -107,9 +122,15 @@ async function prepare(
   };
 }
 
-function show({ stage, words, sent, failed, terminating }: RolloutProgress, progress: Progress): void {
-  progress.update(
+function told({ stage, words, sent, failed, terminating, byPod, now, podEvents }: RolloutProgress): Told {
+  const before = words === "" ? "" : `${words}; `;
+  return {
     stage,
-    `${words === "" ? "" : `${words}; `}${sent} sent, ${failed} failed, ${terminating} terminating`,
-  );
+    figures: `${before}${sent} sent, ${failed} failed, ${terminating} terminating`,
+    byPod,
+    now,
+    get podEvents() {
+      return podEvents();
+    },
+  };
 }

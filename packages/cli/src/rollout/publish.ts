@@ -1,5 +1,5 @@
 import { shownUrl } from "@lameduck/load";
-import { buildResults } from "@lameduck/accounting";
+import { buildResults, htmlReport } from "@lameduck/accounting";
 import {
   nameOf,
   observedFacts,
@@ -12,6 +12,9 @@ import {
 } from "@lameduck/rollout";
 import { exitCodeOfResults, exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
+import { ranOn } from "../ran-on.ts";
+import type { About } from "../live/known.ts";
+import type { Ui } from "../live/ui.ts";
 import { publishResults } from "../results.ts";
 import { version } from "../about.ts";
 import { seed } from "./load.ts";
@@ -22,21 +25,24 @@ export interface Publication {
   readonly request: RolloutRequest;
   readonly options: RolloutOptions;
   readonly target: Target;
-  readonly startedAt: Date;
+  readonly about: About;
+  readonly ui: Ui | undefined;
   /** The exit code of an interrupted run. */
   readonly interrupted: number;
 }
 
-/** Shows and writes what was seen, says how it ended, and returns the exit code. */
-export function publish(run: RolloutRun, publication: Publication): number {
-  const { request, options, target, startedAt, interrupted } = publication;
-  const { action, connection, reference, routes } = request;
-  const result = rolloutResult(run, { action, seed });
-  const results = buildResults({
+/** What is known of the results before anything is seen. */
+export function aboutRun(
+  { action, connection, reference, routes }: RolloutRequest,
+  options: RolloutOptions,
+  target: Target,
+): About {
+  return {
     tool: "rollout",
     version: version(),
-    startedAt,
+    startedAt: new Date(),
     seed,
+    ranOn: ranOn(),
     settings: {
       target: {
         kind: reference.kind,
@@ -48,8 +54,17 @@ export function publish(run: RolloutRun, publication: Publication): number {
       action: action.name,
       routes: routes.map(({ name, url }) => ({ name, url: shownUrl(url) })),
       load: { rate: options.rps, pooled: options.pooled },
-      observed: observedFacts(run),
     },
+  };
+}
+
+/** Shows and writes what was seen, says how it ended, and returns the exit code. */
+export function publish(run: RolloutRun, publication: Publication): number {
+  const { request, options, target, about, ui, interrupted } = publication;
+  const result = rolloutResult(run, { action: request.action, seed });
+  const results = buildResults({
+    ...about,
+    settings: { ...about.settings, observed: observedFacts(run) },
     remedies: [result],
   });
   const instead = {
@@ -60,6 +75,7 @@ export function publish(run: RolloutRun, publication: Publication): number {
   // What remains on the cluster is reported first, even if an output can no longer be written.
   if (run.undone !== undefined) process.stderr.write(`${run.undone}\n`);
   const left = run.left === undefined ? undefined : report(run.left);
+  ui?.tell({ type: "final", html: htmlReport(results, instead) });
   publishResults(results, options, { instead, unfinished: unfinished(run.outcome) });
   const ended = sayOutcome(run.outcome, target, interrupted) ?? exitCodeOfResults([result], options);
   const worse = ended !== exitCodes.clean && ended !== exitCodes.untested;
