@@ -56,6 +56,12 @@ const listed: Readonly<Record<string, Listed>> = {
     writes: ["html", "junit", "markdown", "sarif", "github"],
     load: async (exit) => (await import("./audit/command.ts")).auditCommand(exit),
   },
+  check: {
+    group: operating,
+    summary: "look at a cluster before anything is installed",
+    takes: ["lameduckNamespace", ...connection, "json"],
+    load: async (exit) => (await import("./check/command.ts")).checkCommand(exit),
+  },
   install: {
     group: operating,
     summary: "inject Lameduck into new pods of labelled namespaces",
