@@ -81,6 +81,12 @@ const listed: Readonly<Record<string, Listed>> = {
     writes: ["html"],
     load: async (exit) => (await import("./report/command.ts")).reportCommand(exit),
   },
+  why: {
+    group: operating,
+    summary: "say why a pod is still there",
+    takes: ["namespace", ...connection, "json"],
+    load: async (exit) => (await import("./why/command.ts")).whyCommand(exit),
+  },
   end: {
     group: operating,
     summary: "end the hold of a terminating pod now",

@@ -1,0 +1,327 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { KubernetesClient } from "@lameduck/kube";
+import { connectionTo } from "../../kube/test/api-server.ts";
+import { readKnown, type Known } from "../src/why/read.ts";
+import { reasonsOf, type Reason } from "../src/why/reasons.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What the API server has, by path; a number is the status of a refusal. What is not there is 404. */
+type Objects = Readonly<Record<string, Fields | number | string>>;
+
+const shop = "/api/v1/namespaces/shop";
+const running = { running: {} };
+const ended = { terminated: { exitCode: 0 } };
+
+interface PodFields {
+  readonly metadata?: Fields;
+  readonly spec?: Fields;
+  readonly container?: Fields;
+  readonly state?: Fields;
+  readonly status?: Fields;
+  /** Seconds since the deletion, and the grace period. */
+  readonly deleted?: readonly [ago: number, grace: number] | "no";
+}
+
+function podOf({ metadata, spec, container, state = running, status, deleted = [5, 30] }: PodFields): Fields {
+  return {
+    metadata: {
+      name: "web-1",
+      namespace: "shop",
+      uid: "uid-1",
+      labels: { app: "web" },
+      ...(deleted === "no" ? {} : deletion(...deleted)),
+      ...metadata,
+    },
+    spec: { nodeName: "node1", containers: [{ name: "app", ...container }], ...spec },
+    status: {
+      phase: "Running",
+      containerStatuses: [
+        { name: "app", containerID: `containerd://${"0123456789abcdef".repeat(4)}`, state },
+      ],
+      ...status,
+    },
+  };
+}
+
+const notDeleted = "no";
+
+const deletion = (ago: number, grace: number): Fields => ({
+  deletionTimestamp: new Date(Date.now() + (grace - ago) * 1_000).toISOString(),
+  deletionGracePeriodSeconds: grace,
+});
+const readyNode = {
+  metadata: { name: "node1", uid: "n" },
+  status: { conditions: [{ type: "Ready", status: "True" }] },
+};
+
+async function knownOf(pod: Fields, more: Objects = {}): Promise<Known> {
+  const objects: Objects = { "/api/v1/nodes/node1": readyNode, [`${shop}/events`]: { items: [] }, ...more };
+  const all: Objects = { [`${shop}/pods/web-1`]: pod, ...objects };
+  const server = createServer((request, response) => {
+    const found = all[(request.url ?? "").replace(/\?.*$/, "")];
+    if (typeof found === "string") return void response.end(found);
+    const status = typeof found === "number" ? found : found ? 200 : 404;
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(
+      JSON.stringify(
+        typeof found === "object" ? found : { reason: status === 403 ? "Forbidden" : "NotFound" },
+      ),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const client = new KubernetesClient(
+    connectionTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+  );
+  try {
+    return await readKnown(client, { namespace: "shop", name: "web-1" }, AbortSignal.timeout(20_000));
+  } finally {
+    client.close();
+    server.close();
+  }
+}
+
+async function first(fields: PodFields, more?: Objects): Promise<Reason | undefined> {
+  return reasonsOf(await knownOf(podOf(fields), more))[0];
+}
+
+const budget = (name: string, allowed: number): Fields => ({
+  metadata: { name, uid: name },
+  spec: { selector: { matchLabels: { app: "web" } } },
+  status: { disruptionsAllowed: allowed, currentHealthy: 2, desiredHealthy: 2 },
+});
+const budgets = (...items: readonly Fields[]): Objects => ({
+  "/apis/policy/v1/namespaces/shop/poddisruptionbudgets": { items },
+});
+const event = (reason: string, message: string): Objects => ({
+  [`${shop}/events`]: {
+    items: [{ metadata: { name: "e", uid: "e" }, reason, message, lastTimestamp: new Date().toISOString() }],
+  },
+});
+const logOf = (...phases: readonly string[]): Objects => ({
+  [`${shop}/pods/web-1/log`]: phases
+    .map(
+      (phase) => `${JSON.stringify({ lameduck: "phase", phase, at: Date.now() - 3_000, reason: "quiet" })}\n`,
+    )
+    .join("served /\n"),
+});
+const cordoned = { "/api/v1/nodes/node1": { ...readyNode, spec: { unschedulable: true } } };
+const silent = {
+  "/api/v1/nodes/node1": {
+    ...readyNode,
+    status: {
+      conditions: [{ type: "Ready", status: "Unknown", lastTransitionTime: new Date().toISOString() }],
+    },
+  },
+};
+const sidecar = { name: "proxy", restartPolicy: "Always" };
+const hook = (preStop: Fields): Fields => ({ lifecycle: { preStop } });
+const ofDeployment = {
+  labels: { app: "web", "pod-template-hash": "a1" },
+  ownerReferences: [{ kind: "ReplicaSet", name: "web-a1", uid: "rs-a1", controller: true }],
+};
+const replicaSet = (hash: string, revision: string): Fields => ({
+  metadata: {
+    name: `web-${hash}`,
+    uid: `rs-${hash}`,
+    annotations: { "deployment.kubernetes.io/revision": revision },
+    ownerReferences: [{ kind: "Deployment", name: "web", uid: "d", controller: true }],
+  },
+});
+const rollout = (spec: Fields = {}): Objects => ({
+  "/apis/apps/v1/namespaces/shop/deployments/web": {
+    metadata: { name: "web", uid: "d" },
+    spec: { replicas: 3, ...spec },
+    status: { updatedReplicas: 1, readyReplicas: 3 },
+  },
+  "/apis/apps/v1/namespaces/shop/replicasets": { items: [replicaSet("b2", "2"), replicaSet("a1", "1")] },
+});
+
+const cases: readonly (readonly [
+  what: string,
+  pod: PodFields,
+  more: Objects,
+  cause: string,
+  words: RegExp,
+])[] = [
+  [
+    "a hook that hangs",
+    { container: hook({ exec: { command: ["/bin/wait-for-queue"] } }) },
+    {},
+    "hook",
+    /the preStop hook of app \(\/bin\/wait-for-queue\) has not ended/,
+  ],
+  [
+    "a hook that sleeps",
+    { container: hook({ exec: { command: ["sh", "-c", "sleep 15"] } }) },
+    {},
+    "hook",
+    /sleeps: (9|10) s more/,
+  ],
+  [
+    "the sleep of a hook is over",
+    { container: hook({ sleep: { seconds: 2 } }) },
+    {},
+    "program",
+    /the program of app has been told to stop/,
+  ],
+  [
+    "a program under a shell",
+    { container: { command: ["/bin/sh", "-c", "node server.js"] } },
+    {},
+    "program",
+    /a shell passes no SIGTERM on/,
+  ],
+  ["a hold by the pod's own evidence", {}, logOf("lame-duck"), "own-hold", /Lameduck holds it, for (3|4) s/],
+  [
+    "a hold that is over",
+    {},
+    logOf("lame-duck", "closing"),
+    "program",
+    /finishes requests and its own shutdown/,
+  ],
+  [
+    "a grace period that is over",
+    { deleted: [90, 30] },
+    event("FailedKillPod", "rpc error: DeadlineExceeded"),
+    "overdue",
+    /over 60 s ago.*DeadlineExceeded/,
+  ],
+  [
+    "a finalizer",
+    { state: ended, metadata: { finalizers: ["example.com/backup"] } },
+    {},
+    "finalizer",
+    /waits for finalizers: example\.com\/backup/,
+  ],
+  [
+    "a volume that is not unmounted",
+    { state: ended, spec: { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "data" } }] } },
+    event("FailedUnMount", "device is busy"),
+    "kubelet",
+    /cannot take its volumes \(data\) and its network down: device is busy/,
+  ],
+  [
+    "an image that is gone",
+    { state: { waiting: { reason: "ImagePullBackOff" } } },
+    {},
+    "not-started",
+    /app has never run \(ImagePullBackOff\)/,
+  ],
+  [
+    "a sidecar that goes on",
+    {
+      spec: { initContainers: [sidecar] },
+      state: ended,
+      status: {
+        initContainerStatuses: [{ name: "proxy", state: running }],
+        containerStatuses: [{ name: "app", state: ended }],
+      },
+    },
+    {},
+    "sidecar",
+    /the sidecar proxy stops after them/,
+  ],
+  [
+    "a node that is gone",
+    {},
+    { "/api/v1/nodes/node1": 404 },
+    "node-gone",
+    /node1 is no object of the cluster any more/,
+  ],
+  ["a node that is silent", {}, silent, "node-silent", /node1 has not reported for \d s/],
+  [
+    "a held deletion",
+    { deleted: notDeleted, metadata: { labels: { app: "web", "lameduck.dev/held": "true" } } },
+    {},
+    "held-deletion",
+    /its deletion waits before it begins/,
+  ],
+  [
+    "a budget that allows nothing",
+    { deleted: notDeleted },
+    { ...budgets(budget("web", 0)), ...cordoned },
+    "budget",
+    /refused by PodDisruptionBudget web: 2 healthy, 2 wanted/,
+  ],
+  [
+    "two budgets",
+    { deleted: notDeleted },
+    budgets(budget("web", 1), budget("all", 1)),
+    "budget",
+    /refuses every eviction/,
+  ],
+  [
+    "a pod of nobody on a node that is drained",
+    { deleted: notDeleted },
+    cordoned,
+    "not-deleted",
+    /a drain refuses it/,
+  ],
+  [
+    "a rollout that waits for new pods",
+    { deleted: notDeleted, metadata: ofDeployment },
+    rollout(),
+    "rollout",
+    /older template of deployment\/web.*1 of 3 pods are new/,
+  ],
+  [
+    "a rollout that is paused",
+    { deleted: notDeleted, metadata: ofDeployment },
+    rollout({ paused: true }),
+    "rollout",
+    /its rollout is paused/,
+  ],
+  [
+    "a pod that has ended",
+    { deleted: notDeleted, state: ended, status: { phase: "Succeeded" } },
+    {},
+    "ended",
+    /its object stays until somebody deletes it/,
+  ],
+];
+
+for (const [what, pod, more, cause, words] of cases)
+  test(`why names ${what}`, async () => {
+    const reason = await first(pod, more);
+    assert.equal(reason?.cause, cause);
+    assert.match(reason?.text ?? "", words);
+  });
+
+test("why says at what time a grace period ends, and what ends it sooner", async () => {
+  const { pod, now } = await knownOf(podOf({}));
+  const [reason] = reasonsOf({
+    pod,
+    now,
+    node: undefined,
+    events: [],
+    budgets: [],
+    workload: undefined,
+    coordinator: undefined,
+    phases: [],
+    notRead: [],
+  });
+  assert.ok(Math.abs((reason?.until ?? 0) - now - 25_000) < 2_000);
+  assert.match(reason?.ways[0]?.command ?? "", /^kubectl delete pod web-1 -n shop --grace-period=0 --force$/);
+});
+
+test("why takes a refusal for no evidence, and says what it may not read", async () => {
+  const known = await knownOf(podOf({}), {
+    "/api/v1/nodes/node1": 403,
+    [`${shop}/events`]: 403,
+    [`${shop}/pods/web-1/log`]: 403,
+  });
+  assert.deepEqual([...known.notRead].sort(), [
+    "events: not permitted",
+    "node node1: not permitted",
+    "the log of app: not permitted",
+  ]);
+  assert.equal(reasonsOf(known)[0]?.cause, "program");
+});
+
+test("why has nothing to say of a pod that nobody deletes", async () => {
+  assert.deepEqual(await first({ deleted: notDeleted }), undefined);
+});
