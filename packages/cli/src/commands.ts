@@ -78,7 +78,7 @@ const listed: Readonly<Record<string, Listed>> = {
     group: operating,
     summary: "show how the pods of a namespace ended",
     takes: ["namespace", ...connection, "json"],
-    writes: ["html"],
+    writes: ["html", "markdown"],
     load: async (exit) => (await import("./report/command.ts")).reportCommand(exit),
   },
   why: {
