@@ -105,6 +105,12 @@ const listed: Readonly<Record<string, Listed>> = {
     takes: ["json"],
     load: async (exit) => (await import("./inject/command.ts")).injectCommand(exit),
   },
+  images: {
+    group: measuring,
+    summary: "list and remove the images that lab and audit have unpacked",
+    takes: ["json"],
+    load: async () => (await import("./images/command.ts")).imagesCommand(),
+  },
   "init-binary": {
     group: preparing,
     summary: "copy the lameduck-init binary",
