@@ -1,4 +1,6 @@
 import { heldAgainstPods, quantiles, type Quantiles, type RemedyResult } from "@lameduck/accounting";
+import type { DrainReport } from "@lameduck/coordinator";
+import type { Retried } from "../matrix/load/fleet.ts";
 
 /** What was measured in one cell. */
 export interface Row {
@@ -10,6 +12,9 @@ export interface Row {
   readonly requestsPerSecond: number;
   readonly replicas: number;
   readonly recordedAt: string;
+  readonly retried?: Retried;
+  /** With acknowledgements: the coordinator's record of each pod. */
+  readonly reports?: readonly DrainReport[];
   readonly result: RemedyResult;
 }
 
@@ -25,6 +30,7 @@ const head = [
   "terminations",
   "lost new",
   "lost pooled",
+  "retried, not connected",
   "causes",
   "hold p50 / p90 / max",
   "oracle p50 / max",
@@ -47,6 +53,7 @@ function cells({
   situation,
   requestsPerSecond,
   replicas,
+  retried,
   result,
 }: Row): string[] {
   const { lostNew, lostPooled } = heldAgainstPods(result);
@@ -59,6 +66,7 @@ function cells({
     String(terminations),
     String(lostNew),
     String(lostPooled),
+    retried === undefined ? "" : `${retried.requests}, ${retried.notConnected}`,
     list(lostByCause),
     seconds(hold.p50, hold.p90, hold.max),
     seconds(oracle.p50, oracle.max),
@@ -76,7 +84,7 @@ const list = (counts: Readonly<Record<string, number>>): string =>
     .map(([name, count]) => `${name} ${count}`)
     .join(", ");
 
-function reasonsOf({ each }: RemedyResult): Record<string, number> {
+export function reasonsOf({ each }: RemedyResult): Record<string, number> {
   const groups = Map.groupBy(each, ({ stopReason }) => stopReason);
   return Object.fromEntries([...groups].map(([reason, own]) => [reason, own.length]));
 }

@@ -1,11 +1,13 @@
 import { operatorNames } from "@lameduck/protocol";
 import type { Cluster } from "../cluster/index.ts";
+import type { EnvoyControl } from "../ingress/envoy/gateway.ts";
+import { controlOf, isEnvoyRoute } from "../ingress/envoy/open.ts";
 import { ingressNode } from "../ingress/ingress.ts";
 import type { RouteName } from "../matrix/routes.ts";
 import { apply } from "../test/support.ts";
-import { ingressAccount } from "./installation.ts";
+import { ingressAccount, watcherBeside } from "./installation.ts";
 
-const { namespace, coordinator, watcher } = operatorNames;
+const { watcher } = operatorNames;
 const { name } = ingressAccount;
 
 /** The ingress proxies of the matrix, by what a watcher beside each is told. */
@@ -26,6 +28,7 @@ export async function startIngressConsumer(
   route: RouteName,
   service: string,
 ): Promise<AsyncDisposable> {
+  if (isEnvoyRoute(route)) return besideEnvoy(cluster, controlOf(route));
   const own = consumers[route];
   if (own === undefined) return { [Symbol.asyncDispose]: () => Promise.resolve() };
   await apply(
@@ -56,10 +59,8 @@ async function watcherPod(
   cluster: Cluster,
   { directory, consumer }: { readonly directory: string; readonly consumer: string },
 ) {
-  const installed = [`daemonset/${watcher.workload}`, "-n", watcher.namespace];
-  const image = await cluster.field(installed, "{.spec.template.spec.containers[0].image}");
-  const token = { path: "token", audience: coordinator.audience, expirationSeconds: 3600 };
-  const reportTo = `http://${coordinator.consumersService}.${namespace}.svc:${coordinator.ports.protocol}`;
+  const { container, volume } = await watcherBeside(cluster, [`--consumer=${consumer}`, `--name=${name}`]);
+  const mounts = container["volumeMounts"] as object[];
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -72,27 +73,21 @@ async function watcherPod(
       terminationGracePeriodSeconds: 1,
       containers: [
         {
-          name: "watcher",
-          image,
-          imagePullPolicy: "IfNotPresent",
-          args: [
-            "watcher",
-            `--coordinator=${reportTo}`,
-            "--token-file=/token/token",
-            `--consumer=${consumer}`,
-            `--name=${name}`,
-          ],
+          ...container,
           securityContext: { runAsUser: 0 },
-          volumeMounts: [
-            { name: "token", mountPath: "/token", readOnly: true },
-            { name: "control", mountPath: directory },
-          ],
+          volumeMounts: [...mounts, { name: "control", mountPath: directory }],
         },
       ],
-      volumes: [
-        { name: "token", projected: { sources: [{ serviceAccountToken: token }] } },
-        { name: "control", hostPath: { path: directory, type: "DirectoryOrCreate" } },
-      ],
+      volumes: [volume, { name: "control", hostPath: { path: directory, type: "DirectoryOrCreate" } }],
     },
   };
+}
+
+/** What tells of the Service comes with the route; here each Envoy gets a watcher beside it, which ends after it. */
+async function besideEnvoy(cluster: Cluster, control: EnvoyControl): Promise<AsyncDisposable> {
+  await control.install(cluster);
+  const flags = [`--consumer=envoy=${control.admin}`, ...control.serves.map((one) => `--serves=${one}`)];
+  const { container, volume } = await watcherBeside(cluster, flags);
+  await control.beside(cluster, { container: { ...container, restartPolicy: "Always" }, volume });
+  return { [Symbol.asyncDispose]: () => control.beside(cluster, undefined) };
 }

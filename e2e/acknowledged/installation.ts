@@ -1,7 +1,10 @@
 import { injectLabel, operatorNames } from "@lameduck/protocol";
 import { processOf } from "../cluster/container-process.ts";
 import { until, type Cluster } from "../cluster/index.ts";
-import { deliverImage, lameduckDoes } from "../injected/installation.ts";
+import { contour } from "../ingress/envoy/contour.ts";
+import { envoyGateway } from "../ingress/envoy/envoy-gateway.ts";
+import { ingressNginxAccount } from "../ingress/ingress-nginx.ts";
+import { deliverImage, injects, lameduckDoes } from "../injected/installation.ts";
 import { apply } from "../test/support.ts";
 
 const { namespace, coordinator, watcher } = operatorNames;
@@ -26,9 +29,13 @@ export async function install(cluster: Cluster, acknowledged: boolean): Promise<
 
 /** Installs coordinator and watchers, too, or changes what is installed. @param image of another version, which all nodes have. */
 export async function installAcknowledging(cluster: Cluster, image?: string): Promise<void> {
-  const account = ["--consumer-account", `${ingressAccount.namespace}/${ingressAccount.name}`];
+  const envoys = [contour, envoyGateway].map((one) => ({ namespace: one.namespace, name: one.account }));
+  const accounts = [ingressAccount, ingressNginxAccount, ...envoys].flatMap((one) => [
+    "--consumer-account",
+    `${one.namespace}/${one.name}`,
+  ]);
   const other = image === undefined ? [] : ["--image", image];
-  await lameduckDoes(cluster, "install", "--yes", "--acknowledgements", ...account, ...other);
+  await lameduckDoes(cluster, "install", "--yes", "--acknowledgements", ...accounts, ...other);
 }
 
 export async function coordinatorReady(cluster: Cluster, name: string = coordinator.workload): Promise<void> {
@@ -51,17 +58,44 @@ export async function watchersReady(cluster: Cluster): Promise<void> {
 export async function inject(cluster: Cluster, enabled: boolean): Promise<void> {
   const value = enabled ? "enabled" : "disabled";
   await cluster.kubectl(["label", "namespace", "default", `${injectLabel}=${value}`, "--overwrite"]);
+  // Each replica of the webhook learns of it by itself. Pods that one of them did not change would be measured as if they were.
+  if (enabled) await injects(cluster, "webhook");
 }
 
 /** Injected pods stop by their own evidence, too, or on the word of the cluster alone. */
-export async function requirePolicy(cluster: Cluster, policy: string): Promise<void> {
+export async function requirePolicy(
+  cluster: Cluster,
+  { policy, capSeconds }: { readonly policy: string; readonly capSeconds?: number },
+): Promise<void> {
   const mode = policy === "acknowledged" ? "consistency" : "availability";
   await apply(cluster, {
     apiVersion: "lameduck.dev/v1alpha1",
     kind: "DrainPolicy",
     metadata: { name: "default", namespace: "default" },
-    spec: { acknowledgements: { mode } },
+    spec: { acknowledgements: { mode }, ...(capSeconds === undefined ? {} : { capSeconds }) },
   });
+}
+
+/** A watcher as a container beside what it watches, with the volume that it needs. */
+export async function watcherBeside(
+  cluster: Cluster,
+  flags: readonly string[],
+): Promise<{ readonly container: Record<string, unknown>; readonly volume: object }> {
+  const installed = [`daemonset/${watcher.workload}`, "-n", watcher.namespace];
+  const image = await cluster.field(installed, "{.spec.template.spec.containers[0].image}");
+  const token = { path: "token", audience: coordinator.audience, expirationSeconds: 3600 };
+  const reportTo = `http://${coordinator.consumersService}.${namespace}.svc:${coordinator.ports.protocol}`;
+  const args = ["watcher", `--coordinator=${reportTo}`, "--token-file=/token/token", ...flags];
+  return {
+    container: {
+      name: "watcher",
+      image,
+      imagePullPolicy: "IfNotPresent",
+      args,
+      volumeMounts: [{ name: "token", mountPath: "/token", readOnly: true }],
+    },
+    volume: { name: "token", projected: { sources: [{ serviceAccountToken: token }] } },
+  };
 }
 
 export interface Watcher {

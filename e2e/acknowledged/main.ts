@@ -1,5 +1,5 @@
 /**
- * Measures rollouts under load with acknowledgements, and with --alone the same pods without:
+ * Measures rollouts under load with acknowledgements, or the same pods without (--acknowledgements off or both):
  *
  *     npm run acknowledged -w e2e -- --ways library,init,wait,nginx,haproxy --rates 300,2 --times 8
  *
@@ -11,13 +11,15 @@
  *   --routes LIST      as of `npm run matrix` (cluster-ip)
  *   --situations LIST  rollout, and rollouts with a fault: watcher-stopped, watcher-killed, watcher-partitioned, coordinator-killed,
  *                      coordinator-rolled, coordinator-partitioned, coordinator-down, apiserver-stopped, consumer-lies; versions,
- *                      versions-half, clocks (rollout)
+ *                      versions-half, clocks; contour-rolled, contour-killed, contour-away, ingress-nginx-reloaded for their routes (rollout)
  *   --policy NAME      adaptive, or acknowledged, which stops only when released; injected pods get it by a DrainPolicy (adaptive)
- *   --alone            measure the same without acknowledgements, too
+ *   --acknowledgements on, off, or both: in turn, but for injected pods (on)
+ *   --cap SECONDS      longest hold; the grace period is 5 s longer (as the pods have it: 25 s of 30 s)
  *   --times N, --minutes N, --replicas 12, --surge 25%, --unavailable 25%, --proxy-lag 1s,1s,2s,5s,10s
  *   --append           add to the rows of the file that --keep names
  */
 import { readFile, writeFile } from "node:fs/promises";
+import type { DrainReport } from "@lameduck/coordinator";
 import { requireInit, requireSoftware, type Cluster } from "../cluster/index.ts";
 import { configuration } from "../injected/software.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
@@ -38,7 +40,8 @@ const { values } = commandLine(import.meta.url, {
     rates: { type: "string", default: "300,2" },
     routes: { type: "string", default: "cluster-ip" },
     situations: { type: "string", default: "rollout" },
-    alone: { type: "boolean", default: false },
+    acknowledgements: { type: "string", default: "on" },
+    cap: { type: "string" },
     policy: { type: "string", default: "adaptive" },
     times: { type: "string", default: "2" },
     minutes: { type: "string", default: "60" },
@@ -59,6 +62,8 @@ const wantedOf = () => ({
   routes: listed("--routes", values.routes, Object.keys(routes) as RouteName[]),
   situations: named("--situations", values.situations, situations),
   policy: listed("--policy", values.policy, ["adaptive", "acknowledged"])[0] ?? "adaptive",
+  known: listed("--acknowledgements", values.acknowledgements, ["on", "off", "both"])[0] ?? "on",
+  ...(values.cap === undefined ? {} : { capSeconds: positive("--cap", values.cap) }),
   times: positive("--times", values.times),
   withinMs: positive("--minutes", values.minutes) * 60_000,
   replicas: positive("--replicas", values.replicas),
@@ -75,18 +80,21 @@ interface Cell {
 }
 
 function cells(wanted: Wanted): Cell[] {
-  const known = values.alone ? [true, false] : [true];
-  // Those alone come last: the operator is installed anew for them.
-  return known.flatMap((acknowledged) =>
-    wanted.routes.flatMap((route) =>
-      wanted.situations.flatMap((situation) =>
-        wanted.rates.flatMap((rate) =>
-          wanted.ways.map((way) => ({ way, acknowledged, route, situation, rate })),
+  const known = { on: [true], off: [false], both: [true, false] }[wanted.known];
+  const all = wanted.routes.flatMap((route) =>
+    wanted.situations.flatMap((situation) =>
+      wanted.rates.flatMap((rate) =>
+        wanted.ways.flatMap((way) =>
+          known.map((acknowledged) => ({ way, acknowledged, route, situation, rate })),
         ),
       ),
     ),
   );
+  // With and without in turn, as the machine is not equally busy all the time. But the operator is installed anew for pods that it injects.
+  return all.toSorted((a, b) => Number(isInjectedAlone(a)) - Number(isInjectedAlone(b)));
 }
+
+const isInjectedAlone = ({ way, acknowledged }: Cell): boolean => way.isInjected && !acknowledged;
 
 async function measure(cluster: Cluster, wanted: Wanted): Promise<Row[]> {
   const rows: Row[] = [];
@@ -95,13 +103,14 @@ async function measure(cluster: Cluster, wanted: Wanted): Promise<Row[]> {
   const before = rows.length;
   await apply(cluster, configuration);
   let installed: boolean | undefined;
+  const isInstalledFor = (cell: Cell): boolean => installed === !isInjectedAlone(cell);
   for (const cell of cells(wanted))
     try {
-      if (installed !== cell.acknowledged) {
-        await install(cluster, cell.acknowledged);
-        await requirePolicy(cluster, wanted.policy);
+      if (!isInstalledFor(cell)) {
+        await install(cluster, !isInjectedAlone(cell));
+        await requirePolicy(cluster, wanted);
       }
-      installed = cell.acknowledged;
+      installed = !isInjectedAlone(cell);
       rows.push(await one(cluster, wanted, cell));
       if (values.keep !== undefined) await writeFile(values.keep, JSON.stringify(rows, undefined, 1));
       say(tableOf(rows.slice(-1)));
@@ -115,16 +124,18 @@ async function measure(cluster: Cluster, wanted: Wanted): Promise<Row[]> {
 
 async function one(
   cluster: Cluster,
-  { policy, times, withinMs, replicas }: Wanted,
+  { policy, capSeconds, times, withinMs, replicas }: Wanted,
   { way, acknowledged, route, situation, rate }: Cell,
 ): Promise<Row> {
   await inject(cluster, way.isInjected);
   await using consumer = acknowledged ? await startIngressConsumer(cluster, route, "web") : undefined;
   void consumer;
-  const { result } = await runScenario(cluster, {
-    remedy: remedyOf(way, acknowledged ? coordinatorUrl : undefined, policy),
+  const { result, retried } = await runScenario(cluster, {
+    remedy: remedyOf(way, acknowledged ? coordinatorUrl : undefined, { policy, capSeconds }),
     scenario: situation,
     route,
+    // A release waits for the proxies of all nodes, too.
+    countsAllSenders: acknowledged,
     times,
     withinMs,
     replicas,
@@ -134,6 +145,7 @@ async function one(
     rolling: { surge: values.surge, unavailable: values.unavailable },
     say,
   });
+  const names = new Set(result.each.map(({ pod }) => pod));
   return {
     way: way.name,
     acknowledged,
@@ -143,8 +155,16 @@ async function one(
     requestsPerSecond: rate,
     replicas,
     recordedAt: new Date().toISOString(),
+    retried,
+    ...(acknowledged ? { reports: (await reportsOf(cluster)).filter(({ pod }) => names.has(pod.name)) } : {}),
     result,
   };
+}
+
+/** What the coordinator has recorded of each pod: for whom it has waited. */
+async function reportsOf({ api }: Cluster): Promise<readonly DrainReport[]> {
+  const path = "/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports";
+  return (await api.list(path)) as unknown as readonly DrainReport[];
 }
 
 await runMain(async () => {

@@ -38,13 +38,27 @@ const coordinatorEnvironment = (coordinator: string, policy: string): ClusterRem
   },
 });
 
+/** A pod that nobody injects has the longest hold that its grace period leaves. */
+const capped = (capSeconds: number): ClusterRemedy["pod"] => ({
+  gracePeriodSeconds: capSeconds + 5,
+  environment: { LAMEDUCK_GRACE_PERIOD: `${capSeconds + 5}s` },
+});
+
 /** The pods of a way, with or without acknowledgements. */
-export function remedyOf(way: Way, coordinator: string | undefined, policy = "adaptive"): ClusterRemedy {
-  const extra =
-    coordinator === undefined || way.isInjected ? {} : coordinatorEnvironment(coordinator, policy);
+export function remedyOf(
+  way: Way,
+  coordinator: string | undefined,
+  {
+    policy = "adaptive",
+    capSeconds,
+  }: { readonly policy?: string; readonly capSeconds?: number | undefined } = {},
+): ClusterRemedy {
+  const told = coordinator === undefined || way.isInjected ? {} : coordinatorEnvironment(coordinator, policy);
+  const held = capSeconds === undefined || way.isInjected ? {} : capped(capSeconds);
+  const environment = { ...way.pod.environment, ...told.environment, ...held.environment };
   return {
     name: `${way.name}, ${coordinator === undefined ? "alone" : "acknowledged"}`,
     description: way.description,
-    pod: { ...way.pod, ...extra, environment: { ...way.pod.environment, ...extra.environment } },
+    pod: { ...way.pod, ...told, ...held, environment },
   };
 }

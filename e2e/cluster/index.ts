@@ -3,22 +3,35 @@ export { Cluster, refuseIfInUse } from "./cluster.ts";
 export { badOption, ClusterError } from "./errors.ts";
 export { stateDirectory } from "./host/paths.ts";
 export { findProgram, requireHost } from "./host/requirements.ts";
-export { whyNot } from "./host/programs.ts";
+export { whyNoEnvoy, whyNot } from "./host/programs.ts";
 export { until } from "./host/until.ts";
 export {
   appFiles,
   builtInit,
+  contourImage,
+  envoyImage,
   haproxyImage,
   initPath,
   nginxImage,
   nodeImage,
   pythonImage,
+  gunicornImage,
+  javaPath,
+  jvmImage,
   recorderImage,
   requireInit,
   requireSoftware,
 } from "./images/catalogue.ts";
+export { writeImage } from "./images/image.ts";
 export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions } from "./options.ts";
-export { prepare, prepareHelm, prepareKubeRouter } from "./prepare.ts";
+export {
+  prepare,
+  prepareContour,
+  prepareEnvoy,
+  prepareEnvoyGateway,
+  prepareHelm,
+  prepareKubeRouter,
+} from "./prepare.ts";
 export { leftovers, tearDown } from "./teardown.ts";
 export type { Manifest } from "./workload.ts";

@@ -1,7 +1,26 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { cacheDirectory } from "./host/paths.ts";
-import { buildHelm, buildKubeRouter, buildPrograms, type Programs } from "./host/programs.ts";
+import {
+  buildGateway,
+  buildHelm,
+  buildKubeRouter,
+  buildPrograms,
+  directoryOfModule,
+  fetchEnvoy,
+  type Programs,
+} from "./host/programs.ts";
+import { run } from "./host/run.ts";
 import { requireHost, requireProgram } from "./host/requirements.ts";
-import { catalogue } from "./images/catalogue.ts";
+import {
+  catalogue,
+  contourImageOf,
+  envoyGatewayImage,
+  envoyGatewayImageOf,
+  envoyImageOf,
+} from "./images/catalogue.ts";
+import type { Image } from "./images/image.ts";
 import { prepareStore } from "./images/store.ts";
 
 export interface Prepared {
@@ -28,4 +47,60 @@ export async function prepareHelm(say: (line: string) => void): Promise<void> {
 export async function prepareKubeRouter(say: (line: string) => void): Promise<string> {
   await requireProgram("ipset");
   return buildKubeRouter(cacheDirectory(), say);
+}
+
+/** The same for Contour with its Envoy. @returns its images, and where its manifests and the CRDs of the Gateway API lie. */
+export async function prepareContour(
+  say: (line: string) => void,
+): Promise<{ readonly images: readonly Image[]; readonly examples: string; readonly gatewayCrds: string }> {
+  const cache = cacheDirectory();
+  const contour = await buildGateway("contour", cache, say);
+  const envoy = await fetchEnvoy(cache, say);
+  const source = await directoryOfModule("contour", "github.com/projectcontour/contour");
+  const gateways = await directoryOfModule("contour", "sigs.k8s.io/gateway-api");
+  return {
+    images: [contourImageOf(contour), envoyImageOf(envoy)],
+    examples: join(source, "examples"),
+    gatewayCrds: join(gateways, "config", "crd", "experimental"),
+  };
+}
+
+/** The same for Envoy alone. */
+export async function prepareEnvoy(say: (line: string) => void): Promise<Image> {
+  return envoyImageOf(await fetchEnvoy(cacheDirectory(), say));
+}
+
+/** The same for Envoy Gateway. @returns its images, and what its chart makes. */
+export async function prepareEnvoyGateway(
+  say: (line: string) => void,
+): Promise<{ readonly images: readonly Image[]; readonly manifests: string }> {
+  const cache = cacheDirectory();
+  const gateway = await buildGateway("envoy-gateway", cache, say);
+  const envoy = await fetchEnvoy(cache, say);
+  const source = await directoryOfModule("envoy-gateway", "github.com/envoyproxy/gateway");
+  const manifests = await rendered(join(source, "charts", "gateway-helm"), await buildHelm(cache, say));
+  return { images: [envoyGatewayImageOf(gateway), envoyImageOf(envoy)], manifests };
+}
+
+/** The chart of a source tree has places for the image in its values, which a release fills in. */
+async function rendered(chart: string, helm: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "lameduck-chart-"));
+  try {
+    await cp(chart, directory, { recursive: true });
+    const values = (await readFile(join(directory, "values.tmpl.yaml"), "utf8"))
+      .replaceAll("${GatewayImage}", envoyGatewayImage)
+      .replaceAll("${GatewayImagePullPolicy}", "IfNotPresent");
+    await writeFile(join(directory, "values.yaml"), values);
+    const environment = {
+      HELM_CACHE_HOME: directory,
+      HELM_CONFIG_HOME: directory,
+      HELM_DATA_HOME: directory,
+    };
+    const args = ["template", "eg", directory, "-n", "envoy-gateway-system", "--include-crds"];
+    return await run(helm, args, { environment });
+  } finally {
+    // Files of the module cache are not writable, nor are copies of its directories.
+    await run("chmod", ["-R", "u+w", directory]);
+    await rm(directory, { recursive: true });
+  }
 }

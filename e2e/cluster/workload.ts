@@ -13,6 +13,8 @@ export interface ServerOptions {
   readonly lifecycle?: object;
   readonly gracePeriodSeconds?: number;
   readonly strategy?: object;
+  /** requests.cpu of the container; "100m" unless given. */
+  readonly cpuRequest?: string;
   /** limits.cpu of the container, as in "100m". */
   readonly cpuLimit?: string;
   readonly minReadySeconds?: number;
@@ -68,7 +70,7 @@ export function deployment(options: ServerOptions): Manifest {
               ports: [{ name: "http", containerPort: port }],
               // Small, but not nothing: pods without requests are never preempted.
               resources: {
-                requests: { cpu: "100m" },
+                requests: { cpu: options.cpuRequest ?? "100m" },
                 ...(options.cpuLimit === undefined ? {} : { limits: { cpu: options.cpuLimit } }),
               },
               ...(options.livenessProbe === undefined ? {} : { livenessProbe: options.livenessProbe }),

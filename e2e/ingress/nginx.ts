@@ -13,7 +13,7 @@ import {
   type Ingress,
   type IngressOptions,
 } from "./ingress.ts";
-import { WorkerEnds } from "./worker-ends.ts";
+import { followWorkerEnds } from "./worker-ends.ts";
 
 const directory = "/run/ingress-nginx";
 const name = "ingress-nginx";
@@ -35,7 +35,8 @@ export async function startNginx(options: IngressOptions): Promise<Ingress> {
   const address = await startIngressPod(cluster, { name, image: nginxImage, args: arguments_, directory });
   const events: SenderEvent[] = [];
   const reaches = new Set<string>();
-  const workers = await WorkerEnds.of({ cluster, node: ingressNode, pod: name }, clock, (at, until) =>
+  const pod = { cluster, node: ingressNode, pod: name, container: "proxy" };
+  const workers = await followWorkerEnds(pod, clock, (at, until) =>
     events.push({ at, sender: name, type: "reloaded", until }),
   );
   const apply = async (endpoints: readonly ReadyEndpoint[]): Promise<void> => {

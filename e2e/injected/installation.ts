@@ -79,14 +79,15 @@ export async function installed(cluster: Cluster, way: Way): Promise<void> {
   else await lameduckDoes(cluster, "install", "--yes", "--policy-only", "--enable", "default");
 }
 
-/** The same from the chart. */
-export async function installedByHelm(cluster: Cluster): Promise<void> {
+/** The same from the chart. @param values of it, as "key=value". */
+export async function installedByHelm(cluster: Cluster, ...values: readonly string[]): Promise<void> {
   await withoutHelm(cluster);
   await lameduckDoes(cluster, "uninstall", "--yes");
   const { namespace } = operatorNames;
   // Nothing can be made in a namespace that is being deleted; and `uninstall` leaves the one that Helm has made.
   await cluster.kubectl(["delete", "namespace", namespace, "--ignore-not-found", "--timeout=120s"]);
-  await helm(cluster, "install", "lameduck", chart, "-n", namespace, "--create-namespace", "--wait");
+  const set = values.flatMap((value) => ["--set", value]);
+  await helm(cluster, "install", "lameduck", chart, "-n", namespace, "--create-namespace", "--wait", ...set);
   await cluster.kubectl(["label", "namespace", "default", `${injectLabel}=enabled`, "--overwrite"]);
 }
 
@@ -104,7 +105,7 @@ export async function injects(cluster: Cluster, way: Way): Promise<void> {
     await cluster.kubectl(["rollout", "status", `deployment/${workload}`, "-n", namespace, "--timeout=120s"]);
   const seen = async (): Promise<boolean> => {
     const { trials, namespaces } = JSON.parse(
-      (await lameduck(cluster, "status", "--json")).out,
+      (await lameduck(cluster, "status", "--json", "-")).out,
     ) as StatusRead;
     const ours = trials.filter(({ by }) => by === way);
     return (

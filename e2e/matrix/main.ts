@@ -4,7 +4,7 @@
  *     npm run matrix -- --routes cluster-ip,haproxy --scenarios rollout --remedies adaptive,init --times 15
  *
  * It brings a cluster up and takes it down again. Each row is written to matrix/results, and `npm run matrix:table` makes the tables of
- * docs/cluster.md from them. docs/cluster.md lists the names of routes, scenarios and remedies.
+ * docs/evidence/results.md from them. docs/contributing/measuring.md lists the names of routes, scenarios and remedies.
  * Exit codes: 0 done, 2 wrong option, 3 anything else.
  */
 import { writeFile } from "node:fs/promises";

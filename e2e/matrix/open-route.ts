@@ -1,16 +1,19 @@
-import type { RunClock } from "@lameduck/accounting";
+import type { RequestRecord, RunClock } from "@lameduck/accounting";
 import { clusterDomain, dnsServiceAddress, nodeAddress } from "../cluster/network/addresses.ts";
 import type { Cluster } from "../cluster/index.ts";
 import { clients, LocalBalancer } from "../balancer/local-balancer.ts";
+import { isEnvoyRoute, openEnvoys } from "../ingress/envoy/open.ts";
 import { startHaproxy } from "../ingress/haproxy.ts";
-import { ingressNode, type IngressOptions, type Upstream } from "../ingress/ingress.ts";
+import { startIngressNginx } from "../ingress/ingress-nginx.ts";
+import { ingressNode, type Ingress, type IngressOptions, type Upstream } from "../ingress/ingress.ts";
 import { startNginx } from "../ingress/nginx.ts";
 import { startClientPods, type ClientPod } from "./load/client-pods.ts";
 import type { Source } from "./load/fleet.ts";
+import type { Numbered } from "./load/plan.ts";
 import type { Sender } from "./observe/proxies.ts";
 import { headlessName, senderName, type RouteName, type RouteOptions } from "./routes.ts";
 
-/** haproxy-ingress applies changes at once; reload-based controllers collect them, ingress-nginx for 3.3 s (0.3 a second). */
+/** haproxy-ingress applies changes at once; reload-based controllers collect them, as ingress-nginx does for 3.3 s (0.3 a second). */
 const haproxyThrottleMs = 200;
 const nginxThrottleMs = 3_300;
 
@@ -18,12 +21,15 @@ export interface OpenRoute extends AsyncDisposable {
   /** Where the requests begin. */
   readonly sources: readonly Source[];
   /** Who chooses the pods, where it is not the nodes' kube-proxies alone, and not the clients by DNS. */
-  readonly chooses?: Sender;
+  readonly chooses?: Sender | readonly Sender[];
+  /** What a proxy knows of the requests, after the load. */
+  readonly retell?: (records: readonly Numbered[]) => Promise<readonly RequestRecord[]>;
 }
 
 /** Starts what stands between clients and the Service, and says where the clients are. */
 export async function openRoute(route: RouteName, options: RouteOptions): Promise<OpenRoute> {
   const { cluster, clock, app: service } = options;
+  if (isEnvoyRoute(route)) return openEnvoys(route, options);
   switch (route) {
     case "cluster-ip":
       return { sources: fromNodes(cluster, await clusterIp(cluster, service)), ...nothing };
@@ -45,13 +51,19 @@ export async function openRoute(route: RouteName, options: RouteOptions): Promis
     case "local-balancer": {
       const balancer = await LocalBalancer.start(options);
       return {
-        sources: [{ machine: "edge", sender: balancer.name, url: balancer.url, clients }],
+        sources: [{ machine: "edge", sender: balancer.name, url: balancer.url, addresses: clients }],
         chooses: balancer,
         [Symbol.asyncDispose]: () => balancer[Symbol.asyncDispose](),
       };
     }
+    case "ingress-nginx":
+    case "ingress-nginx-service": {
+      const upstream = route === "ingress-nginx" ? "pods" : "service";
+      const podAt = (address: string): string | undefined => options.pods.podAt(address);
+      return through(cluster, await startIngressNginx({ cluster, clock, service, upstream, podAt }));
+    }
     default:
-      return throughIngress(route, cluster, clock, service);
+      return throughOwnIngress(route, cluster, clock, service);
   }
 }
 
@@ -64,7 +76,8 @@ function clientNodes({ nodeNames }: Cluster): readonly string[] {
     : [nodeNames[0] ?? "", nodeNames.at(-2) ?? "", nodeNames.at(-1) ?? ""];
 }
 
-async function clusterIp(cluster: Cluster, service: string): Promise<string> {
+/** Where a Service is reached inside the cluster. */
+export async function clusterIp(cluster: Cluster, service: string): Promise<string> {
   return `http://${await cluster.field(["service", service], "{.spec.clusterIP}")}/`;
 }
 
@@ -96,9 +109,8 @@ async function fromPods(
   };
 }
 
-/** A single client, for the ingress is the sender. */
-async function throughIngress(
-  route: Exclude<RouteName, "cluster-ip" | "node-port" | "client-pods" | "headless" | "local-balancer">,
+async function throughOwnIngress(
+  route: "haproxy" | "haproxy-service" | "nginx" | "nginx-service",
   cluster: Cluster,
   clock: RunClock,
   service: string,
@@ -108,6 +120,11 @@ async function throughIngress(
   const ingress = route.startsWith("haproxy")
     ? await startHaproxy({ ...options, throttleMs: haproxyThrottleMs })
     : await startNginx({ ...options, throttleMs: nginxThrottleMs });
+  return through(cluster, ingress);
+}
+
+/** A single client, for the ingress is the sender. */
+function through(cluster: Cluster, ingress: Ingress): OpenRoute {
   const sender = ingress.sendsToPods ? ingress.name : senderName(cluster, ingressNode);
   return {
     sources: [{ machine: cluster.nodeNames.at(-1) ?? "", sender, url: ingress.url }],

@@ -12,6 +12,12 @@ export const routes = {
   nginx: "nginx as ingress, pods as upstream, throttled reload",
   "haproxy-service": "HAProxy as ingress, the ClusterIP as upstream",
   "nginx-service": "nginx as ingress, the ClusterIP as upstream",
+  "ingress-nginx": "ingress-nginx itself, its defaults: pods as upstream, retries",
+  "ingress-nginx-service": "ingress-nginx itself, with service-upstream: the ClusterIP as upstream",
+  contour: "Contour with two Envoys, told of the Service by an Ingress",
+  "contour-gateway": "Contour with two Envoys, told of the Service by a Gateway and an HTTPRoute",
+  "contour-httpproxy": "Contour with two Envoys, told of the Service by an HTTPProxy",
+  "envoy-gateway": "Envoy Gateway with two Envoys, told of the Service by an HTTPRoute",
   "local-balancer":
     "5,000 client addresses behind a balancer that keeps them; externalTrafficPolicy: Local; health checks of healthCheckNodePort every 5 s, threshold 2",
 } as const;

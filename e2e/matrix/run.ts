@@ -1,9 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { account, runClock, type RemedyResult, type RunRecording } from "@lameduck/accounting";
+import {
+  account,
+  runClock,
+  type RemedyResult,
+  type RequestRecord,
+  type RunRecording,
+} from "@lameduck/accounting";
+import { cacheDirectory } from "../cluster/host/paths.ts";
+import { buildGoClient } from "../cluster/host/programs.ts";
 import { until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { apply } from "../test/support.ts";
-import { Fleet } from "./load/fleet.ts";
+import { Fleet, type Retried } from "./load/fleet.ts";
+import type { ClientKind, Numbered } from "./load/plan.ts";
 import { PhaseObserver } from "./observe/phases.ts";
 import { PodObserver } from "./observe/pods.ts";
 import { ProxyObserver, type Sender } from "./observe/proxies.ts";
@@ -19,6 +28,8 @@ export interface Rolling {
 }
 
 export interface RunOptions {
+  /** Of the Deployment and its Services: several scenarios run at once under names of their own. */
+  readonly app?: string;
   readonly remedy: ClusterRemedy;
   readonly scenario: Scenario;
   /** How often the scenario is run in a row; the load goes on throughout. */
@@ -30,11 +41,15 @@ export interface RunOptions {
   readonly rolling?: Rolling;
   /** Share of requests on kept-alive connections; half of them unless given. */
   readonly pooledShare?: number;
+  /** How clients keep connections; each source has one of each kind. As Node keeps them unless given. */
+  readonly clientKinds?: readonly ClientKind[];
   /** limits.cpu of the pods. */
   readonly cpuLimit?: string;
   /** Load before each repetition, that its pods have seen some; three seconds before the first unless given. */
   readonly warmUpMs?: number;
   readonly route: RouteName;
+  /** The oracle is that of everybody who may send, also where the route's requests come from an ingress alone. */
+  readonly countsAllSenders?: boolean;
   readonly say: (line: string) => void;
 }
 
@@ -48,12 +63,12 @@ export interface Lag {
 
 export interface RunResult {
   readonly result: RemedyResult;
-  readonly recording: RunRecording;
+  readonly recording: Omit<RunRecording, "records"> & { readonly records: readonly Numbered[] };
   readonly lags: readonly Lag[];
   readonly reconnects: number;
+  readonly retried: Retried;
 }
 
-const app = "web";
 /** Of every kind of request so many take the app 300 ms. */
 const slowShare = 0.05;
 const warmUpMs = 3_000;
@@ -62,13 +77,13 @@ const longestLoadSeconds = 3_000;
 
 /** Deploys the sample server with a remedy, runs a scenario under load, and accounts for every lost request. */
 export async function runScenario(cluster: Cluster, options: RunOptions): Promise<RunResult> {
-  const { remedy, scenario, replicas, say, pooledShare = 0.5 } = options;
+  const { app = "web", remedy, scenario, replicas, say, pooledShare = 0.5, clientKinds } = options;
   const clock = runClock();
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => removeApp(cluster));
+  stack.defer(() => removeApp(cluster, app));
   const pods = stack.use(await PodObserver.start(cluster, app, clock));
-  const phases = stack.use(new PhaseObserver(cluster, clock));
-  await deploy(cluster, options);
+  const phases = stack.use(new PhaseObserver(cluster, app, clock));
+  await deploy(cluster, app, options);
   await until(() => Promise.resolve(pods.available === replicas), {
     what: `${replicas} pods of ${remedy.name} available`,
     timeoutMs: 120_000,
@@ -101,10 +116,12 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
     slowShare,
     maxSeconds: longestLoadSeconds,
     podAt: (address) => pods.podAt(address),
+    ...(clientKinds === undefined ? {} : { clientKinds }),
+    ...(clientKinds?.includes("go") ? { goClient: await buildGoClient(cacheDirectory()) } : {}),
   });
   stack.defer(() => fleet.kill());
   const choosing: readonly Sender[] = route.chooses
-    ? [route.chooses]
+    ? [route.chooses].flat()
     : fleet.clients.length > 0
       ? fleet.clients
       : proxies;
@@ -127,13 +144,16 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   );
   await sleep(1_000);
   const ended = clock.now();
-  const records = await fleet.stop();
+  const sent = await fleet.stop();
+  const records = (await route.retell?.(sent)) ?? sent;
+  if (route.retell !== undefined)
+    say(`  the ingress opened a connection for ${opened(records)} of ${records.length} requests`);
   const counted = records.filter(({ intended }) => intended >= countedFrom && intended <= ended);
-  const recording: RunRecording = {
+  const recording: RunResult["recording"] = {
     remedy: remedy.name,
     records,
     podEvents: [...pods.timeline, ...phases.events].sort((a, b) => a.at - b.at),
-    senderEvents: choosing.flatMap(({ events }) => events),
+    senderEvents: [...(options.countsAllSenders ? senders : choosing)].flatMap(({ events }) => events),
     countedFrom,
     scheduled: counted.length,
     ended,
@@ -143,11 +163,16 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
     recording,
     lags: lagsOf(recording),
     reconnects: pods.reconnects,
+    retried: fleet.retried,
   };
 }
 
+const opened = (records: readonly RequestRecord[]): number =>
+  records.filter(({ mode }) => mode === "new").length;
+
 async function deploy(
   cluster: Cluster,
+  app: string,
   { remedy, scenario, route, replicas, rolling, cpuLimit }: RunOptions,
 ): Promise<void> {
   const { environment, fields, ...rest } = remedy.pod;
@@ -176,7 +201,7 @@ function strategyOf({ surge, unavailable }: Rolling): object {
   return { rollingUpdate: { maxSurge: count(surge), maxUnavailable: count(unavailable) } };
 }
 
-async function removeApp(cluster: Cluster): Promise<void> {
+async function removeApp(cluster: Cluster, app: string): Promise<void> {
   await cluster.kubectl([
     "delete",
     `deployment/${app}`,

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Pod } from "@lameduck/kube";
-import { builtInit, type Cluster, until, whyNot } from "../cluster/index.ts";
+import { builtInit, type Cluster, type Manifest, until, whyNoEnvoy, whyNot } from "../cluster/index.ts";
+import { nodeImage } from "../cluster/images/catalogue.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { beyondOracle } from "../acknowledged/figures.ts";
 import { coordinatorUrl, install } from "../acknowledged/installation.ts";
 import { situations } from "../acknowledged/situations/situations.ts";
 import { remedyOf, ways } from "../acknowledged/ways.ts";
 import { runScenario, type RunResult } from "../matrix/run.ts";
-import { lameduckDoes } from "../injected/installation.ts";
+import { lameduck, lameduckDoes } from "../injected/installation.ts";
+import { isLost, lagMs, meshOf, sentSince, withoutMesh } from "../mesh/mesh.ts";
 import { apply, podNames, quietCluster, rolledOut } from "./support.ts";
 import { access } from "node:fs/promises";
 
@@ -20,11 +22,13 @@ const reason =
     () => "lameduck-init is not built",
   ));
 
+const noEnvoy = (await whyNoEnvoy()) ?? false;
+
 interface DrainReport {
   readonly pod: { readonly name: string };
-  readonly hold: { readonly reason?: string };
+  readonly hold: { readonly reason?: string; readonly ms?: number };
   readonly overruledBy?: string;
-  readonly consumers: readonly { readonly name: string; readonly state: string }[];
+  readonly consumers: readonly { readonly name: string; readonly state: string; readonly reason?: string }[];
 }
 
 describe("pods that ask the cluster", { skip: reason ?? false }, () => {
@@ -107,10 +111,152 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
         ]);
     });
 
+  const says = (acknowledgements: object): Promise<void> =>
+    apply(cluster, {
+      apiVersion: "lameduck.dev/v1alpha1",
+      kind: "DrainPolicy",
+      metadata: { name: "default" },
+      spec: { acknowledgements },
+    });
+  const knows = (...needs: readonly string[]): Promise<unknown> =>
+    until(
+      async () => {
+        const { out } = await lameduck(cluster, "status", "--json", "-");
+        return needs.every((need) => out.includes(`"${need}"`));
+      },
+      { what: `${needs.join(", ")} in the status`, timeoutMs: 90_000 },
+    );
+
+  it(
+    "a mesh that lags by 20 s, each client of which sends once in 5 s, loses nothing; a policy that denies it makes it lose",
+    { skip: noEnvoy },
+    async (test) => {
+      const { pod } = remedyOf(ways[0]!, coordinatorUrl);
+      const environment = { ...pod.environment, LAMEDUCK_GRACE_PERIOD: "45s" };
+      const options = { ...pod, name: "web", replicas, gracePeriodSeconds: 45, environment };
+      await apply(cluster, service("web"), deployment(options));
+      await rolledOut(cluster, "web");
+      await meshOf(cluster, "web", 4);
+      try {
+        for (const isDenied of [true, false]) {
+          await says(isDenied ? { sendsNothing: "mesh/istio" } : {});
+          const begun = Date.now();
+          const heard = async (): Promise<boolean> => {
+            const sent = await sentSince(cluster, begun);
+            return new Set(sent.filter((one) => !isLost(one)).map(({ to }) => to)).size === replicas;
+          };
+          await until(heard, { what: "an answer of each pod", timeoutMs: 90_000 });
+          if (!isDenied) await knows("mesh/istio");
+          const old = new Set(await podNames(cluster, "web"));
+          const since = Date.now();
+          await cluster.kubectl(["rollout", "restart", "deployment/web"]);
+          const isOver = async (): Promise<boolean> =>
+            (await podNames(cluster, "web")).every((one) => !old.has(one));
+          await until(isOver, { what: "the end of the old pods", timeoutMs: 180_000 });
+          // Those that the mesh chooses yet are lost, too.
+          const ended = Date.now();
+          await until(() => Promise.resolve(Date.now() - ended > lagMs), {
+            what: "the lag",
+            timeoutMs: 2 * lagMs,
+          });
+          const sent = await sentSince(cluster, since);
+          const lost = sent.filter(isLost);
+          const own = (await reports()).filter((one) => old.has(one.pod.name));
+          const holds = own.map(({ hold }) => `${hold.reason} after ${hold.ms} ms`);
+          test.diagnostic(
+            `${isDenied ? "denied" : "known"}: lost ${lost.length} of ${sent.length}; ${holds.join(", ")}`,
+          );
+          assert.equal(own.length, replicas, "a DrainReport for each termination");
+          if (isDenied) continue;
+          assert.deepEqual(lost, []);
+          for (const { hold, consumers } of own) {
+            assert.notEqual(hold.reason, "acknowledged");
+            assert.ok((hold.ms ?? 0) >= lagMs, `${hold.ms} ms`);
+            const reasons = consumers.filter(({ state }) => state === "missing").map((one) => one.reason);
+            assert.match(
+              reasons.join(),
+              /^Istio's sidecars, as Pod default\/mesh-client\S+ shows; 30 s are assumed$/,
+            );
+          }
+        }
+      } finally {
+        await says({});
+        await withoutMesh(cluster);
+        await cluster.kubectl(["delete", "deployment/web", "service/web"]);
+      }
+    },
+  );
+
+  it("a pod that a client of a mesh, an HTTPProxy or a TargetGroupBinding may lead to is not released, loses nothing, and its record names them", async (test) => {
+    const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+    const kindOf = (group: string, version: string, kind: string, plural: string): Manifest => ({
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: `${plural}.${group}` },
+      spec: {
+        group,
+        scope: "Namespaced",
+        names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+        versions: [{ name: version, served: true, storage: true, schema }],
+      },
+    });
+    const kinds = [
+      kindOf("projectcontour.io", "v1", "HTTPProxy", "httpproxies"),
+      kindOf("elbv2.k8s.aws", "v1beta1", "TargetGroupBinding", "targetgroupbindings"),
+    ];
+    const client = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "client" },
+      spec: { containers: [{ name: "istio-proxy", image: nodeImage, args: ["/app/server.mjs"] }] },
+    };
+    await apply(cluster, ...kinds, client);
+    await cluster.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+    await apply(
+      cluster,
+      {
+        apiVersion: "projectcontour.io/v1",
+        kind: "HTTPProxy",
+        metadata: { name: "web" },
+        // The rollout makes the one later.
+        spec: { routes: [{ services: [{ name: "web" }, { name: "kubernetes" }] }] },
+      },
+      {
+        apiVersion: "elbv2.k8s.aws/v1beta1",
+        kind: "TargetGroupBinding",
+        metadata: { name: "web" },
+        spec: { serviceRef: { name: "web", port: 80 }, targetType: "ip", targetGroupARN: "arn:aws:none" },
+      },
+      service("web"),
+    );
+    await knows("mesh/istio", "proxy/contour", "load-balancer/aws/default/web");
+    const measured = await run("library", "rollout");
+    test.diagnostic(figures(measured));
+    const { result } = measured;
+    assert.deepEqual([result.terminations, result.lostNew], [replicas, 0]);
+    assert.ok(result.each.every(({ stopReason }) => stopReason !== "acknowledged"));
+    const names = new Set(result.each.map(({ pod }) => pod));
+    const own = (await reports()).filter(({ pod }) => names.has(pod.name));
+    assert.equal(own.length, replicas, "a DrainReport for each termination");
+    for (const { consumers } of own)
+      assert.deepEqual(
+        consumers
+          .filter(({ state }) => state === "missing")
+          .map(({ name, reason }) => `${name}: ${reason}`)
+          .sort(),
+        [
+          "load-balancer/aws/default/web: a load balancer of AWS with pods as targets, as TargetGroupBinding default/web shows; 120 s are assumed",
+          "mesh/istio: Istio's sidecars, as Pod default/client shows; 30 s are assumed",
+          "proxy/contour: Envoy of Contour, as HTTPProxy default/web shows; 10 s are assumed",
+        ],
+      );
+    await cluster.kubectl(["delete", "pod/client", ...kinds.map(({ metadata }) => `crd/${metadata.name}`)]);
+  });
+
   for (const way of ways.filter(({ isInjected }) => !isInjected))
     for (const url of [coordinatorUrl, undefined])
       it(`lameduck end ends a hold at once in ${way.name}, with ${url === undefined ? "no coordinator" : "a coordinator"}`, async () => {
-        const app = `end-${way.name}`;
+        const app = `end-${way.name}-${url === undefined ? "alone" : "told"}`;
         const { pod } = remedyOf(way, url);
         const environment = { ...pod.environment, LAMEDUCK_FLOOR: "20s" };
         await apply(cluster, service(app), deployment({ ...pod, name: app, replicas: 1, environment }));

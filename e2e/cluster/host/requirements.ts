@@ -17,6 +17,13 @@ const debianPrograms: Readonly<Record<string, string>> = {
   ps: "procps",
 };
 
+/** Those that only some tests need; they are not installed by themselves. */
+const furtherPrograms: Readonly<Record<string, string>> = {
+  "dbus-daemon": "dbus",
+  "dbus-send": "dbus",
+  jlink: "openjdk-17-jdk-headless",
+};
+
 const searchPath = (): readonly string[] => [
   ...(process.env["PATH"] ?? "").split(delimiter),
   "/usr/sbin",
@@ -43,7 +50,7 @@ export async function requireProgram(name: string): Promise<string> {
   throw new ClusterError(
     "LAMEDUCK_CLUSTER_MISSING_PACKAGES",
     name,
-    `not found; apt-get install -y ${debianPrograms[name] ?? name}`,
+    `not found; apt-get install -y ${debianPrograms[name] ?? furtherPrograms[name] ?? name}`,
   );
 }
 

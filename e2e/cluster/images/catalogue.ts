@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClusterError } from "../errors.ts";
 import type { Programs } from "../host/programs.ts";
@@ -14,6 +14,11 @@ export const recorderImage = "lameduck.test/recorder:1";
 export const haproxyImage = "lameduck.test/haproxy:1";
 export const nginxImage = "lameduck.test/nginx:1";
 export const pythonImage = "lameduck.test/python:1";
+export const gunicornImage = "lameduck.test/gunicorn:1";
+export const jvmImage = "lameduck.test/jvm:1";
+export const contourImage = "lameduck.test/contour:1";
+export const envoyImage = "lameduck.test/envoy:1";
+export const envoyGatewayImage = "lameduck.test/envoy-gateway:1";
 
 const samples = join(import.meta.dirname, "samples");
 const packages = join(import.meta.dirname, "..", "..", "..", "packages");
@@ -26,7 +31,7 @@ function builtInitFor(processor: string): string {
   return join(packages, "init", "dist", `lameduck-init-${processor}`);
 }
 
-const users: Layer = {
+export const users: Layer = {
   files: [
     { to: "/etc/passwd", mode: 0o644, content: "root:x:0:0:root:/:/\nnobody:x:65534:65534:nobody:/:/\n" },
     { to: "/etc/group", mode: 0o644, content: "root:x:0:\nnogroup:x:65534:\n" },
@@ -39,7 +44,7 @@ const users: Layer = {
  * (users, the init) are equal and stored once.
  */
 export async function catalogue(programs: Programs): Promise<Image[]> {
-  const common = [users, ...(await initLayer())];
+  const common = [users, await shell(), ...(await initLayer())];
   const images = [
     scratch(pauseImage, "/pause", programs.pause),
     scratch(recorderImage, "/recorder", programs.recorder),
@@ -51,10 +56,23 @@ export async function catalogue(programs: Programs): Promise<Image[]> {
       // As the official image has it: nginx's graceful stop.
       stopSignal: "SIGQUIT",
     }),
-    await python(common),
+    ...(await pythons(common)),
+    await jvm(common, programs.jvm),
   ];
   return images.filter((image) => image !== undefined);
 }
+
+/** Programs of gateways lie where their manifests look for them. Only nodes of a cluster with such a gateway get these images. */
+const program = (reference: string, to: string, from: string): Image => ({
+  reference,
+  layers: [{ files: [{ to, from, withLibraries: true }] }, users],
+  entrypoint: [to],
+});
+
+export const contourImageOf = (from: string): Image => program(contourImage, "/bin/contour", from);
+export const envoyImageOf = (from: string): Image => program(envoyImage, "/usr/local/bin/envoy", from);
+export const envoyGatewayImageOf = (from: string): Image =>
+  program(envoyGatewayImage, "/usr/local/bin/envoy-gateway", from);
 
 const scratch = (reference: string, to: string, from: string): Image => ({
   reference,
@@ -80,8 +98,22 @@ export async function requireSoftware(names: readonly string[]): Promise<void> {
     ["haproxy", "haproxy"],
     ["nginx", "nginx"],
     ["python", "python3"],
+    ["gunicorn", "gunicorn"],
+    ["jvm", "jlink"],
   ] as const)
     if (names.some((one) => one.includes(name))) await requireProgram(program);
+}
+
+/** What hooks that people write run. */
+async function shell(): Promise<Layer> {
+  const files = await Promise.all(
+    ["sh", "sleep"].map(async (name) => ({
+      to: `/bin/${name}`,
+      from: await realpath(`/bin/${name}`),
+      withLibraries: true,
+    })),
+  );
+  return { files };
 }
 
 async function initLayer(): Promise<Layer[]> {
@@ -131,6 +163,50 @@ async function offTheShelf(
   };
 }
 
+/** Python alone, and with gunicorn where Debian's is there. */
+async function pythons(common: readonly Layer[]): Promise<Image[]> {
+  const plain = await python(common);
+  if (plain === undefined) return [];
+  const added = "/usr/lib/python3/dist-packages";
+  const needed = ["gunicorn", "pkg_resources"];
+  if (!needed.every((name) => existsSync(join(added, name)))) return [plain];
+  const gunicorn = await Promise.all(
+    needed.map((name) => tree(join(added, name), `${added}/${name}`, /\.py$/)),
+  );
+  return [
+    plain,
+    {
+      ...plain,
+      reference: gunicornImage,
+      layers: [...plain.layers, { files: gunicorn.flat() }],
+      entrypoint: [...plain.entrypoint, "-m", "gunicorn"],
+    },
+  ];
+}
+
+/** Where the JVM lies in its image. */
+export const javaPath = "/opt/java/bin/java";
+
+async function jvm(common: readonly Layer[], runtime: string | undefined): Promise<Image | undefined> {
+  if (runtime === undefined) return undefined;
+  const files = await tree(runtime, "/opt/java", /^/, /^legal$/);
+  const isProgram = (to: string): boolean => /\/(?:java|jspawnhelper)$/.test(to);
+  return {
+    reference: jvmImage,
+    layers: [
+      {
+        files: files.map((file) => ({
+          ...file,
+          ...(isProgram(file.to) ? { mode: 0o755 } : {}),
+          withLibraries: /\/(?:java|libjvm\.so)$/.test(file.to),
+        })),
+      },
+      ...common,
+    ],
+    entrypoint: [javaPath],
+  };
+}
+
 async function python(common: readonly Layer[]): Promise<Image | undefined> {
   const program = existsSync("/usr/bin/python3") ? "/usr/bin/python3" : await findProgram("python3");
   if (program === undefined) return undefined;
@@ -157,11 +233,11 @@ async function python(common: readonly Layer[]): Promise<Image | undefined> {
   };
 }
 
-const withLibraries = (file: ImageFile): ImageFile =>
+export const withLibraries = (file: ImageFile): ImageFile =>
   file.to.endsWith(".so") ? { ...file, withLibraries: true } : file;
 
 /** The files below a directory whose names match, sorted so that equal content gives equal layers. */
-async function tree(from: string, to: string, matching: RegExp, skip?: RegExp): Promise<ImageFile[]> {
+export async function tree(from: string, to: string, matching: RegExp, skip?: RegExp): Promise<ImageFile[]> {
   const entries = await readdir(from, { withFileTypes: true });
   const files: ImageFile[] = [];
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {

@@ -57,11 +57,12 @@ async function withLibraries(files: readonly ImageFile[]): Promise<LayerFile[]> 
   return all;
 }
 
-/** The shared libraries and the loader of a dynamic program; none for a static one, which ldd refuses. */
+/** The shared libraries and the loader of a dynamic program, but not those that lie beside it; none for a static one, which ldd refuses. */
 async function librariesOf(program: string): Promise<string[]> {
   const { stdout } = await attempt("ldd", [await realpath(program)]);
   return stdout
     .split("\n")
     .map((line) => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1])
-    .filter((path) => path !== undefined);
+    .filter((path) => path !== undefined)
+    .filter((path) => !path.includes("/../"));
 }

@@ -2,13 +2,13 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { RequestRecord, RunClock } from "@lameduck/accounting";
+import type { RunClock } from "@lameduck/accounting";
 import type { Cluster } from "../../cluster/index.ts";
-import type { AddressKnown, ClientAddresses, GeneratorPlan } from "./plan.ts";
+import type { AddressKnown, ClientAddresses, ClientKind, GeneratorPlan, Numbered } from "./plan.ts";
 import { ResolvingClient } from "./resolving-client.ts";
 import type { Resolution } from "./resolver.ts";
 
-export interface Source {
+export interface Source extends Pick<GeneratorPlan, "host" | "firstNumber"> {
   /** The node in whose network the requests begin, */
   readonly machine: string;
   /** unless this leads into that of a pod. */
@@ -18,7 +18,7 @@ export interface Source {
   /** It finds the pods by itself, by asking this server. */
   readonly dnsServer?: string;
   /** It begins at many addresses of its machine. */
-  readonly clients?: ClientAddresses;
+  readonly addresses?: ClientAddresses;
 }
 
 export interface FleetOptions {
@@ -30,21 +30,33 @@ export interface FleetOptions {
   readonly maxSeconds: number;
   /** The pod that has an address; an ingress names the address that it chose. */
   readonly podAt: (address: string) => string | undefined;
+  /** Each source has a client of each kind, which share its part of the load. Node's alone unless given. */
+  readonly clientKinds?: readonly ClientKind[];
+  /** Where `go` is among them. */
+  readonly goClient?: string;
+}
+
+/** Requests that an ingress has tried at several pods: no client has lost them, but each pod before the last one has. */
+export interface Retried {
+  requests: number;
+  /** Those for which it could not open a connection; the others failed on one that was open, mostly a kept one. */
+  notConnected: number;
 }
 
 /** What a generator writes. */
 type GeneratorLine =
-  { readonly sent: number } | { readonly resolution: Resolution } | (RequestRecord & AddressKnown);
+  { readonly sent: number } | { readonly resolution: Resolution } | (Numbered & AddressKnown);
 
-/** The load of a run: one generator per source, in that node's network namespace, sharing the rates. */
+/** The load of a run: one generator per source, and one in Go where that is asked for, in that node's network namespace, sharing the rates. */
 export class Fleet {
   readonly #generators: {
     readonly child: ChildProcess;
     readonly closed: Promise<unknown>;
     sent: number;
   }[] = [];
-  readonly #records: RequestRecord[] = [];
+  readonly #records: Numbered[] = [];
   readonly #podAt: (address: string) => string | undefined;
+  readonly retried: Retried = { requests: 0, notConnected: 0 };
   /** Those that find the pods by themselves. */
   readonly clients: readonly ResolvingClient[];
 
@@ -53,8 +65,12 @@ export class Fleet {
     this.clients = options.sources
       .filter(({ dnsServer }) => dnsServer !== undefined)
       .map(({ sender }) => new ResolvingClient(sender, options.podAt));
-    for (const { machine, enter = [], ...source } of options.sources) {
-      const share = 1 / options.sources.length;
+    const kinds = options.clientKinds ?? ["lifo"];
+    const programs = [kinds.filter((kind) => kind !== "go"), kinds.filter((kind) => kind === "go")]
+      .filter((clients) => clients.length > 0)
+      .flatMap((clients) => options.sources.map((source) => ({ ...source, clients })));
+    for (const { machine, enter = [], ...source } of programs) {
+      const share = source.clients.length / kinds.length / options.sources.length;
       const plan: GeneratorPlan = {
         ...source,
         origin: options.clock.origin,
@@ -64,14 +80,17 @@ export class Fleet {
         timeoutMs: 10_000,
         maxSeconds: options.maxSeconds,
       };
-      const file = join(import.meta.dirname, "generator.ts");
+      const program =
+        source.clients[0] === "go"
+          ? [options.goClient ?? ""]
+          : [process.execPath, join(import.meta.dirname, "generator.ts")];
       // Before everything else, here and in priority.ts: a load generator that waits for a processor sends late, and takes its own waiting for the pods'.
-      const command = [...enter, "nice", "-n", "-20", process.execPath, file, JSON.stringify(plan)];
-      this.#start(cluster.commandInside(machine, command), source.sender);
+      const command = [...enter, "nice", "-n", "-20", ...program, JSON.stringify(plan)];
+      this.#start(cluster.commandInside(machine, command), plan);
     }
   }
 
-  #start({ program, args }: { program: string; args: readonly string[] }, sender: string): void {
+  #start({ program, args }: { program: string; args: readonly string[] }, { sender }: GeneratorPlan): void {
     const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
     const number = this.#generators.length;
     const closed = once(
@@ -91,11 +110,16 @@ export class Fleet {
     else this.#keep(message, number);
   }
 
-  #keep({ upstream, chosen, ...record }: RequestRecord & AddressKnown, number: number): void {
-    const address = chosen ?? upstream?.split(",").at(-1)?.trim().split(":")[0];
+  #keep({ upstream, chosen, ...record }: Numbered & AddressKnown, number: number): void {
+    const { addresses, notConnected } = triedAt(upstream);
+    const retries = addresses.length - 1;
+    if (retries > 0) this.retried.requests++;
+    if (retries > 0 && notConnected) this.retried.notConnected++;
+    const address = chosen ?? addresses.at(-1)?.split(":")[0];
     const pod = record.pod === undefined && address !== undefined ? this.#podAt(address) : undefined;
     this.#records.push({
       ...record,
+      ...(retries > 0 ? { retries } : {}),
       // Unique over all generators, as are connections: each generator numbers its own from 1.
       id: this.#records.length,
       ...(record.connection === undefined ? {} : { connection: record.connection + number * 1e6 }),
@@ -117,7 +141,7 @@ export class Fleet {
   }
 
   /** Ends the load, waits for what is under way, and returns every request. */
-  async stop(): Promise<readonly RequestRecord[]> {
+  async stop(): Promise<readonly Numbered[]> {
     for (const { child } of this.#generators) child.stdin?.end();
     await Promise.all(this.#generators.map(({ closed }) => closed));
     return this.#records;
@@ -126,4 +150,12 @@ export class Fleet {
   kill(): void {
     for (const { child } of this.#generators) child.kill("SIGKILL");
   }
+}
+
+/** What a proxy says of its tries: the addresses, and ingress-nginx.tmpl also for how long each connection was opened, "-" where it was not. */
+function triedAt(upstream = ""): { readonly addresses: readonly string[]; readonly notConnected: boolean } {
+  const [addresses = [], opened = []] = upstream
+    .split(";")
+    .map((part) => part.split(",").map((one) => one.trim()));
+  return { addresses, notConnected: opened.includes("-") };
 }

@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/accounting";
-import type { AddressKnown, GeneratorPlan } from "./plan.ts";
+import type { AddressKnown, ClientKind, GeneratorPlan, Numbered } from "./plan.ts";
 import { ClientAgent } from "./client-agent.ts";
 import { Destinations } from "./conntrack.ts";
 import { CachingResolver } from "./resolver.ts";
@@ -18,9 +18,20 @@ preferOwnSession();
 const plan = JSON.parse(process.argv[2] ?? "") as GeneratorPlan;
 const clock = runClock(BigInt(plan.origin));
 const url = new URL(plan.url);
-const pool = new ClientAgent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: 256 }, plan.clients);
+const latestFirst = new ClientAgent(
+  { keepAlive: true, maxSockets: Infinity, maxFreeSockets: 256 },
+  plan.addresses,
+);
+const ringSize = 32;
+const ring = Array.from(
+  { length: ringSize },
+  () => new ClientAgent({ keepAlive: true, maxSockets: 1 }, plan.addresses),
+);
+let turn = 0;
+const poolOf = (client: ClientKind): ClientAgent =>
+  client === "ring" ? (ring[turn++ % ringSize] ?? latestFirst) : latestFirst;
 /** A connection for each request; `agent: false` would make an agent for each as well. */
-const fresh = new ClientAgent({ keepAlive: false, maxSockets: Infinity }, plan.clients);
+const fresh = new ClientAgent({ keepAlive: false, maxSockets: Infinity }, plan.addresses);
 interface Connection {
   readonly number: number;
   connected: number | undefined;
@@ -45,6 +56,7 @@ const resolver =
       });
 let connectionCount = 0;
 let id = 0;
+let numbered = 0;
 const underWay = new Set<Exchange>();
 const lookingUp = new Set<Promise<void>>();
 const destinations = new Destinations(url.hostname);
@@ -60,7 +72,9 @@ function outcomeOf(code: string, connected: boolean, receiving: boolean): Reques
 class Exchange {
   readonly #intended: number;
   readonly #mode: RequestRecord["mode"];
+  readonly #client = plan.clients[Math.floor(Math.random() * plan.clients.length)] ?? "lifo";
   readonly #slow = Math.random() < plan.slowShare;
+  readonly #number = plan.firstNumber === undefined ? undefined : plan.firstNumber + ++numbered;
   readonly #request: ClientRequest;
   readonly #timer: NodeJS.Timeout;
   #sent: number | undefined;
@@ -76,9 +90,13 @@ class Exchange {
       hostname: url.hostname,
       port: url.port,
       path: this.#slow ? "/slow" : "/",
-      agent: mode === "pooled" ? pool : fresh,
+      agent: mode === "pooled" ? poolOf(this.#client) : fresh,
       ...(resolver === undefined ? {} : { lookup: resolver.lookup }),
-      headers: mode === "new" ? { connection: "close" } : {},
+      headers: {
+        ...(mode === "new" ? { connection: "close" } : {}),
+        ...(plan.host === undefined ? {} : { host: plan.host }),
+        ...(this.#number === undefined ? {} : { "x-lameduck-request": this.#number }),
+      },
     });
     this.#timer = setTimeout(() => this.#timeOut(), plan.timeoutMs);
     this.#request
@@ -150,12 +168,14 @@ class Exchange {
     if (typeof answered === "string" && upstream === undefined && connection !== undefined)
       connection.pod = answered;
     const pod = typeof answered === "string" ? answered : connection?.pod;
-    const record: RequestRecord & AddressKnown = {
+    const record: Numbered & AddressKnown = {
       id: id++,
+      ...(this.#number === undefined ? {} : { request: this.#number }),
       intended: this.#intended,
       ...(this.#sent === undefined ? {} : { sent: this.#sent }),
       finished: clock.now(),
       mode: this.#mode,
+      client: this.#client,
       kind: this.#slow ? "slow" : "quick",
       sender: plan.sender,
       ...(pod === undefined ? {} : { pod, podKnownBy: pod === answered ? "header" : "tuple" }),
@@ -213,7 +233,7 @@ for (let from = 0; from < records.length; from += 1_000)
       .map((record) => `${JSON.stringify(record)}\n`)
       .join(""),
   );
-pool.destroy();
+for (const pool of [latestFirst, ...ring]) pool.destroy();
 process.exitCode = 0;
 
 /**

@@ -35,12 +35,14 @@ const closesListener = /\{"event":"listener-closed"\}$| gracefully shutting down
 export class PhaseObserver implements AsyncDisposable {
   readonly events: PodEvent[] = [];
   readonly #directories: readonly string[];
+  readonly #app: string;
   readonly #clock: RunClock;
   readonly #offsets = new Map<string, number>();
   readonly #polling: Promise<void>;
   #stopped = false;
 
-  constructor(cluster: Cluster, clock: RunClock) {
+  constructor(cluster: Cluster, app: string, clock: RunClock) {
+    this.#app = app;
     this.#directories = cluster.nodeNames.map((node) => join(cluster.directory, node, "var", "log", "pods"));
     this.#clock = clock;
     this.#polling = this.#poll();
@@ -54,7 +56,9 @@ export class PhaseObserver implements AsyncDisposable {
   async #poll(): Promise<void> {
     while (!this.#stopped) {
       for (const directory of this.#directories)
-        for (const pod of await readdir(directory).catch(() => [])) await this.#read(directory, pod);
+        for (const pod of await readdir(directory).catch(() => []))
+          // As in default_web-5d9c8b-x2x7v_UID.
+          if (pod.includes(`_${this.#app}-`)) await this.#read(directory, pod);
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   }

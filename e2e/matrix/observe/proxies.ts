@@ -68,16 +68,19 @@ export class ProxyObserver implements Disposable {
 
   async #look(at: number): Promise<void> {
     const addresses = await this.#destinations();
+    // No table yet, or it has changed while it was read: the next change is near.
+    if (addresses === undefined) return;
     const now = new Set([...addresses].map(this.#podAt).filter((pod) => pod !== undefined));
     this.events.push(...changes(at, this.#sender, this.#known, now));
     this.#known = now;
     this.onChange?.(at);
   }
 
-  async #destinations(): Promise<Set<string>> {
+  async #destinations(): Promise<Set<string> | undefined> {
     const iptables = this.#cluster.settings.proxyMode === "iptables";
     const command = iptables ? ["iptables-save", "-t", "nat"] : ["nft", "list", "table", "ip", "kube-proxy"];
-    const rules = await this.#cluster.inside(this.node, command).catch(() => "");
+    const rules = await this.#cluster.inside(this.node, command).catch(() => undefined);
+    if (rules === undefined) return undefined;
     const pattern = iptables
       ? new RegExp(`--to-destination ([0-9.]+):${this.#port}\\b`, "g")
       : // As in: numgen random mod 2 map { 0 : 198.18.128.14 . 8080, 1 : 198.18.129.8 . 8080 }

@@ -1,19 +1,15 @@
 /**
- * `npm run matrix:table` prints the tables of docs/cluster.md from the record (matrix/recorded.json). --record first takes the rows
- * of matrix/results into it. --write puts the tables into the page and draws docs/race.svg. --check exits with 1 where page or
- * picture differ from the record.
+ * `npm run matrix:table` prints the tables of docs/evidence/results.md from the record (matrix/recorded.json). --record first takes the rows
+ * of matrix/results into it. --write puts the tables into the page. --check exits with 1 where the page differs from the record.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readRows } from "../kept.ts";
 import { inPage, markdown } from "./markdown.ts";
-import { race } from "./race.ts";
 import { readRecorded, record } from "./recorded.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
 
-const docs = join(import.meta.dirname, "..", "..", "..", "docs");
-const page = join(docs, "cluster.md");
-const picture = join(docs, "race.svg");
+const page = join(import.meta.dirname, "..", "..", "..", "docs", "evidence", "results.md");
 
 const { values } = commandLine(import.meta.url, {
   options: {
@@ -26,14 +22,11 @@ const { values } = commandLine(import.meta.url, {
 const rows = values.record ? await record(await readRows()) : await readRecorded();
 const text = await readFile(page, "utf8");
 const wanted = await inPage(text, markdown(rows));
-const drawn = race(rows);
-if (values.write) {
-  await writeFile(page, wanted);
-  await writeFile(picture, drawn);
-} else if (values.check) {
-  if (text !== wanted || (await readFile(picture, "utf8")) !== drawn) {
+if (values.write) await writeFile(page, wanted);
+else if (values.check) {
+  if (text !== wanted) {
     process.stderr.write(
-      "docs/cluster.md or docs/race.svg do not say what e2e/matrix/recorded.json does: npm run matrix:table -- --write\n",
+      "docs/evidence/results.md does not say what e2e/matrix/recorded.json does: npm run matrix:table -- --write\n",
     );
     process.exitCode = 1;
   }

@@ -1,26 +1,28 @@
-import { boundAfterNone, causes, percent, type Quantiles } from "@lameduck/accounting";
+import { boundAfterNone, percent, type Quantiles } from "@lameduck/accounting";
 import { routes } from "../routes.ts";
 import { scenarios } from "../scenarios.ts";
 import type { RecordedRow } from "./recorded.ts";
 import { formatPage } from "../../../scripts/format-page.ts";
 
-/** From the least to the most that is done; others follow by name. */
-const order = [
-  "nothing",
-  "close",
-  "sleep-2",
-  "sleep-5",
-  "sleep-15",
-  "quiet",
-  "adaptive",
-  "init",
-  "init-wait",
-  "nginx-quit",
-  "nginx-init",
-  "nginx-init-wait",
-];
+/** From the least to the most that is done, in the words of the page; others follow by name. */
+const words: Readonly<Record<string, string>> = {
+  nothing: "exit at SIGTERM",
+  close: "`server.close()` at SIGTERM",
+  "sleep-2": "preStop sleep of 2 s, then `close`",
+  "sleep-5": "preStop sleep of 5 s, then `close`",
+  "sleep-15": "preStop sleep of 15 s, then `close`",
+  quiet: "library, policy `quiet`",
+  adaptive: "library, policy `adaptive`",
+  init: "lameduck-init as PID 1",
+  "init-wait": "lameduck-init as preStop hook",
+  "nginx-quit": "nginx: its own soft stop",
+  "nginx-init": "nginx: lameduck-init as PID 1",
+  "nginx-init-wait": "nginx: lameduck-init as preStop hook",
+};
 
-/** Every row has these, between what was done and what it cost. */
+const order = Object.keys(words);
+
+/** Every row has these, after what was done. */
 const figures = [
   "terminations",
   "lost",
@@ -28,51 +30,59 @@ const figures = [
   "hold p50 / p90 / max",
   "oracle p50 / max",
   "pods killed",
-  "most frequent cause",
 ];
 
 /**
- * The tables of docs/cluster.md: rollouts through the ClusterIP, rollouts through other routes, and everything else that happens to
- * pods. One termination says nothing of a remedy, so that rows of one are left out.
+ * The tables of docs/evidence/results.md: rollouts through the ClusterIP, pods with little processor time, rollouts through other routes, and
+ * what else happens to pods of the library. Of several loads the one with the most terminations stands there; one termination says nothing.
  */
 export function markdown(recorded: readonly RecordedRow[]): string {
   const rows = recorded.filter(({ terminations }) => terminations !== 1).toSorted(byRemedy);
   const rollouts = rows.filter(({ scenario }) => scenario === "rollout");
   const direct = rollouts.filter(({ route }) => route === "cluster-ip");
-  const used = Object.entries(routes).filter(([route]) =>
-    rollouts.some((row) => row.route === route && route !== "cluster-ip"),
-  );
-  const others = scenarios.filter(
-    ({ name }) => name !== "rollout" && rows.some(({ scenario }) => scenario === name),
-  );
+  const limited = direct.filter(({ cpuLimit }) => cpuLimit !== undefined);
+  const unlimited = direct.filter((row) => !limited.includes(row));
+  const routed = mostTerminations(rollouts.filter(({ route }) => route !== "cluster-ip"));
+  const used = Object.entries(routes).filter(([route]) => routed.some((row) => row.route === route));
+  const others = scenarios.flatMap(({ name, description }) => {
+    const row = rows.find(({ scenario, remedy }) => scenario === name && remedy === "adaptive");
+    return name === "rollout" || row === undefined ? [] : [{ name, description, row }];
+  });
   return [
-    `Rollouts through ${routes["cluster-ip"]}:`,
+    "### Rollouts through the Service's ClusterIP",
+    table(["the pod", "load", ...figures], mostTerminations(unlimited).map(rowOf)),
+    "### Pods with little processor time",
+    table(["the pod", "load", ...figures], limited.map(rowOf)),
+    "### Rollouts through other routes",
     table(
-      ["remedy", "load", ...figures],
-      direct.map((row) => [remedyOf(row), loadOf(row), ...cells(row)]),
-    ),
-    "Rollouts through other routes:",
-    table(
-      ["route", "remedy", "load", ...figures],
+      ["route", "the pod", "load", ...figures],
       used.flatMap(([route]) =>
-        rollouts
-          .filter((row) => row.route === route)
-          .map((row) => [`\`${route}\``, remedyOf(row), loadOf(row), ...cells(row)]),
+        routed.filter((row) => row.route === route).map((row) => [`\`${route}\``, ...rowOf(row)]),
       ),
     ),
     used.map(([route, description]) => `- \`${route}\`: ${description}.`).join("\n"),
-    "Everything else that happens to pods:",
+    "### What else happens to pods",
+    "The pod has the library, with policy `adaptive`.",
     table(
-      ["scenario", "route", "remedy", "load", ...figures],
-      others.flatMap(({ name }) =>
-        rows
-          .filter(({ scenario }) => scenario === name)
-          .map((row) => [`\`${name}\``, row.route, remedyOf(row), loadOf(row), ...cells(row)]),
-      ),
+      ["scenario", "load", ...figures],
+      others.map(({ name, row }) => [`\`${name}\``, loadOf(row), ...cells(row)]),
     ),
     others.map(({ name, description }) => `- \`${name}\`: ${description}.`).join("\n"),
+    "### How late the senders were",
     measured(rollouts),
   ].join("\n\n");
+}
+
+const rowOf = (row: RecordedRow): string[] => [remedyOf(row), loadOf(row), ...cells(row)];
+
+/** For each remedy on each route the row with the most terminations. */
+function mostTerminations(rows: readonly RecordedRow[]): RecordedRow[] {
+  const most = new Map<string, RecordedRow>();
+  for (const row of rows) {
+    const key = `${row.route} ${row.remedy}`;
+    if (row.terminations > (most.get(key)?.terminations ?? -1)) most.set(key, row);
+  }
+  return [...most.values()];
 }
 
 const byRemedy = (a: RecordedRow, b: RecordedRow): number =>
@@ -84,7 +94,7 @@ const limitOf = ({ cpuLimit }: RecordedRow): number =>
 const rank = ({ remedy }: RecordedRow): number =>
   order.includes(remedy) ? order.indexOf(remedy) : order.length;
 
-const remedyOf = ({ remedy }: RecordedRow): string => `\`${remedy}\``;
+const remedyOf = ({ remedy }: RecordedRow): string => words[remedy] ?? `\`${remedy}\``;
 
 function cells(row: RecordedRow): string[] {
   return [
@@ -94,7 +104,6 @@ function cells(row: RecordedRow): string[] {
     seconds(row.hold, "p50", "p90", "max"),
     seconds(row.oracle, "p50", "max"),
     row.killed > 0 ? String(row.killed) : "",
-    mostFrequentCause(row),
   ];
 }
 
@@ -131,30 +140,25 @@ function seconds(quantiles: Quantiles, ...which: ("p50" | "p90" | "max")[]): str
   return `${which.map((name) => (quantiles[name] / 1_000).toFixed(1)).join(" / ")} s`;
 }
 
-function mostFrequentCause({ lostByCause, lostNew, lostPooled }: RecordedRow): string {
-  if (lostNew + lostPooled === 0) return "";
-  const [cause, count] = Object.entries(lostByCause).reduce((most, other) =>
-    other[1] > most[1] ? other : most,
-  );
-  return `${causes[cause as keyof typeof causes]}: ${count}`;
-}
-
-/** How long kube-proxies and ingresses really took, the longest seen in any row. */
+/** How long kube-proxies, ingresses and clients really took, the longest seen in any row. */
 function measured(rows: readonly RecordedRow[]): string {
   const most = new Map<string, { p50: number; max: number }>();
   for (const { sender, p50, max, count } of rows.flatMap(({ lags }) => lags)) {
-    const known = most.get(sender) ?? { p50: 0, max: 0 };
-    if (count > 0) most.set(sender, { p50: Math.max(known.p50, p50), max: Math.max(known.max, max) });
+    const name = sender.replace(/^client-\d+ /, "clients ");
+    const known = most.get(name) ?? { p50: 0, max: 0 };
+    if (count > 0) most.set(name, { p50: Math.max(known.p50, p50), max: Math.max(known.max, max) });
   }
   const senders = [...most].sort(([a], [b]) => (a < b ? -1 : 1));
   return [
-    "Lag of the senders in these rollouts, from the deletion until no new connection could reach the pod (median, maximum):",
-    senders
-      .map(
-        ([sender, { p50, max }]) =>
-          `- ${sender}: ${(p50 / 1_000).toFixed(1)} s, ${(max / 1_000).toFixed(1)} s`,
-      )
-      .join("\n"),
+    "From the deletion until no new connection could reach the pod. In parentheses is what was asked of kube-proxy.",
+    table(
+      ["sender", "median", "maximum"],
+      senders.map(([sender, { p50, max }]) => [
+        sender,
+        `${(p50 / 1_000).toFixed(1)} s`,
+        `${(max / 1_000).toFixed(1)} s`,
+      ]),
+    ),
   ].join("\n\n");
 }
 

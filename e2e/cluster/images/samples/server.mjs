@@ -8,6 +8,7 @@
  *   unready   /readyz says 503; once a probe has seen it, close
  *   delay:N   serve N more seconds, then close
  *   lameduck  Lameduck's library, with its options in the environment (LAMEDUCK_POLICY ...)
+ *   lameduck-unready  the same, and /readyz fails from SIGTERM on
  * SIGUSR2 makes it look sick: /livez says 503 for the next ten seconds.
  * READY_DELAY_MS is the time before /readyz says yes. SLOW_SHARE of the requests (0) take SLOW_MS (300), as do those to /slow.
  */
@@ -58,5 +59,7 @@ else if (shutdown === "ignore") process.on("SIGTERM", () => undefined);
 else if (shutdown.startsWith("delay:"))
   process.on("SIGTERM", () => setTimeout(close, 1000 * Number(shutdown.slice("delay:".length))));
 else if (shutdown === "lameduck") (await import("@lameduck/node")).lameduck(server);
+else if (shutdown === "lameduck-unready")
+  (await import("@lameduck/node")).lameduck(server, { lbHealth: { path: "/readyz", wait: "2s" } });
 
 server.listen(Number(process.env.PORT ?? 8080), () => process.stdout.write("listening\n"));

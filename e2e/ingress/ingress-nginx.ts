@@ -1,0 +1,257 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { SenderEvent } from "@lameduck/accounting";
+import { operatorNames } from "@lameduck/protocol";
+import { cacheDirectory } from "../cluster/host/paths.ts";
+import { buildIngressNginx } from "../cluster/host/programs.ts";
+import { writeImage } from "../cluster/images/image.ts";
+import { ingressNginxImage, ingressNginxOf } from "../cluster/images/ingress-nginx.ts";
+import { until, type Cluster, type Manifest } from "../cluster/index.ts";
+import { changes } from "../matrix/observe/proxies.ts";
+import { apply, fetchFrom } from "../test/support.ts";
+import { ingressNode, type Ingress, type IngressOptions } from "./ingress.ts";
+import { followLog } from "./pod-log.ts";
+
+const namespace = "ingress-nginx";
+const name = "ingress-nginx-controller";
+/** The small nginx of this folder is called "ingress-nginx" in results. */
+const sender = name;
+const ingressClass = "nginx";
+const labels = "app.kubernetes.io/component=controller";
+
+/** Its account, which a watcher in its pod has, too. */
+export const ingressNginxAccount = { name: "ingress-nginx", namespace };
+
+export interface IngressNginxOptions extends Pick<
+  IngressOptions,
+  "cluster" | "clock" | "service" | "upstream"
+> {
+  readonly podAt: (address: string) => string | undefined;
+}
+
+/**
+ * The real ingress-nginx, by the manifests of its manual for a cluster without a cloud, on one node, with its defaults: at most 0.3 changes a second, and
+ * retries. Only image and template are other ones, and its admission webhook is left out. Where a coordinator is installed, its pod has a watcher.
+ */
+export async function startIngressNginx(options: IngressNginxOptions): Promise<Ingress> {
+  const { cluster, service, upstream } = options;
+  await using stack = new AsyncDisposableStack();
+  const built = await buildIngressNginx(cacheDirectory(), () => undefined);
+  await deliver(cluster, built);
+  stack.defer(() => remove(cluster, service));
+  await apply(cluster, ...(await manifestsOf(cluster, built)));
+  await apply(cluster, ingressTo(service, upstream));
+  await cluster.kubectl(["rollout", "status", `deployment/${name}`, "-n", namespace, "--timeout=120s"]);
+  const selection = ["pods", "-n", namespace, "-l", labels];
+  const pod = await cluster.field(selection, "{.items[0].metadata.name}");
+  const address = await cluster.field(selection, "{.items[0].status.podIP}");
+  const lists = stack.use(await followLists(options, pod));
+  const url = `http://${address}/`;
+  const answers = (): Promise<boolean> =>
+    fetchFrom(cluster, ingressNode, url).then(([text]) => isFromPod(text));
+  await until(answers, { what: "an answer of a pod through ingress-nginx", timeoutMs: 60_000 });
+  const kept = stack.move();
+  return {
+    url,
+    name: sender,
+    sendsToPods: upstream === "pods",
+    events: lists.events,
+    reaches: lists.reaches,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** nginx's own pages are HTML. */
+const isFromPod = (text = ""): boolean => text !== "" && !text.startsWith("<");
+
+async function deliver(cluster: Cluster, built: string): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), "lameduck-ingress-nginx-"));
+  try {
+    const file = join(directory, "image.tar");
+    await writeImage(await ingressNginxOf(built), file);
+    await cluster.loadImage(file);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+async function remove(cluster: Cluster, service: string): Promise<void> {
+  await cluster.kubectl(["delete", "ingress", service, "--ignore-not-found"]);
+  await cluster.kubectl([
+    "delete",
+    "deployment",
+    name,
+    "-n",
+    namespace,
+    "--ignore-not-found",
+    "--wait=false",
+  ]);
+  await cluster.kubectl(["delete", "pods", "-n", namespace, "-l", labels, "--grace-period=1"]);
+}
+
+interface Container {
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string }[];
+  readonly volumeMounts: readonly { readonly name: string }[];
+}
+
+interface ControllerDeployment {
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly Container[] };
+    };
+  };
+}
+
+async function manifestsOf(cluster: Cluster, built: string): Promise<Manifest[]> {
+  const text = await readFile(join(built, "deploy.yaml"), "utf8");
+  const all = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+  const own = all.filter(({ metadata }) => !metadata.name.includes("admission"));
+  const template = await readFile(join(import.meta.dirname, "ingress-nginx.tmpl"), "utf8");
+  const sidecar = await sidecarOf(cluster);
+  return [
+    ...own.map((object) => {
+      // Debian's nginx does not know `http2 on`.
+      if (object.kind === "ConfigMap") return { ...object, data: { "use-http2": "false" } };
+      return object.kind === "Deployment" ? adapted(object, sidecar) : object;
+    }),
+    {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "template", namespace },
+      data: { "nginx.tmpl": template },
+    },
+  ];
+}
+
+interface Sidecar {
+  readonly containers: readonly object[];
+  readonly volumes: readonly object[];
+}
+
+function adapted(object: Manifest, { containers, volumes }: Sidecar): Manifest {
+  const { spec } = object as unknown as ControllerDeployment;
+  const [container] = spec.template.spec.containers;
+  if (container === undefined) throw new Error("the Deployment of ingress-nginx has no container");
+  // Debian's library has another allocator, and there is no webhook, and no shell for a hook.
+  const { lifecycle: _, ...rest } = container as Container & { readonly lifecycle?: object };
+  const controller = {
+    ...rest,
+    image: ingressNginxImage,
+    args: container.args.filter((one) => one.startsWith("--") && !one.includes("validating-webhook")),
+    env: container.env.filter((variable) => variable.name !== "LD_PRELOAD"),
+    volumeMounts: [{ name: "template", mountPath: "/etc/nginx/template", readOnly: true }],
+    readinessProbe: { httpGet: { path: "/healthz", port: 10254 }, periodSeconds: 1 },
+  };
+  const pod = {
+    ...spec.template.spec,
+    nodeSelector: { "kubernetes.io/hostname": ingressNode },
+    // The watcher sees nginx's workers so.
+    ...(containers.length > 0 ? { shareProcessNamespace: true } : {}),
+    initContainers: containers,
+    containers: [controller],
+    volumes: [{ name: "template", configMap: { name: "template" } }, ...volumes],
+  };
+  return { ...object, spec: { ...spec, template: { ...spec.template, spec: pod } } };
+}
+
+/** What docs/operate/watchers.md adds to the controller's pod. Nothing where no coordinator is installed. */
+async function sidecarOf(cluster: Cluster): Promise<Sidecar> {
+  const { coordinator, watcher } = operatorNames;
+  const installed = ["daemonset", watcher.workload, "-n", watcher.namespace, "--ignore-not-found"];
+  const image = await cluster.field(installed, "{.spec.template.spec.containers[0].image}");
+  if (image === "") return { containers: [], volumes: [] };
+  const reportTo = `http://${coordinator.consumersService}.${operatorNames.namespace}.svc:${coordinator.ports.protocol}`;
+  const token = { path: "token", audience: coordinator.audience, expirationSeconds: 3600 };
+  return {
+    containers: [
+      {
+        name: "lameduck-watcher",
+        // It ends after the controller.
+        restartPolicy: "Always",
+        image,
+        imagePullPolicy: "IfNotPresent",
+        args: [
+          "watcher",
+          `--coordinator=${reportTo}`,
+          "--token-file=/token/token",
+          "--consumer=ingress-nginx",
+          `--serves=ingress-class/${ingressClass}`,
+        ],
+        volumeMounts: [{ name: "lameduck-token", mountPath: "/token", readOnly: true }],
+      },
+    ],
+    volumes: [{ name: "lameduck-token", projected: { sources: [{ serviceAccountToken: token }] } }],
+  };
+}
+
+function ingressTo(service: string, upstream: IngressOptions["upstream"]): Manifest {
+  const annotation = "nginx.ingress.kubernetes.io/service-upstream";
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: {
+      name: service,
+      namespace: "default",
+      annotations: { [annotation]: String(upstream === "service") },
+    },
+    spec: {
+      ingressClassName: ingressClass,
+      rules: [
+        {
+          http: {
+            paths: [
+              {
+                path: "/",
+                pathType: "Prefix",
+                backend: { service: { name: service, port: { number: 80 } } },
+              },
+            ],
+          },
+        },
+      ],
+    },
+  } as Manifest;
+}
+
+/** As in: 2026/11/27 06:37:14 [notice] 31#31: *5 [lua] roundrobin.lua:21: reinit(): nodes: 10.0.0.1:8080 10.0.0.2:8080, context: ngx.timer */
+const listLine = / (\d+)#\d+: .*\bnodes: ([^,]*)/;
+const endLine = / (\d+)#\d+: (gracefully shutting down|exit)$/;
+
+/**
+ * To which pods its workers send, by what each says when it has taken a new list: it chooses no other from then on. One that leaves keeps what it has
+ * until it ends.
+ */
+async function followLists(
+  { cluster, clock, podAt }: IngressNginxOptions,
+  pod: string,
+): Promise<Disposable & { readonly events: readonly SenderEvent[]; readonly reaches: ReadonlySet<string> }> {
+  const events: SenderEvent[] = [];
+  const reaches = new Set<string>();
+  const byWorker = new Map<string, ReadonlySet<string>>();
+  const leaving = new Map<string, number>();
+  const logged = { cluster, node: ingressNode, namespace, pod, container: "controller" };
+  const log = await followLog(logged, clock, (at, text) => {
+    const [, worker, nodes = ""] = listLine.exec(text) ?? [];
+    const [, ending, what] = endLine.exec(text) ?? [];
+    if (worker !== undefined) {
+      const pods = nodes.split(" ").flatMap((node) => podAt(node.slice(0, node.lastIndexOf(":"))) ?? []);
+      // Another backend of the same worker has no pods of the app.
+      if (pods.length === 0 && nodes.startsWith("127.")) return;
+      byWorker.set(worker, new Set(pods));
+    } else if (what === "exit" && ending !== undefined) {
+      byWorker.delete(ending);
+      events.push({ at: leaving.get(ending) ?? at, sender, type: "reloaded", until: at });
+    } else {
+      if (ending !== undefined) leaving.set(ending, at);
+      return;
+    }
+    const now = new Set([...byWorker.values()].flatMap((pods) => [...pods]));
+    events.push(...changes(at, sender, reaches, now));
+    reaches.clear();
+    for (const one of now) reaches.add(one);
+  });
+  return { events, reaches, [Symbol.dispose]: () => log[Symbol.dispose]() };
+}
