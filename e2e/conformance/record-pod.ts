@@ -1,16 +1,31 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Change, EndpointSlice, Event, Pod } from "@lameduck/kube";
+import {
+  orUndefined,
+  type Change,
+  type EndpointSlice,
+  type Event,
+  type Node,
+  type Pod,
+} from "@lameduck/kube";
+import { Logind } from "../cluster/logind.ts";
 import { follow, until, type Cluster } from "../cluster/index.ts";
 import type { Observation } from "./recording.ts";
 import type { RuntimeExit } from "./runtime-events.ts";
-import { podManifest, type Meanwhile, type PodScenario } from "./scenario.ts";
+import { overfill, podManifest, type Meanwhile, type PodScenario } from "./scenario.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 const events = "/api/v1/namespaces/default/events";
 const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 /** Reasons that say something about the end of a container; the others (Pulled, Created ...) only fill the page. */
 const relevantReasons = new Set(["Killing", "FailedPreStopHook", "Unhealthy", "FailedKillPod"]);
+
+/** What a node that shuts down leaves to all pods, and the last part of it, which it leaves to critical ones. */
+const shutdownPeriods = { seconds: 14, criticalSeconds: 2 };
+
+type NodeWithTaints = Node & {
+  readonly spec: { readonly taints?: readonly { readonly key: string; readonly effect: string }[] };
+};
 
 /** Runs one scenario on a node and returns all that was seen, times still wall-clock. */
 export class PodRecorder {
@@ -21,9 +36,12 @@ export class PodRecorder {
   readonly #seen: Observation[] = [];
   readonly #containers = new Map<string, string>();
   #gone = false;
+  #uid = "";
+  #phase = "";
   #ready = false;
   #lastPod = "";
   #lastEndpoint = "";
+  #lastNode = "";
 
   constructor(cluster: Cluster, scenario: PodScenario, node: string, exits: readonly RuntimeExit[]) {
     this.#cluster = cluster;
@@ -34,7 +52,9 @@ export class PodRecorder {
 
   async record(): Promise<Observation[]> {
     const { api } = this.#cluster;
-    const { name } = this.#scenario;
+    const { name, endedBy } = this.#scenario;
+    await using logind =
+      endedBy === "shutdown" ? await Logind.start(this.#cluster, this.#node, shutdownPeriods) : undefined;
     const following = await Promise.all([
       follow<Pod>(api, pods, { fieldSelector: `metadata.name=${name}` }, (change) => this.#onPod(change)),
       follow<EndpointSlice>(api, slices, { labelSelector: `kubernetes.io/service-name=${name}` }, (change) =>
@@ -43,13 +63,32 @@ export class PodRecorder {
       follow<Event>(api, events, { fieldSelector: `involvedObject.name=${name}` }, (change) =>
         this.#onEvent(change),
       ),
+      ...(logind === undefined
+        ? []
+        : [
+            follow<NodeWithTaints>(
+              api,
+              "/api/v1/nodes",
+              { fieldSelector: `metadata.name=${this.#node}` },
+              (change) => this.#onNode(change),
+            ),
+          ]),
     ]);
     try {
       await api.post("/api/v1/namespaces/default/services", serviceOf(name));
       await api.post(pods, podManifest(this.#scenario, this.#node));
       await until(() => Promise.resolve(this.#ready), { what: `${name} Ready` });
       await new Promise((resolve) => setTimeout(resolve, this.#scenario.deleteAfterMs ?? 3_000));
-      const deletedAt = Date.now();
+      let deletedAt = Date.now();
+      if (logind !== undefined) await logind.announce(true);
+      else if (endedBy === "full-volume") {
+        await overfill(this.#cluster, this.#node, this.#uid);
+        deletedAt = Date.now();
+      }
+      if (endedBy !== undefined) {
+        const ended = (): boolean => this.#gone || this.#phase === "Failed";
+        await until(() => Promise.resolve(ended()), { what: `end of ${name}`, timeoutMs: 150_000 });
+      }
       await this.#delete(this.#scenario.deleteGraceSeconds);
       const meanwhile = Promise.all((this.#scenario.meanwhile ?? []).map((what) => this.#do(what)));
       await until(() => Promise.resolve(this.#gone), { what: `${name} gone`, timeoutMs: 90_000 });
@@ -60,6 +99,7 @@ export class PodRecorder {
         timeoutMs: 60_000,
       });
       await this.#endpointGone();
+      await logind?.cancel();
       return [...this.#seen, ...this.#runtime(), ...(await this.#records())]
         .map((one) => ({ ...one, at: Math.round(one.at - deletedAt) }))
         .sort((a, b) => a.at - b.at);
@@ -77,7 +117,9 @@ export class PodRecorder {
 
   async #delete(graceSeconds: number | undefined): Promise<void> {
     const options = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds };
-    await this.#cluster.api.delete(`${pods}/${this.#scenario.name}`, options);
+    const deleting = this.#cluster.api.delete(`${pods}/${this.#scenario.name}`, options);
+    // Something else may have deleted it, and its end may have come first.
+    await (this.#scenario.endedBy === undefined ? deleting : orUndefined(deleting, 404));
   }
 
   async #do(what: Meanwhile): Promise<void> {
@@ -98,12 +140,28 @@ export class PodRecorder {
       ...(status?.initContainerStatuses ?? []),
     ])
       if (containerID !== undefined) this.#containers.set(containerID.replace("containerd://", ""), name);
+    this.#uid = metadata.uid;
+    this.#phase = status?.phase ?? "";
     this.#ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false;
     const deleting = metadata.deletionTimestamp !== undefined;
     const seen = { by: "pod", phase: status?.phase ?? "", ready: this.#ready, deleting } as const;
     const now = JSON.stringify(seen);
     if (now !== this.#lastPod) this.#seen.push({ at, ...seen });
     this.#lastPod = now;
+  }
+
+  #onNode({ object, at }: Change<NodeWithTaints>): void {
+    const ready = object.status?.conditions?.find(({ type }) => type === "Ready");
+    const taints = (object.spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
+    const seen = {
+      by: "node",
+      ready: ready?.status === "True",
+      message: ready?.message ?? "",
+      taints,
+    } as const;
+    const now = JSON.stringify(seen);
+    if (now !== this.#lastNode) this.#seen.push({ at, ...seen });
+    this.#lastNode = now;
   }
 
   #onSlice({ type, object, at }: Change<EndpointSlice>): void {

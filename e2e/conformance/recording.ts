@@ -23,6 +23,13 @@ export type Observation = { readonly at: number } & (
   /** An Event object of the kubelet. */
   | { readonly by: "event"; readonly reason: string; readonly message: string }
   | { readonly by: "test"; readonly event: string }
+  /** Of a node that shuts down; `message` is the kubelet's. */
+  | {
+      readonly by: "node";
+      readonly ready: boolean;
+      readonly message: string;
+      readonly taints: readonly string[];
+    }
   /** A pod of a rollout; numbered in the order of creation, old ones first. */
   | {
       readonly by: "rollout";

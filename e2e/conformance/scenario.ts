@@ -1,4 +1,4 @@
-import { recorderImage } from "../cluster/index.ts";
+import { recorderImage, type Cluster } from "../cluster/index.ts";
 
 /** An experiment with a real kubelet: a pod, the way in which it is ended, and what else happens meanwhile. */
 export interface PodScenario {
@@ -6,6 +6,11 @@ export interface PodScenario {
   /** The question in words; stands in the recording and in the docs. */
   readonly asks: string;
   readonly pod: PodSpec;
+  /**
+   * What ends it, if no deletion does: its node is announced to shut down, or one of its volumes is more than full. The pod is deleted after that.
+   * Time counts from the announcement, and from when the volume is full.
+   */
+  readonly endedBy?: "shutdown" | "full-volume";
   /** The grace period in the body of the DELETE. Default: the pod's own. */
   readonly deleteGraceSeconds?: number;
   /**
@@ -25,6 +30,8 @@ export type Meanwhile = { readonly afterMs: number } & (
 
 interface PodSpec {
   readonly graceSeconds: number;
+  /** tolerationSeconds of the taint that a node has which is not ready; Kubernetes adds 300 unless given. */
+  readonly notReadySeconds?: number;
   readonly containers: readonly Box[];
   /** Native sidecars, in the order of their start. */
   readonly sidecars?: readonly Box[];
@@ -84,6 +91,7 @@ export const portOf = (index: number): number => 8080 + index;
 export function podManifest(scenario: PodScenario, node: string): object {
   const { pod, name } = scenario;
   const sidecars = pod.sidecars ?? [];
+  const isFilled = scenario.endedBy === "full-volume";
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -95,10 +103,27 @@ export function podManifest(scenario: PodScenario, node: string): object {
         ...containerManifest(box, pod.containers.length + index),
         restartPolicy: "Always",
       })),
-      containers: pod.containers.map((box, index) => containerManifest(box, index)),
-      volumes: [recordsVolume],
+      containers: pod.containers.map((box, index) => containerManifest(box, index, isFilled)),
+      ...(pod.notReadySeconds === undefined ? {} : { tolerations: [notReady(pod.notReadySeconds)] }),
+      volumes: [recordsVolume, ...(isFilled ? [scratchVolume] : [])],
     },
   };
+}
+
+const notReady = (tolerationSeconds: number): object => ({
+  key: "node.kubernetes.io/not-ready",
+  operator: "Exists",
+  effect: "NoExecute",
+  tolerationSeconds,
+});
+
+/** Where something may be too much. */
+export const scratchVolume = { name: "scratch", emptyDir: { sizeLimit: "1Mi" } };
+
+/** The kubelet evicts the pod when it has next measured its volumes: within a minute, or volumeStatsAggPeriod and ten seconds. */
+export async function overfill(cluster: Cluster, node: string, podUid: string): Promise<void> {
+  const folder = `/var/lib/kubelet/pods/${podUid}/volumes/kubernetes.io~empty-dir/${scratchVolume.name}`;
+  await cluster.inside(node, ["dd", "if=/dev/zero", `of=${folder}/full`, "bs=1M", "count=3"]);
 }
 
 /** Folder of the recordings on the node, where they outlive the pod. */
@@ -107,7 +132,7 @@ export const recordsVolume = {
   hostPath: { path: "/run/records", type: "DirectoryOrCreate" },
 };
 
-export function containerManifest(box: Box, index: number): object {
+export function containerManifest(box: Box, index: number, hasScratch = false): object {
   const environment: Record<string, string> = {
     CONTAINER: box.name,
     // The kubelet expands the variable, so that every pod has a file of its own.
@@ -128,7 +153,11 @@ export function containerManifest(box: Box, index: number): object {
       ...Object.entries(environment).map(([key, value]) => ({ name: key, value })),
     ],
     ports: [{ containerPort: portOf(index) }],
-    volumeMounts: [{ name: recordsVolume.name, mountPath: recordsDirectory }],
+    volumeMounts: [
+      { name: recordsVolume.name, mountPath: recordsDirectory },
+      // The kubelet makes a volume once a container mounts it.
+      ...(hasScratch ? [{ name: scratchVolume.name, mountPath: "/scratch" }] : []),
+    ],
     ...(box.preStop === undefined ? {} : { lifecycle: { preStop: hookManifest(box.preStop) } }),
     ...(box.readiness === undefined ? {} : { readinessProbe: probeManifest(box.readiness, index) }),
     ...(box.liveness === undefined ? {} : { livenessProbe: probeManifest(box.liveness, index) }),

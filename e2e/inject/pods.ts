@@ -17,6 +17,7 @@ const images = [
   "registry.example:5000/nginx@sha256:0000000000000000000000000000000000000000000000000000000000000000",
   "haproxy:3.2",
   "registry.example/haproxy",
+  "registry.example/php:8-fpm",
   "node:24",
   "httpd",
   "postgres:17",
@@ -42,6 +43,9 @@ const ownCommands = [
 const hooks = [
   { sleep: { seconds: 0 } },
   { sleep: { seconds: 5 } },
+  { exec: { command: ["sleep", "4"] } },
+  { exec: { command: ["sh", "-c", "sleep 50; nginx -s quit"] } },
+  { exec: { command: ["sh", "-c", "echo stopping; sleep 40; kill -TERM 1"] } },
   { exec: { command: ["nginx", "-s", "quit"] } },
   { exec: { command: ["/lameduck-init", "wait"] } },
   { httpGet: { path: "/drain", port: 8080 } },
@@ -80,6 +84,7 @@ const probes = [
 const values: Readonly<Record<string, readonly string[]>> = {
   "lameduck.dev/inject": ["true", "false", "yes"],
   "lameduck.dev/serves": ["true", "false", "perhaps"],
+  "lameduck.dev/node-shutdown": ["15s", "2s", "1s", "5m", "15"],
   "lameduck.dev/cap": ["40s", "2m", "40", "0s", "99999s", "-1s", "1h"],
   "lameduck.dev/floor": ["2s", "1m", "0s", "5"],
   "lameduck.dev/reserve": ["10s", "1s", "9m", "none"],

@@ -17,7 +17,7 @@ const operatorPods = ["-n", namespace, "-l", "app.kubernetes.io/component=webhoo
 const ready = (cluster: Cluster): Promise<string> =>
   cluster.kubectl(["rollout", "status", `deployment/${workload}`, "-n", namespace, "--timeout=120s"]);
 
-const byHelm = { install: installedByHelm };
+const byHelm = { install: (cluster: Cluster) => installedByHelm(cluster) };
 
 /** A restart of the software while something happens to what injects. */
 const ofOperator: readonly Situation[] = [

@@ -1,4 +1,5 @@
 import {
+  balancerRights,
   coordinatorRights,
   workloadAuditRights,
   heldDeletionRights,
@@ -7,7 +8,7 @@ import {
 } from "@lameduck/operator";
 import { operatorNames } from "@lameduck/protocol";
 
-const { namespace, coordinator, watcher, workload } = operatorNames;
+const { namespace, balancers, coordinator, watcher, workload } = operatorNames;
 
 /** One account of the chart, and what it needs: everywhere, and in its own namespace. */
 export interface Account {
@@ -30,6 +31,7 @@ export const accounts: readonly Account[] = [
     everywhere: coordinatorRights.clusterRole,
     own: coordinatorRights.role,
   },
+  { namespace, name: balancers.workload, everywhere: balancerRights, own: [] },
   // The nodes' watcher shows its token to the coordinator only.
   { namespace: watcher.namespace, name: watcher.workload, everywhere: [], own: [] },
 ];

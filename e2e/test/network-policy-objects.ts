@@ -54,7 +54,7 @@ export function denyAll(within: string): Manifest {
   return { apiVersion: networking, kind, metadata: { name: "deny-all", namespace: within }, spec };
 }
 
-/** What pods that ask the coordinator need at least, as docs/acknowledgements.md says. */
+/** What pods that ask the coordinator need at least, as docs/operate/acknowledgements.md says. */
 export function askingAllowed(within: string): Manifest {
   const lameduck = { matchLabels: { "kubernetes.io/metadata.name": namespace } };
   const egress = [

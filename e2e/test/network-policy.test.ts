@@ -37,7 +37,7 @@ async function whyNotEnforced(): Promise<string | undefined> {
 
 const reason = await whyNotEnforced();
 const { namespace, coordinator, watcher, workload } = operatorNames;
-/** Its pods are injected, and may do what docs/acknowledgements.md asks for, and nothing else. */
+/** Its pods are injected, and may do what docs/operate/acknowledgements.md asks for, and nothing else. */
 const store = "store";
 
 describe("NetworkPolicies that are enforced", { skip: reason ?? false }, () => {

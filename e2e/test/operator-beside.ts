@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { workloadAuditRights, heldDeletionRights, operatorRights } from "@lameduck/operator";
+import { workloadAuditRights, heldDeletionRights, operatorRights, surgeRights } from "@lameduck/operator";
 import {
   heldDeletionsConfiguration,
   mutatingConfiguration,
+  surgeConfiguration,
   validatingConfiguration,
 } from "@lameduck/webhook";
 import { operatorNames } from "@lameduck/protocol";
@@ -51,22 +52,26 @@ export async function startBeside(
 }
 
 /** What the chart makes, but for the pods. */
-export function operatorsObjects(options: { readonly holdsDeletions?: boolean } = {}): Manifest[] {
+export function operatorsObjects(
+  options: { readonly holdsDeletions?: boolean; readonly surges?: boolean } = {},
+): Manifest[] {
   const name = operatorNames.workload;
   const metadata = { name, namespace };
   const group = "rbac.authorization.k8s.io";
   const subjects = [{ kind: "ServiceAccount", name, namespace }];
   const url = `https://${fabricAddress}:${port}`;
-  const isHolding = options.holdsDeletions === true;
+  const { holdsDeletions: isHolding = false, surges = false } = options;
   const configurations = [
     mutatingConfiguration({ url }),
     validatingConfiguration({ url }),
     ...(isHolding ? [heldDeletionsConfiguration({ url })] : []),
+    ...(surges ? [surgeConfiguration({ url })] : []),
   ] as unknown as Manifest[];
   const rules = [
     ...operatorRights.clusterRole,
     ...workloadAuditRights,
     ...(isHolding ? heldDeletionRights : []),
+    ...(surges ? surgeRights : []),
   ];
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { readRecording, when, type Observation, type Recording } from "../conformance/recording.ts";
 
-/** What docs/kubelet.md says, held against the recordings it names. Times in milliseconds since the deletion. */
+/** What docs/evidence/kubelet.md says, held against the recordings it names. Times in milliseconds since the deletion. */
 const at = (recording: Recording, container: string, event: string, detail?: string): number => {
   const time = when(recording, container, event, detail);
   assert.ok(time !== undefined, `${recording.scenario}: ${container} ${event}`);
@@ -123,6 +123,64 @@ it("a liveness restart leaves the endpoint ready until the container has ended",
   assert.ok(signal < killed && killed < 0, "before the deletion");
   const between = endpoints(recording).filter((one) => one.at > signal - 1_500 && one.at < killed);
   assert.deepEqual(between, [], "no endpoint changed while it ended");
+});
+
+it("readiness that fails during a liveness restart takes the pod from the ready endpoints at once", async () => {
+  const recording = await readRecording("liveness-restart-unready");
+  const begun =
+    recording.observations.find(
+      ({ by, ...one }) => by === "container" && "event" in one && one.event === "hook-begun",
+    )?.at ?? 0;
+  const ended = recording.observations.find(({ by }) => by === "runtime")?.at ?? 0;
+  const [unready] = endpoints(recording).filter(({ at }) => at > begun);
+  assert.ok(unready && !unready.ready && unready.at < ended - 4_000, "long before the container ended");
+});
+
+/** From the beginning of the end on. */
+const probesAfter = ({ observations }: Recording): Observation[] =>
+  observations.filter(
+    (one) => one.by === "container" && (one.event === "answered" || one.event === "refused") && one.at > 100,
+  );
+
+it("a node that shuts down gives pods its own time, asks no probe, and leaves endpoints ready to the end", async () => {
+  const recording = await readRecording("node-shutdown");
+  near(at(recording, "main", "signal"), 6_000, "SIGTERM after the hook");
+  near(at(recording, "main", "exited"), 12_000, "SIGKILL at the end of the node's time");
+  assert.deepEqual(probesAfter(recording), []);
+  assert.deepEqual(
+    endpoints(recording).filter(({ at: time }) => time > 0),
+    [],
+    "no endpoint changed before it was gone",
+  );
+  const nodes = recording.observations.filter((one) => one.by === "node").filter(({ at: time }) => time > 0);
+  assert.deepEqual([nodes[0]?.ready, nodes[0]?.message], [false, "node is shutting down"]);
+  assert.ok(nodes[0] && nodes[0].at < 600);
+});
+
+it("a pod that does not tolerate a node that is not ready is deleted within five seconds of its shutdown", async () => {
+  const recording = await readRecording("node-shutdown-tolerated");
+  const [deleted] = endpoints(recording).filter(({ at: time }) => time > 0);
+  assert.deepEqual(
+    { ...deleted, at: 0 },
+    { at: 0, by: "endpoint", ready: false, serving: true, terminating: true },
+  );
+  assert.ok(deleted && deleted.at < 5_600, String(deleted?.at));
+  near(at(recording, "main", "exited"), 12_000, "SIGKILL as without the deletion");
+});
+
+it("an eviction by the kubelet gives a hook 1 s and SIGTERM 2 s, asks no probe, and moves no endpoint", async () => {
+  const recording = await readRecording("kubelet-eviction");
+  const begun = at(recording, "main", "hook-begun");
+  near(at(recording, "main", "signal") - begun, 1_000, "SIGTERM");
+  near(at(recording, "main", "exited") - begun, 3_000, "SIGKILL");
+  assert.deepEqual(
+    probesAfter(recording).filter(({ at: time }) => time > begun + 100),
+    [],
+  );
+  assert.deepEqual(
+    endpoints(recording).filter(({ at: time }) => time > begun),
+    [],
+  );
 });
 
 it("the time of minReadySeconds counts from a time cut to whole seconds", async () => {

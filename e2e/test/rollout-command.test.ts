@@ -40,7 +40,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
   const start: RolloutProgram["start"] = (args, config) => lameduck.start(args, config);
   const run: RolloutProgram["run"] = (args, config) => lameduck.run(args, config);
   const address = (name: string): Promise<string> => lameduck.address(name);
-  const load = ["--rps", "100", "--warm-up", "2s", "--settle", "1s", "--request-timeout", "3s", "--yes"];
+  const load = ["--rps", "100", "--warm-up", "2s", "--settle", "1s", "--yes"];
 
   it("lameduck rollout restarts an app that keeps serving, loses nothing, and exits with 0", async () => {
     const file = join(folder, "duck.json");
@@ -63,6 +63,53 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
       JSON.stringify(result?.each),
     );
     assert.match(out, /lost none of [0-9]+ requests in 2 terminations/);
+    // Each answer names its pod: 100 a second to two pods leave none of them without one.
+    assert.deepEqual(
+      result?.starts?.map(({ sender, pods, firstAnswer, lost: tooNew }) => [
+        sender,
+        pods,
+        firstAnswer.count,
+        tooNew,
+      ]),
+      [["service", 2, 2, 0]],
+    );
+    assert.match(
+      out,
+      /2 new pods became Ready\. From Ready to the first answer \(median, most\): service [\d.]+/,
+    );
+  });
+
+  it("lameduck rollout names the readiness gate that nobody sets, and ends at its timeout with 4", async () => {
+    const file = join(folder, "gated.json");
+    const gated = deployment({ name: "gated", replicas: 1 });
+    const { template } = gated["spec"] as { template: { spec: object } };
+    await apply(cluster, gated, service("gated"));
+    await rolledOut(cluster, "gated");
+    const url = await address("gated");
+    const running = start([
+      "deployment/gated",
+      "--watch",
+      "--timeout",
+      "15s",
+      "--url",
+      `service=${url}`,
+      ...load,
+      "--json",
+      file,
+    ]);
+    await running.said(/^watching/m);
+    Object.assign(template.spec, { readinessGates: [{ conditionType: "example.com/balancer" }] });
+    await apply(cluster, gated);
+    const { code, err } = await running.ended;
+    assert.equal(code, 4, err);
+    const words =
+      /its containers are ready, and readiness gate example\.com\/balancer has not passed: nothing has set it/;
+    assert.match(err, words);
+    const { newPods = [] } = (await resultsOf(file)).results.remedies[0] ?? {};
+    assert.deepEqual(
+      newPods.map(({ readyAt, waitsFor = "" }) => [readyAt, words.test(waitsFor)]),
+      [[undefined, true]],
+    );
   });
 
   it("lameduck rollout says which requests an app lost that closes at SIGTERM, at which pod and why, and exits with 1", async () => {

@@ -11,7 +11,7 @@ import { apply, quietCluster, rolledOut } from "./support.ts";
 
 const reason = await whyNot();
 const keepsServing = { SHUTDOWN: "lameduck" };
-const load = ["--rps", "50", "--warm-up", "1s", "--settle", "1s", "--request-timeout", "3s", "--yes"];
+const load = ["--rps", "50", "--warm-up", "1s", "--settle", "1s", "--yes"];
 
 /** Workloads that are neither alone nor plain: what they are made of must not be touched, waited for or counted wrongly. */
 describe("lameduck rollout and the workloads of others", { skip: reason ?? false }, () => {
@@ -158,7 +158,7 @@ describe("lameduck rollout and the workloads of others", { skip: reason ?? false
   it("a load that a quota refuses is told at once, before anything is touched", async () => {
     const before = await uids("app=web", "tight");
     const began = Date.now();
-    const url = ["--url", "http://web.tight.svc.cluster.local/", "--in-cluster", "--image", nodeImage];
+    const url = ["--url", "http://web.tight.svc.cluster.local/", "--in-cluster", "1", "--image", nodeImage];
     const { code, err } = await lameduck.run(["deployment/web", "-n", "tight", "--delete", ...url, ...load]);
     assert.equal(code, 4, err);
     assert.match(err, /exceeded quota: small.*\[LAMEDUCK_IN_CLUSTER_NOT_STARTED\]/);
@@ -183,7 +183,7 @@ describe("lameduck rollout and the workloads of others", { skip: reason ?? false
     });
     const file = join(folder, "meshed.json");
     const url = ["--url", "service=http://web.meshed.svc.cluster.local/", "-H", "X-Secret: hush"];
-    const inside = ["--in-cluster", "--image", nodeImage, "--parallel", "2"];
+    const inside = ["--in-cluster", "2", "--image", nodeImage];
     const running = lameduck.start([
       "deployment/web",
       "-n",

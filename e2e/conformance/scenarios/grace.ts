@@ -139,4 +139,59 @@ export const probeScenarios: readonly PodScenario[] = [
     deleteAfterMs: 11_000,
     deleteGraceSeconds: 1,
   },
+  {
+    name: "liveness-restart-unready",
+    asks: "What becomes of the endpoint when readiness fails during a liveness restart?",
+    pod: {
+      graceSeconds: 30,
+      containers: [
+        {
+          name: "main",
+          preStop: execHook(8),
+          readiness: { path: "/ready", failureThreshold: 3 },
+          liveness: { path: "/live" },
+          sick: { path: "/", afterSeconds: 4 },
+        },
+      ],
+    },
+    deleteAfterMs: 16_000,
+    deleteGraceSeconds: 1,
+  },
+];
+
+/** Neither a hook nor an end by itself: the pod is ended by its kubelet. */
+const ended = {
+  name: "main",
+  preStop: execHook(6),
+  onTerm: "ignore",
+  readiness: { path: "/ready" },
+  liveness: { path: "/live" },
+} as const;
+
+export const unannouncedScenarios: readonly PodScenario[] = [
+  {
+    name: "node-shutdown",
+    asks: "What does a graceful shutdown of the node do: hooks, signals, time, probes, endpoint?",
+    // Readiness would fail in the middle of the hook.
+    pod: {
+      graceSeconds: 60,
+      containers: [{ ...ended, sick: { path: "/ready", afterSeconds: 6 } }],
+    },
+    endedBy: "shutdown",
+    alone: true,
+  },
+  {
+    name: "node-shutdown-tolerated",
+    asks: "What does a graceful shutdown do to a pod that does not tolerate a node that is not ready?",
+    pod: { graceSeconds: 60, notReadySeconds: 0, containers: [ended] },
+    endedBy: "shutdown",
+    alone: true,
+  },
+  {
+    name: "kubelet-eviction",
+    asks: "What does an eviction by the kubelet do, for want of room in a volume?",
+    pod: { graceSeconds: 60, containers: [ended] },
+    endedBy: "full-volume",
+    alone: true,
+  },
 ];

@@ -1,5 +1,5 @@
 import type { PodScenario } from "../scenario.ts";
-import { graceScenarios, probeScenarios, sidecarScenarios } from "./grace.ts";
+import { graceScenarios, probeScenarios, sidecarScenarios, unannouncedScenarios } from "./grace.ts";
 import { hookScenarios } from "./hooks.ts";
 
 export { rolloutScenarios } from "./rollouts.ts";
@@ -9,4 +9,5 @@ export const podScenarios: readonly PodScenario[] = [
   ...graceScenarios,
   ...sidecarScenarios,
   ...probeScenarios,
+  ...unannouncedScenarios,
 ];
