@@ -6,13 +6,12 @@
  * Helm is the one in PATH, or built from its Go module (minutes the first time). --check ends with 1 where the pages say something else.
  */
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { generated } from "../packages/operator/chart/generated.ts";
 import { chartDigest, chartDirectory } from "../packages/operator/chart/digest.ts";
 import { cacheDirectory } from "../e2e/cluster/host/paths.ts";
-import { buildHelm } from "../e2e/cluster/host/programs.ts";
-import { findProgram } from "../e2e/cluster/host/requirements.ts";
+import { buildHelm, helmHere } from "../e2e/cluster/host/programs.ts";
 import { commandLine } from "./command-line.ts";
 import { writeMade } from "./format-page.ts";
 
@@ -29,9 +28,17 @@ const pages = {
     "--set",
     "namespace.create=true,acknowledgements.enabled=true,heldDeletions.enabled=true",
   ],
+  "install-surge.yaml": ["--set", "surge.enabled=true", "--show-only", "templates/surge.yaml"],
+  // With the chart's own switches: what the Prometheus operator reads of it.
+  "monitoring/prometheus-operator.yaml": [
+    "--set",
+    "podMonitor.enabled=true,alerts.enabled=true,acknowledgements.enabled=true",
+    "--show-only",
+    "templates/monitoring.yaml",
+  ],
 } as const;
 
-const helm = (await findProgram("helm")) ?? (await buildHelm(cacheDirectory(), say));
+const helm = (await helmHere(cacheDirectory())) ?? (await buildHelm(cacheDirectory(), say));
 
 function rendered(page: string, settings: readonly string[]): string {
   const command = ["template", "lameduck", chartDirectory, "--namespace", "lameduck-system"];
@@ -42,12 +49,19 @@ function rendered(page: string, settings: readonly string[]): string {
     .split(/^---\n/m)
     .map((one) => one.replace(/^#.*\n/gm, "").trim())
     .filter((one) => one !== "");
-  const head = `# kubectl apply --server-side -f https://lameduck.example/docs/${page}
+  const use = page.includes("surge")
+    ? "What `lameduck install --surge` adds to docs/install.yaml, and --surge to the arguments of its webhook."
+    : `kubectl apply --server-side -f ${basename(page)}`;
+  const head = `# ${use}
 # Rendered by scripts/render-install.ts from packages/operator/chart, chart ${chartDigest()}.`;
   return `${head}\n---\n${documents.join("\n---\n")}\n`;
 }
 
-if (!values.check) for (const [path, text] of generated()) writeFileSync(path, text);
+if (!values.check)
+  for (const [path, text] of generated()) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
 for (const [page, settings] of Object.entries(pages)) {
   const text = rendered(page, settings);
   writeMade(join(docs, page), text, `docs/${page} is not what the chart renders to; npm run render`);

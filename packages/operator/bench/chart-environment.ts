@@ -6,11 +6,13 @@ const values = join(import.meta.dirname, "..", "chart", "lameduck", "values.yaml
 
 interface Values {
   readonly acknowledgements: Readonly<
-    Record<"coordinator" | "watcher", { readonly memory: Readonly<Record<string, string>> }>
+    Record<"coordinator" | "watcher" | "balancers", { readonly memory: Readonly<Record<string, string>> }>
   >;
 }
 
 /** How the chart bounds the memory of a process: what is measured is what is installed. */
-export function chartEnvironment(of: "coordinator" | "watcher"): Readonly<Record<string, string>> {
+export function chartEnvironment(
+  of: "coordinator" | "watcher" | "balancers",
+): Readonly<Record<string, string>> {
   return (parse(readFileSync(values, "utf8")) as Values).acknowledgements[of].memory;
 }

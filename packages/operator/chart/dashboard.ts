@@ -1,3 +1,5 @@
+import { withoutTemplates } from "./alerts.ts";
+
 /** What one panel shows. */
 interface Shown {
   readonly title: string;
@@ -20,7 +22,102 @@ const increase = (metric: string, by: string): Shown["queries"] => [
   [`sum by (${by}) (increase(${metric}[$__range]))`, `{{${by}}}`],
 ];
 
-const panels: readonly Shown[] = [
+/** What the variables of the dashboard leave. */
+const chosen = '{pod_namespace=~"$namespace",workload=~"$workload"}';
+const ofComponent = (component: string): string =>
+  `* on (job, instance) group_left (version) lameduck_build_info{component="${component}"}`;
+
+const health: readonly Shown[] = [
+  {
+    title: "Replicas that are ready",
+    about: "Of webhook and coordinator. None of the webhook: new pods start without the hold.",
+    queries: ["webhook", "coordinator"].map(
+      (one) => [`sum(lameduck_ready ${ofComponent(one)})`, one] as const,
+    ),
+  },
+  {
+    title: "Watchers and other consumers",
+    about: "Silent: reports have stopped. Missing: nobody reports for a node that is ready.",
+    queries: [["max by (state) (lameduck_consumers)", "{{state}}"]],
+  },
+  {
+    title: "Reviews",
+    about: "Pods and policies that the webhook was asked about, by outcome.",
+    unit: "reqps",
+    queries: [["sum by (outcome) (rate(lameduck_reviews_total[$__rate_interval]))", "{{outcome}}"]],
+  },
+  {
+    title: "Time of a review",
+    about: "Without the network. The API server waits 2 s.",
+    unit: "s",
+    queries: histogram("lameduck_review_seconds"),
+  },
+  {
+    title: "Days until the certificate ends",
+    about: "Of 90; it is renewed when 30 are left.",
+    kind: "stat",
+    queries: [["(min(lameduck_certificate_expiry_timestamp_seconds) - time()) / 86400", "days"]],
+  },
+  {
+    title: "Age of what the coordinator knows",
+    about: "From 15 s on pods are answered that nothing is known.",
+    unit: "s",
+    queries: [["lameduck_endpoints_unheard_seconds", "{{instance}}"]],
+  },
+  {
+    title: "Problems in the background",
+    about: "By part; the logs have the words.",
+    queries: [["sum by (part) (increase(lameduck_problems_total[$__rate_interval]))", "{{part}}"]],
+  },
+  {
+    title: "Workloads that will lose requests",
+    about: "Of injected namespaces, by the audit's rules.",
+    kind: "stat",
+    queries: [["max(lameduck_workloads_losing_requests)", "workloads"]],
+  },
+];
+
+const workloads: readonly Shown[] = [
+  {
+    title: "Terminations by workload",
+    about: "The first hundred workloads have names; the others share one.",
+    queries: [
+      [
+        `sum by (pod_namespace, workload) (increase(lameduck_workload_drains_total${chosen}[$__rate_interval]))`,
+        "{{pod_namespace}}/{{workload}}",
+      ],
+    ],
+  },
+  {
+    title: "Mean hold by workload",
+    about: "Of pods that reported one.",
+    unit: "s",
+    queries: [
+      [
+        `sum by (pod_namespace, workload) (rate(lameduck_workload_hold_seconds_sum${chosen}[$__rate_interval])) / sum by (pod_namespace, workload) (rate(lameduck_workload_hold_seconds_count${chosen}[$__rate_interval]))`,
+        "{{pod_namespace}}/{{workload}}",
+      ],
+    ],
+  },
+  {
+    title: "Killed by workload",
+    about: "SIGKILL at the end of the grace period.",
+    queries: [
+      [
+        `sum by (pod_namespace, workload) (increase(lameduck_workload_drains_total{killed="yes",pod_namespace=~"$namespace",workload=~"$workload"}[$__range]))`,
+        "{{pod_namespace}}/{{workload}}",
+      ],
+    ],
+    kind: "stat",
+  },
+  {
+    title: "Pods that terminate now",
+    about: "By what they are told, in all namespaces.",
+    queries: [["max by (state) (lameduck_terminating)", "{{state}}"]],
+  },
+];
+
+const ends: readonly Shown[] = [
   {
     title: "Hold",
     about: "How long pods held, as they reported it.",
@@ -93,43 +190,98 @@ const panels: readonly Shown[] = [
 
 const columns = 2;
 const size = { w: 12, h: 8 };
+const rowHeight = 1;
+
+const sections: readonly (readonly [title: string, panels: readonly Shown[]])[] = [
+  ["Health of webhook, coordinator and watchers", health],
+  ["Namespace and workload", workloads],
+  ["How pods end, all namespaces", ends],
+];
+
+const datasource = { type: "prometheus", uid: "${datasource}" } as const;
+
+interface Panel {
+  readonly title: string;
+  readonly targets: readonly { readonly expr: string }[];
+  readonly [field: string]: unknown;
+}
+
+/** Each section is a row of Grafana over its panels. */
+function laidOut(): Panel[] {
+  const all: Panel[] = [];
+  let top = 0;
+  for (const [title, shown] of sections) {
+    const gridPos = { w: columns * size.w, h: rowHeight, x: 0, y: top };
+    all.push({ id: all.length + 1, title, type: "row", collapsed: false, gridPos, panels: [], targets: [] });
+    top += rowHeight;
+    for (const [index, one] of shown.entries())
+      all.push({
+        id: all.length + 1,
+        title: one.title,
+        description: one.about,
+        type: one.kind ?? "timeseries",
+        datasource,
+        gridPos: {
+          ...size,
+          x: (index % columns) * size.w,
+          y: top + Math.floor(index / columns) * size.h,
+        },
+        fieldConfig: { defaults: { unit: one.unit ?? "short", min: 0 }, overrides: [] },
+        targets: one.queries.map(([expr, legendFormat], target) => ({
+          refId: String.fromCharCode(65 + target),
+          expr,
+          legendFormat,
+          datasource,
+        })),
+      });
+    top += Math.ceil(shown.length / columns) * size.h;
+  }
+  return all;
+}
+
+const variable = (name: string, label: string, query: string) => ({
+  name,
+  label,
+  type: "query",
+  datasource,
+  query: { query, refId: name },
+  definition: query,
+  refresh: 2,
+  multi: true,
+  includeAll: true,
+  allValue: ".*",
+  current: { text: "All", value: "$__all" },
+});
 
 /** For Grafana, as its sidecar loads it. */
 export const dashboard = {
   uid: "lameduck",
-  title: "Lameduck: how pods end",
+  title: "Lameduck",
   tags: ["lameduck", "kubernetes"],
   schemaVersion: 39,
   editable: true,
   time: { from: "now-6h", to: "now" },
   refresh: "1m",
   templating: {
-    list: [{ name: "datasource", label: "Data source", type: "datasource", query: "prometheus" }],
+    list: [
+      { name: "datasource", label: "Data source", type: "datasource", query: "prometheus" },
+      variable("namespace", "Namespace", "label_values(lameduck_workload_drains_total, pod_namespace)"),
+      variable(
+        "workload",
+        "Workload",
+        'label_values(lameduck_workload_drains_total{pod_namespace=~"$namespace"}, workload)',
+      ),
+    ],
   },
-  panels: panels.map(({ title, about, unit = "short", kind = "timeseries", queries }, index) => ({
-    id: index + 1,
-    title,
-    description: about,
-    type: kind,
-    datasource: { type: "prometheus", uid: "${datasource}" },
-    gridPos: { ...size, x: (index % columns) * size.w, y: Math.floor(index / columns) * size.h },
-    fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
-    targets: queries.map(([expr, legendFormat], target) => ({
-      refId: String.fromCharCode(65 + target),
-      expr,
-      legendFormat,
-      datasource: { type: "prometheus", uid: "${datasource}" },
-    })),
-  })),
+  panels: laidOut(),
 } as const;
+
+/** The file that Grafana imports. */
+export const dashboardFile = (): string => `${JSON.stringify(dashboard, undefined, 2)}\n`;
 
 /** A template: Grafana's own braces must not be Helm's. */
 export function dashboardTemplate(remark: string): string {
-  const json = JSON.stringify(dashboard, undefined, 2)
-    .replaceAll("{{", "\u0000")
-    .replaceAll("}}", "\u0001")
-    .replaceAll("\u0000", "{{`{{`}}")
-    .replaceAll("\u0001", "{{`}}`}}");
+  const json = withoutTemplates(JSON.stringify(dashboard, undefined, 2));
   const lines = json.split("\n").map((line) => `    ${line}`);
   return `${remark}{{- if and .Values.dashboard.enabled (not .Values.policyOnly) }}
 apiVersion: v1

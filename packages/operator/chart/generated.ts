@@ -1,16 +1,27 @@
 import { join } from "node:path";
 import { manifestYaml } from "@lameduck/manifests";
 import { admissionPolicy, defaultSettings, drainPolicyCrd } from "@lameduck/inject";
-import { coordinatorRights, workloadAuditRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
+import {
+  balancerRights,
+  coordinatorRights,
+  workloadAuditRights,
+  heldDeletionRights,
+  operatorRights,
+  surgeRights,
+} from "../src/rights.ts";
 import { drainReportCrd } from "@lameduck/coordinator";
 import {
   heldDeletionsConfiguration,
   mutatingConfiguration,
+  surgeConfiguration,
   validatingConfiguration,
 } from "@lameduck/webhook";
 import { operatorNames } from "@lameduck/protocol";
-import { dashboardTemplate } from "./dashboard.ts";
+import { alertsFile, monitoringTemplate } from "./alerts.ts";
+import { dashboardFile, dashboardTemplate } from "./dashboard.ts";
 
+/** The same for those who do not use the chart. */
+const monitoringFiles = join(import.meta.dirname, "..", "..", "..", "docs", "monitoring");
 const templates = join(import.meta.dirname, "lameduck", "templates");
 const remark = "{{- /* Written by npm run render. */ -}}\n";
 /** Stand for what is known when the chart is rendered. */
@@ -19,7 +30,7 @@ const lameduckVersion = "release-version";
 
 const rbac = "rbac.authorization.k8s.io";
 
-/** Path and text of each part of the chart that the code determines. */
+/** Path and text of each part of the chart that the code determines, and of the plain files beside it. */
 export function generated(): ReadonlyMap<string, string> {
   const parts: Readonly<Record<string, string>> = {
     "_rights.tpl": rights(),
@@ -31,6 +42,10 @@ export function generated(): ReadonlyMap<string, string> {
       ...ofWebhook(operatorNames.heldDeletions, heldDeletionRights),
       objectText(heldDeletionsConfiguration({ namespace })),
     ]),
+    "surge.yaml": when("and .Values.surge.enabled (not .Values.policyOnly)", [
+      ...ofWebhook(operatorNames.surge, surgeRights),
+      objectText(surgeConfiguration({ namespace })),
+    ]),
     "workload-audit.yaml": when(
       "and .Values.workloadAudit.enabled (not .Values.policyOnly)",
       ofWebhook(operatorNames.workloadAudit, workloadAuditRights),
@@ -39,12 +54,26 @@ export function generated(): ReadonlyMap<string, string> {
       "and .Values.acknowledgements.enabled (not .Values.policyOnly)",
       accessOf(operatorNames.coordinator.workload, coordinatorRights),
     ),
+    "balancers-access.yaml": when(
+      "and .Values.acknowledgements.enabled .Values.acknowledgements.balancers.enabled (not .Values.policyOnly)",
+      grantOf(
+        operatorNames.balancers.workload,
+        operatorNames.balancers.workload,
+        "ClusterRole",
+        balancerRights,
+      ),
+    ),
     "policy.yaml": when(".Values.policyOnly", policy()),
     "crd.yaml": `${remark}${objectText(drainPolicyCrd, kept)}`,
     "dashboard.yaml": dashboardTemplate(remark),
+    "monitoring.yaml": monitoringTemplate(remark),
     "drain-reports.yaml": when("not .Values.policyOnly", [objectText(drainReportCrd, kept)]),
   };
-  return new Map(Object.entries(parts).map(([name, text]) => [join(templates, name), text]));
+  return new Map([
+    ...Object.entries(parts).map(([name, text]) => [join(templates, name), text] as const),
+    [join(monitoringFiles, "alerts.yaml"), alertsFile()],
+    [join(monitoringFiles, "dashboard.json"), dashboardFile()],
+  ]);
 }
 
 function rights(): string {

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { CertificateKeeper } from "../../webhook/src/certificates/keeper.ts";
+import { ClusterView } from "../../webhook/src/cluster-view.ts";
 import { ownerOf } from "../../webhook/src/deletions/facts.ts";
+import { exposingKinds } from "@lameduck/cluster";
 import { operatorNames } from "@lameduck/protocol";
-import { workloadAuditRights, heldDeletionRights, operatorRights } from "../src/rights.ts";
+import { workloadAuditRights, heldDeletionRights, operatorRights, surgeRights } from "../src/rights.ts";
 import { configurations, OperatorApi, until } from "../../cluster/test/operator-api.ts";
 import { UsedRights } from "./rights-used.ts";
 
@@ -42,11 +44,32 @@ test("the certificate is made, told and renewed; owners of every kind are looked
   client.close();
 });
 
+test("each kind of another API group that leads to Services is followed where it is installed", async () => {
+  await using api = await OperatorApi.start();
+  const resources = exposingKinds
+    .map(({ path }) => path.split("/").slice(2))
+    .map(([group, , plural]) => `${group}/${plural}`);
+  for (const resource of resources) api.put(resource, "one", { metadata: { namespace: "shop" } });
+  const client = api.client();
+  const view = new ClusterView(client, { onProblem: () => undefined });
+  view.start();
+  const isWatched = (resource: string): boolean =>
+    api.asked.some((one) => one.watch && one.resource === resource);
+  await until(() => resources.every(isWatched), "a watch of each");
+  await view.stop();
+  client.close();
+});
+
 test("the webhook's account may do what it does, and every right is used", () => {
   const account = {
     namespace,
     own: [...operatorRights.role, ...operatorRights.certificates],
-    everywhere: [...operatorRights.clusterRole, ...workloadAuditRights, ...heldDeletionRights],
+    everywhere: [
+      ...operatorRights.clusterRole,
+      ...workloadAuditRights,
+      ...heldDeletionRights,
+      ...surgeRights,
+    ],
   };
   assert.deepEqual(used.beyond(account), []);
   assert.deepEqual(used.unused(account), [

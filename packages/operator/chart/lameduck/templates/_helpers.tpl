@@ -46,17 +46,24 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 
 {{- define "lameduck.holding" -}}
-{{- with .Values.heldDeletions }}
-{{- if and .enabled $.Values.certManager.enabled }}
-{{- fail "heldDeletions needs the operator's own certificates: leave certManager off" }}
+{{- if and (or .Values.heldDeletions.enabled .Values.surge.enabled) .Values.certManager.enabled }}
+{{- fail "heldDeletions and surge need the operator's own certificates: leave certManager off" }}
 {{- end }}
-{{- if .enabled -}}
+{{- if .Values.surge.enabled }}
+- --surge
+- --surge-replacement={{ .Values.surge.replacement }}
+{{- end }}
+{{- with .Values.heldDeletions }}
+{{- if .enabled }}
 - --held-deletions
 - --grace-period=60s
 - --hold-limit={{ .limit }}
 - --hold-at-once={{ .atOnce }}
 - --hold-replacement={{ .replacement }}
 - --hold-eviction-limit={{ .evictionLimit }}
+{{- if .nodeShutdowns }}
+- --node-shutdowns
+{{- end }}
 {{- range .exempt }}
 - --hold-exempt={{ . }}
 {{- end }}
