@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { ImageError } from "../image/built.ts";
-import { operatorImage, writeArchive, type PlatformImage } from "../image/image.ts";
+import { bundledPackage, ImageError } from "../image/built.ts";
+import { cloudPackages, operatorImage, writeArchive, type PlatformImage } from "../image/image.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-image-"));
 after(() => rmSync(directory, { recursive: true }));
@@ -48,6 +48,26 @@ const blob = (archive: string, { digest, size }: Descriptor): Buffer => {
 
 const json = (bytes: Buffer): Record<string, unknown> =>
   JSON.parse(bytes.toString()) as Record<string, unknown>;
+
+describe("the layer of the image that reads clouds", () => {
+  it("has what the watcher imports, so that a program beside it finds each in one file", async () => {
+    const names = {
+      "@aws-sdk/client-elastic-load-balancing-v2": "ElasticLoadBalancingV2Client",
+      "google-auth-library": "GoogleAuth",
+    };
+    assert.deepEqual(Object.keys(names), [...cloudPackages]);
+    for (const [name, exported] of Object.entries(names)) {
+      const folder = join(directory, "clouds", "node_modules", name);
+      mkdirSync(folder, { recursive: true });
+      const files = await bundledPackage(name, "watcher");
+      assert.deepEqual([...files.keys()].sort(), ["index.js", "package.json"]);
+      for (const [file, content] of files) writeFileSync(join(folder, file), content);
+      const script = `import("${name}").then(({ default: all }) => console.log(typeof all.${exported}))`;
+      const said = execFileSync(process.execPath, ["-e", script], { cwd: join(directory, "clouds") });
+      assert.equal(said.toString().trim(), "function", name);
+    }
+  });
+});
 
 describe("an OCI archive", () => {
   it("has the same bytes whenever its inputs are equal, whatever their times", async () => {
