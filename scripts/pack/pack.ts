@@ -2,7 +2,6 @@
  * Run by npm around `npm pack` and `npm publish`, in the folder of a published package: `prepack` builds and makes `dist` what is
  * published, `postpack` puts the development build back.
  */
-import { spawnSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -13,9 +12,10 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { findReleaseCompiler, installZig } from "../../packages/init/toolchain/compilers.ts";
+import { must } from "../must.ts";
 import { embed } from "./embed.ts";
 import { folderOf, manifestOf, published, root, type Published } from "./workspace.ts";
 import type * as Program from "../../packages/load/src/in-cluster/program.ts";
@@ -32,7 +32,7 @@ const keptBack = /[/\\]grid\.md$/;
 const fill: Readonly<Record<Published, () => Promise<void> | void>> = {
   init: buildBinaries,
   node: () => {
-    run("node", [join(folderOf("node"), "scripts/bundle.ts")]);
+    must("node", [join(folderOf("node"), "scripts/bundle.ts")], root);
     embed("node");
   },
   cli: async () => {
@@ -65,7 +65,7 @@ function fail(problem: string): void {
 
 async function prepare(one: Published): Promise<void> {
   const folder = folderOf(one);
-  run("tsc", ["-b", root]);
+  must("tsc", ["-b", root], root);
   mkdirSync(join(backupOf(one), ".."), { recursive: true });
   cpSync(join(folder, "dist"), backupOf(one), { recursive: true });
   for (const file of copied[one])
@@ -94,7 +94,7 @@ function buildBinaries(): void {
   // A user of a clone gets all else: `npm run install-into`.
   if (missing.length > 0 && process.env["LAMEDUCK_PACK_WITHOUT_BINARIES"] !== "1")
     throw new Error(`no C compiler for ${missing.join(" and ")}; run \`${installZig}\``);
-  if (missing.length < 2) run("node", [join(folderOf("init"), "toolchain/build.ts")]);
+  if (missing.length < 2) must("node", [join(folderOf("init"), "toolchain/build.ts")], root);
   const dist = join(folderOf("init"), "dist");
   for (const file of globSync("*", { cwd: dist }))
     if (!/^(lameduck-init-(x64|arm64)|(index|errors)\.(js|d\.ts))$/.test(file)) rmSync(join(dist, file));
@@ -104,8 +104,9 @@ function buildBinaries(): void {
 function linkToHomepage(): void {
   const { homepage = "" } = manifestOf(root);
   const docs = join(folderOf("cli"), "docs");
-  for (const page of globSync("*.md", { cwd: docs })) {
-    const text = readFileSync(join(docs, page), "utf8").replaceAll("](../", `](${homepage}`);
+  for (const page of globSync("**/*.md", { cwd: docs })) {
+    const outside = `](${"../".repeat(page.split(sep).length)}`;
+    const text = readFileSync(join(docs, page), "utf8").replaceAll(outside, `](${homepage}`);
     writeFileSync(join(docs, page), text);
   }
 }
@@ -118,11 +119,4 @@ async function bundleLoadProgram(): Promise<void> {
   )) as typeof Program;
   const file = join(folderOf("cli"), "dist/private/load/in-cluster/load-pod.mjs");
   writeFileSync(file, await bundledProgram());
-}
-
-/** @throws {Error} with what the program said. */
-function run(command: string, args: readonly string[]): void {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8", cwd: root });
-  if (status !== 0)
-    throw new Error(`${command} ${args.join(" ")} failed: ${error?.message ?? `${stdout}${stderr}`}`);
 }

@@ -18,6 +18,7 @@ export const order = [
   "program",
   "accounting",
   "load",
+  "images",
   "stage",
   "rollout",
   "simulator",
@@ -49,6 +50,7 @@ export const inside: Readonly<Record<Published, readonly string[]>> = {
     "senders",
     "accounting",
     "load",
+    "images",
     "stage",
     "rollout",
     "simulator",
@@ -65,7 +67,10 @@ export interface PackageJson {
   readonly name: string;
   readonly version: string;
   readonly private?: boolean;
+  readonly description?: string;
   readonly homepage?: string;
+  readonly repository?: { readonly url: string };
+  readonly engines?: { readonly node: string };
   readonly exports?: Readonly<Record<string, unknown>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;

@@ -1,9 +1,10 @@
 /**
- * `npm run metadata` gives the published packages what the root's package.json says of them all: version, homepage and repository, and
- * the Node that they need. `--check` only compares, and exits with 1 where they differ.
+ * `npm run metadata` writes what the root's package.json says of the whole project to where it stands once more: version, homepage and
+ * repository in the published packages, the image's address in the command's package and in the chart. `npm run render` then writes
+ * docs/install.yaml and its variants. `--check` only compares, and exits with 1 where something differs.
  */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { writeMade } from "../format-page.ts";
 import { folderOf, published, root } from "../pack/workspace.ts";
 
@@ -18,22 +19,30 @@ interface Manifest {
   readonly dependencies?: Record<string, string>;
 }
 
-const common = read(join(root, "package.json"));
+/** Where releases go besides npm: the image's repository in a registry, and the folder of the chart there. */
+export interface Addresses {
+  readonly image: string;
+  readonly charts: string;
+}
 
-function read(file: string): Manifest {
-  return JSON.parse(readFileSync(file, "utf8")) as Manifest;
+const common = JSON.parse(read(join(root, "package.json"))) as Manifest & { addresses: Addresses };
+
+function read(file: string): string {
+  return readFileSync(file, "utf8");
 }
 
 function withMetadata(manifest: Manifest, name: string): Manifest {
-  const { version, license, homepage, repository } = common;
+  const { version, license, homepage, repository, addresses } = common;
   const changed = {
     ...manifest,
     version,
     license,
     homepage,
     repository: { ...repository, directory: `packages/${name}` },
-    publishConfig: { access: "public" },
+    // npm signs from which commit and workflow a package comes. Nothing else than a workflow can publish it then.
+    publishConfig: { access: "public", provenance: true },
     engines: { node },
+    ...(name === "cli" ? { image: addresses.image } : {}),
   };
   if (manifest.dependencies === undefined) return changed;
   // The three are released together, and fit only each other.
@@ -43,9 +52,25 @@ function withMetadata(manifest: Manifest, name: string): Manifest {
   return { ...changed, dependencies: Object.fromEntries(dependencies) };
 }
 
+function write(file: string, text: string): void {
+  writeMade(file, text, `${relative(root, file)} differs from the root's package.json: run npm run metadata`);
+}
+
 for (const name of published) {
   const file = join(folderOf(name), "package.json");
-  const text = `${JSON.stringify(withMetadata(read(file), name), undefined, 2)}\n`;
-  const different = `packages/${name}/package.json differs from the root's package.json: run npm run metadata`;
-  writeMade(file, text, different);
+  const manifest = withMetadata(JSON.parse(read(file)) as Manifest, name);
+  write(file, `${JSON.stringify(manifest, undefined, 2)}\n`);
+}
+
+/** Values of lines in the chart's files, whose comments stay. */
+const chart: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "Chart.yaml": { version: common.version, appVersion: common.version, home: common.homepage },
+  "values.yaml": { "  repository": common.addresses.image },
+};
+for (const [name, values] of Object.entries(chart)) {
+  const file = join(folderOf("operator"), "chart/lameduck", name);
+  let text = read(file);
+  for (const [key, value] of Object.entries(values))
+    text = text.replace(new RegExp(`^(${key}: ).*$`, "m"), (_, start: string) => `${start}${value}`);
+  write(file, text);
 }

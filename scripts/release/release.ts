@@ -1,38 +1,61 @@
 /**
- * `npm run release`: packs the three packages and publishes them to the npm registry, those that others depend on first. One that the
- * registry already has in this version is left out, so that an interrupted release can be run again.
- * `npm run release -- --dry-run` packs them, shows what would be published and what is not ready, and publishes nothing.
+ * `npm run release`: makes everything that a release consists of, and publishes it: packages to the npm registry, images and chart to the
+ * addresses of the root's package.json, all files to the page of the release. What is there already in this version is left as it is, so that an
+ * interrupted release can be run again.
+ * `npm run release -- --dry-run` makes and shows everything with size, digest and licences, says what is not ready, and publishes nothing.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
+import { cacheDirectory } from "../../e2e/cluster/host/paths.ts";
+import { helmHere } from "../../e2e/cluster/host/programs.ts";
+import { findReleaseCompiler, installZig, isInstalled } from "../../packages/init/toolchain/compilers.ts";
 import { commandLine } from "../command-line.ts";
-import { folderOf, manifestOf, published, root } from "../pack/workspace.ts";
+import { must } from "../must.ts";
+import { manifestOf, root } from "../pack/workspace.ts";
+import { kilobytes, makeArtefacts, sizeOf, type Artefact } from "./artefacts.ts";
+import type { Addresses } from "./metadata.ts";
 
-interface Tarball {
-  readonly name: string;
-  readonly version: string;
-  readonly filename: string;
-  readonly size: number;
-  readonly unpackedSize: number;
-  readonly files: readonly { readonly path: string; readonly size: number }[];
-}
-
-const { values } = commandLine(import.meta.url, { options: { "dry-run": { type: "boolean" } } });
+const { values } = commandLine(import.meta.url, {
+  options: {
+    "dry-run": { type: "boolean" },
+    // keeps what was made in this folder
+    to: { type: "string" },
+  },
+});
 const isDry = values["dry-run"] === true;
-const { version, homepage = "" } = manifestOf(root);
-const folder = mkdtempSync(join(tmpdir(), "lameduck-release-"));
-process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+const {
+  version,
+  homepage = "",
+  addresses,
+} = manifestOf(root) as ReturnType<typeof manifestOf> & {
+  addresses: Addresses;
+};
+const folder =
+  values.to === undefined ? mkdtempSync(join(tmpdir(), "lameduck-release-")) : resolve(values.to);
+mkdirSync(folder, { recursive: true });
+process.on("exit", () => {
+  if (values.to === undefined) rmSync(folder, { recursive: true, force: true });
+});
 
+const helm = await helmHere(cacheDirectory());
 const problems = notReady();
 if (problems.length > 0 && !isDry) fail(`not ready:\n${problems.map((one) => `- ${one}`).join("\n")}`);
-const tarballs = published.map(pack);
-for (const tarball of tarballs) process.stdout.write(`${shown(tarball)}\n\n`);
+try {
+  const artefacts = await makeArtefacts(folder, helm);
+  for (const one of artefacts) process.stdout.write(`${shown(one)}\n\n`);
+  process.stdout.write(
+    `Bills of materials (CycloneDX): ${globSync("*.cdx.json", { cwd: folder }).sort().join(", ")}\n`,
+  );
+  if (!isDry) publish(artefacts);
+} catch (error) {
+  fail(error instanceof Error ? error.message : String(error));
+}
 if (isDry) {
-  process.stdout.write(`Nothing was published.\n`);
+  process.stdout.write("Nothing was published.\n");
   for (const problem of problems) process.stdout.write(`Before a release: ${problem}.\n`);
-} else for (const tarball of tarballs) publish(tarball);
+}
 
 function fail(problem: string): never {
   process.stderr.write(`${problem}\n`);
@@ -44,6 +67,7 @@ function notReady(): string[] {
   const tag = `v${version}`;
   const metadata = run("node", [join(root, "scripts/release/metadata.ts"), "--check"]);
   const changes = readFileSync(join(root, "CHANGELOG.md"), "utf8");
+  const compilers = (["x64", "arm64"] as const).map(findReleaseCompiler);
   return [
     ...(metadata.status === 0 ? [] : ["run npm run metadata"]),
     ...(run("git", ["status", "--porcelain"]).stdout === "" ? [] : ["commit what has changed"]),
@@ -51,41 +75,23 @@ function notReady(): string[] {
       ? []
       : [`tag the commit ${tag}`]),
     ...(changes.includes(version) ? [] : [`say in CHANGELOG.md what ${version} changes`]),
-    ...(homepage.includes(".example")
-      ? ["give the project's addresses in package.json (homepage, repository); those there are placeholders"]
+    ...([homepage, addresses.image].some((one) => one.includes(".example"))
+      ? [
+          "give the project's addresses in package.json (homepage, repository, addresses); those there are placeholders",
+        ]
       : []),
+    ...(compilers.every((one) => one?.command.includes("zig"))
+      ? []
+      : [`have the pinned compiler: ${installZig}`]),
+    ...(helm === undefined ? ["have Helm, without which there is no chart"] : []),
+    ...["skopeo", "gh"].filter((program) => !isInstalled(program)).map((program) => `have ${program}`),
   ];
 }
 
-function pack(name: (typeof published)[number]): Tarball {
-  const { status, stdout, stderr } = run(
-    "npm",
-    ["pack", "--silent", "--json", "--pack-destination", folder],
-    folderOf(name),
-  );
-  const [tarball] = status === 0 ? (JSON.parse(stdout.slice(stdout.indexOf("["))) as Tarball[]) : [];
-  return tarball ?? fail(`packages/${name} could not be packed: ${stderr.trim() || stdout}`);
-}
-
-/** One line for each folder at the top. */
-function shown({ name, version: own, filename, size, unpackedSize, files }: Tarball): string {
-  const folders = new Map<string, { count: number; size: number }>();
-  for (const { path, size: bytes } of files) {
-    const [top = "", ...below] = path.split("/");
-    const key = below.length > 0 ? `${top}/` : top;
-    const sum = folders.get(key) ?? { count: 0, size: 0 };
-    folders.set(key, { count: sum.count + 1, size: sum.size + bytes });
-  }
-  const lines = [...folders].map(
-    ([key, sum]) =>
-      `  ${key.padEnd(14)} ${`${sum.count}`.padStart(4)} files ${kilobytes(sum.size).padStart(9)}`,
-  );
-  const head = `${name}@${own}  (${filename}: ${kilobytes(size)}, ${kilobytes(unpackedSize)} unpacked, tag ${tagOf(own)})`;
-  return [head, ...lines].join("\n");
-}
-
-function kilobytes(bytes: number): string {
-  return `${(bytes / 1_000).toFixed(0)} kB`;
+function shown(artefact: Artefact): string {
+  const { file, what, digest, licences, about } = artefact;
+  const lines = [`${kilobytes(sizeOf(artefact))}  ${digest}`, ...about, `licences: ${licences}`];
+  return [`${basename(file)}: ${what}`, ...lines.map((line) => `  ${line}`)].join("\n");
 }
 
 /** `npm install lameduck` must not bring a pre-release. */
@@ -93,28 +99,29 @@ function tagOf(own: string): "next" | "latest" {
   return own.includes("-") ? "next" : "latest";
 }
 
-function publish({ name, version: own, filename }: Tarball): void {
-  if (run("npm", ["view", `${name}@${own}`, "version"]).stdout.trim() === own) {
-    process.stdout.write(`${name}@${own} is published already\n`);
-    return;
+function publish(artefacts: readonly Artefact[]): void {
+  for (const { file, goesTo } of artefacts) {
+    if (goesTo === undefined) continue;
+    if ("npm" in goesTo) {
+      if (run("npm", ["view", `${goesTo.npm}@${version}`, "version"]).stdout.trim() !== version)
+        must("npm", ["publish", file, "--tag", tagOf(version)], root);
+    } else if ("image" in goesTo)
+      must("skopeo", ["copy", "--all", `oci-archive:${file}`, `docker://${goesTo.image}`], root);
+    else must(helm ?? "helm", ["push", file, `oci://${addresses.charts}`], root);
+    process.stdout.write(`${basename(file)} is published\n`);
   }
-  // npm signs where a package comes from only inside a workflow.
-  const provenance = process.env["GITHUB_ACTIONS"] === "true" ? ["--provenance"] : [];
-  const { status, stdout, stderr } = run("npm", [
-    "publish",
-    join(folder, filename),
-    "--tag",
-    tagOf(own),
-    ...provenance,
-  ]);
-  if (status !== 0) fail(`${name}@${own} could not be published: ${stdout}${stderr}`);
-  process.stdout.write(`${name}@${own} is published\n`);
+  const tag = `v${version}`;
+  if (run("gh", ["release", "view", tag]).status !== 0)
+    must(
+      "gh",
+      ["release", "create", tag, "--verify-tag", "--notes", "CHANGELOG.md says what has changed."],
+      root,
+    );
+  // Images are in their registry: they are too large for a page.
+  const files = globSync("*", { cwd: folder }).filter((name) => !name.endsWith(".tar"));
+  must("gh", ["release", "upload", tag, "--clobber", ...files.map((name) => join(folder, name))], root);
 }
 
-function run(
-  command: string,
-  args: readonly string[],
-  cwd = root,
-): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(command, args, { cwd, encoding: "utf8" });
+function run(command: string, args: readonly string[]): { status: number | null; stdout: string } {
+  return spawnSync(command, args, { cwd: root, encoding: "utf8" });
 }

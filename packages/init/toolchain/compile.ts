@@ -36,7 +36,9 @@ export function compile(
     version: string;
     homepage: string;
   };
-  const stamps = [`-DLAMEDUCK_VERSION="${version}"`, `-DLAMEDUCK_HOMEPAGE="${homepage}"`];
+  // Names that end in .example lead nowhere (RFC 2606).
+  const home = new URL(homepage).hostname.endsWith(".example") ? "" : homepage;
+  const stamps = [`-DLAMEDUCK_VERSION="${version}"`, `-DLAMEDUCK_HOMEPAGE="${home}"`];
   const arguments_ = [...first, ...warnings, ...stamps, ...flags, ...sources, "-o", output, "-lm"];
   const { status, stderr, error } = spawnSync(command, arguments_, { cwd: packageRoot, encoding: "utf8" });
   if (status !== 0) throw new Error(`${command} failed: ${error?.message ?? stderr}`);
