@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import { formatPage } from "../../../scripts/format-page.ts";
+import { anchorOf } from "../../../site/pages.ts";
 import { serialiseResults, causes, type Results } from "../src/index.ts";
 import { resultsJsonSchema } from "../src/model/results.ts";
 import { madeUpComparison } from "./report-fixture.ts";
@@ -20,24 +22,36 @@ test("a document with a value of the wrong kind is not what the schema describes
   assert.throws(() => resultsOf(JSON.stringify(wrong)), /"remedies",\s+1,\s+"lost"/);
 });
 
-test("the schema in docs/results.schema.json is what the document is checked by; UPDATE_DOCS=1 writes it", () => {
+test("the schema in docs/reference/results.schema.json is what the document is checked by; UPDATE_DOCS=1 writes it", () => {
   const now = JSON.stringify(resultsJsonSchema(), undefined, 2);
-  if (process.env["UPDATE_DOCS"]) writeFileSync(new URL("results.schema.json", docs), now);
-  assert.deepEqual(JSON.parse(read("results.schema.json")), JSON.parse(now));
+  if (process.env["UPDATE_DOCS"]) writeFileSync(new URL("reference/results.schema.json", docs), now);
+  assert.deepEqual(JSON.parse(read("reference/results.schema.json")), JSON.parse(now));
 });
 
-test("the page docs/results.md explains every field, every event and every outcome", () => {
-  const page = read("results.md");
+test("the page docs/reference/results.md explains every field, every event and every outcome", () => {
+  const page = read("reference/results.md");
   for (const name of namesIn(resultsJsonSchema()))
     assert.ok(page.includes(`\`${name}\``), `${name} is not explained`);
 });
 
-test("the page docs/causes.md explains every cause in its own words", () => {
-  // Tables are padded by the formatter.
-  const page = read("causes.md").replaceAll(/ +/g, " ");
-  for (const [cause, words] of Object.entries(causes))
-    for (const place of [`| ${cause} | ${words} |`, `### ${cause}: ${words}\n`])
-      assert.ok(page.includes(place), place);
+test("the page docs/understand/causes.md lists and explains every cause; UPDATE_DOCS=1 writes the list", async () => {
+  const page = read("understand/causes.md");
+  const headings = Object.entries(causes).map(([cause, words]) => ({
+    cause,
+    words,
+    heading: `${cause}: ${words}`,
+  }));
+  const rows = headings.map(
+    ({ cause, words, heading }) => `| [${cause}](#${anchorOf(heading)}) | ${words} |`,
+  );
+  const table = ["| cause | name |", "| --- | --- |", ...rows].join("\n");
+  const marks = /(<!-- causes -->\n)[\s\S]*?(<!-- end of causes -->)/;
+  const now = await formatPage(
+    page.replace(marks, (_, start: string, end: string) => `${start}\n${table}\n\n${end}`),
+  );
+  if (process.env["UPDATE_DOCS"]) writeFileSync(new URL("understand/causes.md", docs), now);
+  assert.equal(read("understand/causes.md"), now, "UPDATE_DOCS=1 writes it anew");
+  for (const { heading } of headings) assert.ok(page.includes(`### ${heading}\n`), heading);
 });
 
 test("every number of a document is finite, so that JSON keeps it", () => {

@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { pageWidth } from "../../../scripts/format-page.ts";
+import { anchorOf } from "../../../site/pages.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
 const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "e2e/README.md"], {
@@ -32,16 +33,11 @@ const anchorsOf = (page: string): Set<string> =>
   new Set(
     linesOf(page)
       .filter((line) => /^#+ /.test(line))
-      .map((line) =>
-        line
-          .replace(/^#+ /, "")
-          .toLowerCase()
-          .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
-          .replaceAll(" ", "-"),
-      ),
+      .map((line) => anchorOf(line.replace(/^#+ /, ""))),
   );
 
-test("there are pages", () => assert.ok(pages.includes("README.md") && pages.includes("docs/node.md")));
+test("there are pages", () =>
+  assert.ok(pages.includes("README.md") && pages.includes("docs/reference/library.md")));
 
 test(`lines of pages wrap at ${pageWidth}`, () => {
   const long = pages
@@ -64,6 +60,21 @@ test("no cell of a table holds a paragraph", () => {
   );
 });
 
+test("pages that the code names exist", () => {
+  const sources = globSync("packages/*/src/**/*.{ts,c,h}", { cwd: root });
+  assert.ok(sources.includes("packages/cli/src/results.ts"));
+  const named = sources.flatMap((file) =>
+    [...readFileSync(join(root, file), "utf8").matchAll(/\bdocs\/[\w/-]+\.md/g)].map(([page]) => ({
+      file,
+      page,
+    })),
+  );
+  assert.deepEqual(
+    named.filter(({ page }) => !existsSync(join(root, page))),
+    [],
+  );
+});
+
 test("links between pages lead to files and headings that exist", () => {
   const dead = pages.flatMap((page) =>
     prose(page)
@@ -82,4 +93,17 @@ test("links between pages lead to files and headings that exist", () => {
       .map(({ link, place }) => `${place}: ${link}`),
   );
   assert.deepEqual(dead, []);
+});
+
+test("pictures say what they show, have a dark side, and stand still for who wants that", () => {
+  const pictures = globSync("docs/**/*.svg", { cwd: root });
+  assert.ok(pictures.length > 0);
+  for (const picture of pictures) {
+    const text = linesOf(picture).join("\n");
+    assert.match(text, /<title>[^<]+<\/title>\s*<desc>[^<]+<\/desc>/, picture);
+    assert.match(text, /prefers-color-scheme:dark/, picture);
+    if (text.includes("animation:")) assert.match(text, /prefers-reduced-motion:reduce/, picture);
+  }
+  const silent = pages.flatMap(prose).filter(({ line }) => /!\[\s*\]\(/.test(line));
+  assert.deepEqual(silent, []);
 });
