@@ -1,19 +1,20 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { plotSize, plotted, type PlotOptions, type Series } from "@lameduck/accounting";
-import { element, escape } from "@lameduck/accounting/markup";
+import { element } from "@lameduck/accounting/markup";
+import { svg, text } from "../scripts/pictures/drawing.ts";
 
-/** Draws docs/decision-hold.svg and decision-loss.svg from the tables of research/recordings/grid.md, so that pictures and page cannot differ. */
-const docs = new URL("../docs/", import.meta.url);
+/** Draws docs/contributing/decision-hold.svg and decision-loss.svg from the tables of research/recordings/grid.md, so that pictures and page cannot differ. */
+const docs = new URL("../docs/contributing/", import.meta.url);
 const inCluster = new Set(["ebpf", "idle-kube-proxy", "busy-iptables", "ingress-nginx"]);
 /** As much as a grace period of 30 s leaves. */
 const cap = 25;
 const colors: Record<string, string> = {
-  adaptive: "#0a7d4b",
-  learnt: "#66b894",
+  adaptive: "#2a9d6f",
+  learnt: "#8a6fd1",
   "sleep 15": "#b98a2e",
-  "quiet 5": "#4467a8",
-  knative: "#8fb0e0",
-  oracle: "#111",
+  "quiet 5": "#3b7dd8",
+  knative: "#c2607a",
+  oracle: "currentColor",
 };
 
 interface Row {
@@ -68,23 +69,27 @@ function seriesOf(rows: readonly Row[], names: readonly string[], value: "hold" 
   }));
 }
 
+/** Lines differ by their dashes, too. */
+const dashes = ["none", "8 3", "2 3", "10 3 2 3", "5 5"] as const;
+
 /** A file by itself, for a page of Markdown: it names its series at its upper edge. */
 function pagePlot(series: readonly Series[], options: PlotOptions): string {
-  const { width, height } = plotSize;
-  const names = series.map(({ name, color }, index) =>
-    element("text", { x: 80 + index * 110, y: 18, fill: color }, escape(name)),
+  const names = series.map(
+    ({ name, color }, index) =>
+      element("path", {
+        d: `M${70 + index * 114} 14h26`,
+        stroke: color,
+        "stroke-dasharray": dashes[index],
+      }) + text(102 + index * 114, 18, name),
   );
-  const attributes = {
-    xmlns: "http://www.w3.org/2000/svg",
-    "font-family": "sans-serif",
-    "font-size": 11,
-    viewBox: `0 0 ${width} ${height}`,
-    role: "img",
-    "aria-label": options.title,
-  };
-  const ground = element("rect", { width, height, fill: "#fff" });
-  const style = element("style", {}, ".grid{stroke:#ddd}");
-  return `${element("svg", attributes, style, ground, ...names, plotted(series, options))}\n`;
+  const dashed = dashes.map((dash, index) => `polyline:nth-of-type(${index + 1}){stroke-dasharray:${dash}}`);
+  return svg({
+    title: options.title,
+    description: `${options.y} against ${options.x}, for ${series.map(({ name }) => name).join(", ")}`,
+    ...plotSize,
+    style: `text{font-size:13px}${dashed.join("")}`,
+    parts: [...names, plotted(series, options)],
+  });
 }
 
 const rows = rowsOf(readFileSync(new URL("./recordings/grid.md", import.meta.url), "utf8"));

@@ -1,5 +1,5 @@
 /**
- * Writes docs/errors.md from the catalogues in the code; `--check` only compares, and exits with 1 where they differ. A code is any
+ * Writes docs/reference/errors.md from the catalogues in the code; `--check` only compares, and exits with 1 where they differ. A code is any
  * `LAMEDUCK_...` key of an exported object whose name ends in "Errors".
  */
 import { globSync } from "node:fs";
@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { formatPage, writeMade } from "./format-page.ts";
 import { exitCodeOfError, exitCodes } from "../packages/cli/src/exit-codes.ts";
 
-const page = new URL("../docs/errors.md", import.meta.url);
+const page = new URL("../docs/reference/errors.md", import.meta.url);
 
 const titles: Record<string, string> = {
   drain: "The decision (options of every policy)",
@@ -18,7 +18,8 @@ const titles: Record<string, string> = {
   manifests: "Manifests",
   load: "The load, and results of other load tools",
   stage: "lab: the local stage",
-  simulator: "simulate and advise",
+  images: "Images of lab and audit",
+  simulator: "simulate",
   audit: "audit",
   protocol: "inject and the operator",
   cli: "Command line",
@@ -80,10 +81,10 @@ What 1 means, by command:
 An error without an exit code below ends with 2.
 
 ${body}
-
-## lameduck-init
-
-The messages of \`lameduck-init\` have codes, too: [init.md](init.md) lists them.
 `);
 
-writeMade(page, text, "docs/errors.md is not what the catalogues say: run node scripts/errors-page.ts");
+writeMade(
+  page,
+  text,
+  "docs/reference/errors.md is not what the catalogues say: run node scripts/errors-page.ts",
+);

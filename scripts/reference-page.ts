@@ -1,24 +1,39 @@
 /**
- * Writes docs/reference.md from the code: options, variables, events and exit codes. `--check` only compares, and exits with 1 where
+ * Writes docs/reference/options.md from the code: options, variables, events and exit codes. `--check` only compares, and exits with 1 where
  * they differ.
  */
 import { readFileSync } from "node:fs";
-import type { Command } from "commander";
-import { commandsFor } from "../packages/cli/src/commands.ts";
+import { Command, Help, type Option } from "commander";
+import { commandsFor, takenBy } from "../packages/cli/src/commands.ts";
 import { exitCodesText } from "../packages/cli/src/exit-codes.ts";
+import { addSharedOptions, sharedOptions } from "../packages/cli/src/shared.ts";
 import { optionHelp } from "../packages/options/generate/help.ts";
 import { initFlags, libraryVariables } from "../packages/options/src/index.ts";
 import { formatPage, writeMade } from "./format-page.ts";
 
-const page = new URL("../docs/reference.md", import.meta.url);
+const page = new URL("../docs/reference/options.md", import.meta.url);
 const source = (path: string): string =>
   readFileSync(new URL(`../packages/${path}`, import.meta.url), "utf8");
 
+const help = new Help();
+
+function rowsOf(options: readonly Option[]): string {
+  const rows = options.filter(({ long }) => long !== "--help" && long !== "--version");
+  return rows.map((option) => `- \`${option.flags}\`: ${help.optionDescription(option)}.`).join("\n");
+}
+
+/** Options of all commands are named only. */
 function optionsOf(command: Command): string {
-  const help = command.createHelp();
-  const options = help.visibleOptions(command).filter(({ long }) => long !== "--help");
-  const lines = options.map((option) => `- \`${option.flags}\`: ${help.optionDescription(option)}.`);
-  return [`### \`lameduck ${command.name()}\``, command.description(), lines.join("\n")].join("\n\n");
+  const shared = sharedOptions(program, takenBy(command));
+  const named = shared.map(({ long }) => `\`${long}\``).join(", ");
+  // Which kinds it writes is different for each.
+  const out = shared.filter(({ long }) => long === "--out");
+  return [
+    `### \`lameduck ${command.name()}\``,
+    command.description(),
+    rowsOf([...help.visibleOptions(command), ...out]),
+    shared.length === 0 ? "" : `As in other commands: ${named}.`,
+  ].join("\n\n");
 }
 
 /** The text that `lameduck-init --help` prints: what stands around its options, from the source. */
@@ -59,8 +74,9 @@ function eventOf(name: string): string {
   return [`### \`${name}\``, about, fields.join("\n")].join("\n\n");
 }
 
+const program = addSharedOptions(new Command(), takenBy);
 const commands = (await commandsFor(undefined, (code) => code)).filter(
-  (command) => !["init", "help"].includes(command.name()),
+  (command) => command.name() !== "help",
 );
 const text = await formatPage(
   [
@@ -69,11 +85,14 @@ const text = await formatPage(
     "## Exit codes of `lameduck`",
     `${exitCodesText}.`,
     "## Options of `lameduck`",
+    "### Of several commands",
+    "They may stand before the command or behind it.",
+    rowsOf(program.options),
     ...commands.map(optionsOf),
     "## `lameduck-init`",
     `\`\`\`text\n${initHelp()}\`\`\``,
     "## Variables",
-    "In a pod's `env`. A flag or an option in code wins over its variable. [node.md](node.md) and [init.md](init.md) explain each.",
+    "In a pod's `env`. A flag or an option in code wins over its variable. [library](library.md) and [init](init.md) explain each.",
     variableTable(),
     "## Events of `@lameduck/node`",
     "One line of JSON each on stderr. `lameduck` is `phase` or `notice`; `at`, `pid` and, for phases, `elapsed` and `phase` stand in all.",
@@ -84,4 +103,8 @@ const text = await formatPage(
   ].join("\n\n"),
 );
 
-writeMade(page, text, "docs/reference.md is not what the code says: run node scripts/reference-page.ts");
+writeMade(
+  page,
+  text,
+  "docs/reference/options.md is not what the code says: run node scripts/reference-page.ts",
+);

@@ -38,9 +38,10 @@ const checks: readonly Step[] = [
   ["types of e2e", "tsc", "-p", "e2e/tsconfig.json"],
   ["what follows from the table of options", "node", "packages/options/generate/main.ts", "--check"],
   ["tables of senders", "node", "scripts/senders-page.ts", "--check"],
-  ["docs/errors.md", "node", "scripts/errors-page.ts", "--check"],
-  ["docs/reference.md", "node", "scripts/reference-page.ts", "--check"],
-  ["docs/cluster.md", "node", "e2e/matrix/table/main.ts", "--check"],
+  ["docs/reference/errors.md", "node", "scripts/errors-page.ts", "--check"],
+  ["docs/reference/options.md", "node", "scripts/reference-page.ts", "--check"],
+  ["docs/pictures", "node", "scripts/pictures.ts", "--check"],
+  ["docs/evidence/results.md", "node", "e2e/matrix/table/main.ts", "--check"],
   ["lint", "oxlint", "--type-aware", "--quiet"],
 ];
 

@@ -35,7 +35,7 @@ export function renderGrid(played: readonly PlayedCell[], terminations: number, 
   const lines = [
     "# The grid",
     "",
-    "Made by `npm run grid -w research`; the rule is explained in [decision.md](../../docs/decision.md).",
+    "Made by `npm run grid -w research`; the rule is explained in [decision.md](../../docs/contributing/decision.md).",
     "",
     `${played.length} cells: ${gridAxes.presets.join(", ")} x ${gridAxes.senders.join(", ")} senders x ${gridAxes.rates.join(", ")} new connections a second to the pod x ${gridAxes.traffic.join(", ")}. ${terminationsText(terminations)}, seed ${seed}, floor 0, no cap, so that only the rule is seen. \`bursty\`: gaps with a coefficient of variation of 3. \`tiny\`: 300 clients, each behind one of the senders. \`snat\`: all senders behind one address.`,
     "",

@@ -74,7 +74,7 @@ const text = [
 ].join("\n");
 console.log(`${version}\n\n${text}`);
 if (values.write) {
-  const page = fileURLToPath(new URL("../../../docs/comparison.md", import.meta.url));
+  const page = fileURLToPath(new URL("../../../docs/evidence/comparison.md", import.meta.url));
   const before = readFileSync(page, "utf8");
   writeFileSync(page, before.replace(/(<!-- audits -->\n)[^]*(<!-- end of audits -->)/, `$1\n${text}\n\n$2`));
   execFileSync("prettier", ["--write", page], { stdio: "ignore" });

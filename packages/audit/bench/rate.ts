@@ -73,7 +73,7 @@ for (const chunk of text.split(/^---$/m)) for (const one of parseAllDocuments(ch
 const commands: Record<string, () => Measured> = {
   "yaml alone": () => measured(process.execPath, ["-e", parseOnly]),
   "lameduck audit": () =>
-    measured(process.execPath, [cli, "audit", file, "--format", `json=${join(folder, "out.json")}`]),
+    measured(process.execPath, [cli, "audit", file, "--json", join(folder, "out.json")]),
   ...(kubeScore === undefined
     ? {}
     : { "kube-score": () => measured(kubeScore, ["score", "--output-format", "ci", file]) }),

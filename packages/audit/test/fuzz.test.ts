@@ -26,7 +26,7 @@ function mustSurvive(text: string): void {
   for (const format of [textReport, jsonReport, junitReport, markdownReport, githubReport])
     assert.ok(format(result));
   assert.ok(htmlReport(result, (id) => id));
-  assert.ok(sarifReport(result, "1.2.3", (id) => `https://lameduck.example/${id}`));
+  assert.ok(sarifReport(result, "1.2.3", (id) => `https://home.example/${id}`));
   const { audit: after, files } = fixesOf(result, options);
   assert.ok(after.failures.length <= result.failures.length);
   assert.deepEqual(fixesOf(after, options).files, [], files[0]?.after.text);

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { factNames } from "../src/facts/facts.ts";
 import type { Rule } from "../src/index.ts";
 
 const golden = join(import.meta.dirname, "golden");
@@ -47,8 +48,18 @@ function fenced(language: string, text: string): string {
   return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 }
 
-/** The table of docs/audit.md. */
-export function tableOf(rules: readonly Rule[]): string {
-  const rows = rules.map(({ id, title }) => `| [${id}](audit/${id}.md) | ${title} |`);
-  return ["| Rule | What it finds |", "| --- | --- |", ...rows].join("\n");
+/** Tables of docs/tools/audit.md, by the names of their marks. */
+export function tablesOf(rules: readonly Rule[]): Readonly<Record<string, string>> {
+  const table = (head: string, rows: readonly string[]): string =>
+    [head, "| --- | --- |", ...rows].join("\n");
+  return {
+    questions: table(
+      "| name | the question |",
+      Object.entries(factNames).map(([name, question]) => `| \`${name}\` | ${question} |`),
+    ),
+    rules: table(
+      "| Rule | What it finds |",
+      rules.map(({ id, title }) => `| [${id}](../rules/${id}.md) | ${title} |`),
+    ),
+  };
 }

@@ -50,7 +50,7 @@ describe("reports", () => {
   test("the SARIF report is valid by the schema of 2.1.0, and each result has a region and a fingerprint", () => {
     const validate = sarifSchema();
     const document = JSON.parse(
-      sarifReport(whole, "1.2.3", (id) => `https://lameduck.example/docs/audit/${id}.md`),
+      sarifReport(whole, "1.2.3", (id) => `https://home.example/docs/audit/${id}.md`),
     ) as {
       runs: {
         results: {
@@ -105,7 +105,7 @@ describe("reports", () => {
   });
 
   test("the HTML report is one file without a script, and holds every finding under its rule", () => {
-    const html = htmlReport(whole, (id) => `https://lameduck.example/${id}`);
+    const html = htmlReport(whole, (id) => `https://home.example/${id}`);
     assert.doesNotMatch(html, /<script|<link|src=/);
     assert.equal(html.match(/<h3>/g)?.length, whole.findings.length);
     for (const rule of new Set(whole.findings.map((one) => one.rule)))

@@ -3,7 +3,7 @@ import { runVector } from "../test/vectors.ts";
 import { random } from "../test/random.ts";
 
 /**
- * The holds of docs/decision.md under "Many senders" and after: how long a hold is, and what comes after it, where addresses are many, pause, go on
+ * The holds of docs/contributing/decision.md under "Many senders" and after: how long a hold is, and what comes after it, where addresses are many, pause, go on
  * alone or come once. Poisson arrivals from a minute before SIGTERM, a cap of 55 s. `npm run holds -w packages/drain`, in some minutes.
  */
 const trials = Number(process.argv[2] ?? 20);

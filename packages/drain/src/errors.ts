@@ -1,6 +1,6 @@
 import { errorClass } from "./common.ts";
 
-/** Every way a drain configuration can be wrong. The same codes stand in docs/errors.md. */
+/** Every way a drain configuration can be wrong. The same codes stand in docs/reference/errors.md. */
 export const drainErrors = {
   LAMEDUCK_BAD_DURATION: 'write a duration with its unit, such as "300ms", "5s", "2m" or "1h"',
   LAMEDUCK_BAD_NUMBER: "give a finite number in the range that is named",

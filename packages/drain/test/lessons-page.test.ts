@@ -6,7 +6,7 @@ import { type DecisionVector, runVector } from "./vectors.ts";
 
 type Seen = DecisionVector["observations"];
 
-const page = readFileSync(new URL("../../../docs/node.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../docs/reference/library.md", import.meta.url), "utf8");
 
 /** The figure that stands there in the paragraph on lessons, in seconds. */
 function said(pattern: RegExp): number {
@@ -48,7 +48,7 @@ function close(hold: number, figure: number): void {
   assert.ok(Math.abs(hold - figure) <= 0.1, `${hold}, not ${figure}`);
 }
 
-test("docs/node.md says how long a pod holds that was asked once, by its age", () => {
+test("docs/reference/library.md says how long a pod holds that was asked once, by its age", () => {
   close(held(askedOnce(young)).hold, said(/holds for ([\d.]+) s\./));
   close(held(askedOnce(10)).hold, said(/ten seconds before SIGTERM holds for ([\d.]+) s/));
   close(held(askedOnce(300)).hold, said(/After five minutes it holds for ([\d.]+) s/));
@@ -56,7 +56,7 @@ test("docs/node.md says how long a pod holds that was asked once, by its age", (
   assert.equal(held(askedOnce(3_600)).hold, 1);
 });
 
-test("docs/node.md says by how much learning from terminations shortens a hold", () => {
+test("docs/reference/library.md says by how much learning from terminations shortens a hold", () => {
   const after = new Map<number, number>();
   let learnt: Learnt | undefined;
   for (let count = 1; count <= 50; count++) {

@@ -5,7 +5,7 @@
  * capabilities, with no-new-privs and a read-only root. Needs root, HAProxy, nginx, dumb-init, setpriv.
  *
  *     --rollouts 13    of 4 pods each      --again   measure anew      --append   add to what was measured
- *     --rps 1000       --replicas 4        --table   only print        --write    put the table into docs/comparison.md
+ *     --rps 1000       --replicas 4        --table   only print        --write    put the table into docs/evidence/comparison.md
  */
 import { fileURLToPath } from "node:url";
 import { enterStage, insideStage, runLab, type LabSettings } from "@lameduck/stage";

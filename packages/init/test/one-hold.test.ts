@@ -269,7 +269,10 @@ describe("lameduck-init end", { skip, concurrency: 3 }, () => {
   });
 
   test("the documented shell lines end a hold without the binary, and what an earlier request left ends no hold", async () => {
-    const page = readFileSync(fileURLToPath(new URL("../../../docs/init.md", import.meta.url)), "utf8");
+    const page = readFileSync(
+      fileURLToPath(new URL("../../../docs/reference/init.md", import.meta.url)),
+      "utf8",
+    );
     const [, lines = ""] = /```sh\n(for file in [^`]*)```/.exec(page) ?? [];
     assert.notEqual(lines, "");
     const container = new Container(...long, ...app(0));

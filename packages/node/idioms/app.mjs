@@ -28,7 +28,7 @@ export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** Says that the program is ready for its termination. */
 export const ready = (port) => say(port === undefined ? "READY" : `PORT=${port}`);
 
-/** As docs/node.md has it: one call for each server. The hook stands for those that users add. */
+/** As docs/reference/library.md has it: one call for each server. The hook stands for those that users add. */
 export function attach(...servers) {
   if (!ours) return undefined;
   const own = ours.lameduck(servers);

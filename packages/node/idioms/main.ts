@@ -35,7 +35,7 @@ const { values } = commandLine(import.meta.url, {
     json: { type: "boolean", default: false },
     // print the names, and nothing else
     list: { type: "boolean", default: false },
-    // write the tables of docs/shutdown-idioms.md, and nothing else
+    // write the tables of docs/evidence/shutdown-idioms.md, and nothing else
     page: { type: "boolean", default: false },
   },
 });

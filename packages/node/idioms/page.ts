@@ -1,12 +1,15 @@
-/** docs/shutdown-idioms.md: the list of idioms, from the programs themselves. */
+/** docs/evidence/shutdown-idioms.md: the list of idioms, from the programs themselves. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPage } from "../../../scripts/format-page.ts";
 import { idioms, type Idiom } from "./idiom.ts";
 import { wanted } from "./install.ts";
 
-const page = join(import.meta.dirname, "../../../docs/shutdown-idioms.md");
-const [begin, end] = ["<!-- idioms: begin -->", "<!-- idioms: end -->"];
+const page = join(import.meta.dirname, "../../../docs/evidence/shutdown-idioms.md");
+const [begin, end] = [
+  "<!-- idioms: npx node packages/node/idioms/main.ts --page -->",
+  "<!-- end of idioms -->",
+];
 
 const titles: Readonly<Record<string, string>> = {
   handlers: "Signal handlers",
@@ -48,7 +51,7 @@ async function tables(): Promise<string> {
 export async function expectedPage(): Promise<string> {
   const text = readFileSync(page, "utf8");
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error("docs/shutdown-idioms.md has no marks for the tables");
+  if (from < 0 || to < from) throw new Error("docs/evidence/shutdown-idioms.md has no marks for the tables");
   return formatPage(`${text.slice(0, from)}${begin}\n\n${await tables()}\n\n${text.slice(to)}`);
 }
 

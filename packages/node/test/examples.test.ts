@@ -16,7 +16,7 @@ interface Example {
 }
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const pages = globSync(["README.md", "docs/*.md", "packages/*/README.md"], { cwd: root });
+const pages = globSync(["README.md", "docs/**/*.md", "packages/*/README.md"], { cwd: root });
 
 /** The languages of blocks that are checked. */
 const language = /^(js|mjs|cjs|javascript|ts|mts|typescript)$/;

@@ -30,7 +30,7 @@ test("ten idioms end with Lameduck as well as without", async (context) => {
   }
 });
 
-test("docs/shutdown-idioms.md lists every idiom; node packages/node/idioms/main.ts --page writes it", async () => {
+test("docs/evidence/shutdown-idioms.md lists every idiom; node packages/node/idioms/main.ts --page writes it", async () => {
   assert.equal(writtenPage(), await expectedPage());
 });
 

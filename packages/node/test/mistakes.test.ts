@@ -120,7 +120,7 @@ for (const [option, values] of Object.entries(wrong))
     });
 
 test("the known options are those of the page, and a misspelt option is answered with the nearest name", () => {
-  const page = readFileSync(new URL("../../../docs/node.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../../docs/reference/library.md", import.meta.url), "utf8");
   const [, table = ""] = /^\| option .*\n\|[- |]+\n((?:\|.*\n)+)/m.exec(page) ?? [];
   const listed = [...table.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, names = ""]) =>
     [...names.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),

@@ -67,12 +67,8 @@ test("no variable of the init is taken for a misspelt one", () => {
   assert.deepEqual(misspeltVariables(all), []);
 });
 
-test("the page lists every code with its remedy, and every variable", () => {
-  const page = readFileSync(new URL("../../../docs/node.md", import.meta.url), "utf8");
-  const listed = [...page.matchAll(/^\| `(LAMEDUCK_[A-Z_]+)` +\| (?!.*`)(.*?) *\|$/gm)].map(
-    ([, code, text]) => [code, text],
-  );
-  assert.deepEqual(listed, Object.entries(nodeErrors));
+test("the page lists every variable", () => {
+  const page = readFileSync(new URL("../../../docs/reference/library.md", import.meta.url), "utf8");
   for (const name of Object.keys(environmentVariables)) assert.ok(page.includes(`\`${name}\``), name);
 });
 

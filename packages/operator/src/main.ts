@@ -1,4 +1,4 @@
-/** The operator's processes: `node lameduck-operator.cjs webhook`, and others. docs/operator.md describes them. */
+/** The operator's processes: `node lameduck-operator.cjs webhook`, and others. docs/contributing/operator.md describes them. */
 import { LameduckError } from "@lameduck/drain/common";
 import { KubernetesError } from "@lameduck/kube";
 import { badFlag, type Subcommand } from "@lameduck/program";
@@ -12,7 +12,7 @@ const subcommands: Readonly<Record<string, { readonly does: string; load(): Prom
     load: async () => (await import("@lameduck/webhook/command")).webhook,
   },
   coordinator: {
-    does: "collects reports of consumers, and tells terminating pods when no sender chooses them",
+    does: "collects what senders have applied, and tells terminating pods when all have stopped sending",
     load: async () => (await import("@lameduck/coordinator/command")).coordinator,
   },
   watcher: {
@@ -30,7 +30,7 @@ ${Object.entries(subcommands)
   .join("\n")}
 
 lameduck-operator COMMAND --help lists the flags of a command. Exit codes: 0 stopped, 2 wrong flag, 3 internal,
-4 cluster or environment. The log is JSON lines on stderr. More: docs/operator.md
+4 cluster or environment. The log is JSON lines on stderr. More: docs/contributing/operator.md
 `;
 
 async function main([name = "", ...args]: readonly string[]): Promise<void> {

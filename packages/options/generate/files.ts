@@ -13,8 +13,17 @@ export async function generated(): Promise<readonly (readonly [path: string, tex
     ["packages/init/src/cli/options.c", flagTable()],
     ["packages/drain/src/options.ts", drainOptions()],
     ["packages/node/src/options/lameduck-options.ts", lameduckOptions()],
-    ["docs/node.md", await pageWith(`${root}docs/node.md`, "option", libraryTable())],
-    ["docs/acknowledgements.md", await pageWith(`${root}docs/acknowledgements.md`, "field", releaseTable())],
-    ["docs/inject.md", await pageWith(`${root}docs/inject.md`, "field of a DrainPolicy", fieldTable())],
+    [
+      "docs/reference/library.md",
+      await pageWith(`${root}docs/reference/library.md`, "option", libraryTable()),
+    ],
+    [
+      "docs/operate/acknowledgements.md",
+      await pageWith(`${root}docs/operate/acknowledgements.md`, "field", releaseTable()),
+    ],
+    [
+      "docs/operate/inject.md",
+      await pageWith(`${root}docs/operate/inject.md`, "field of a DrainPolicy", fieldTable()),
+    ],
   ];
 }

@@ -6,7 +6,7 @@ import { defaultOf, textOf } from "./words.ts";
 /** Characters in a cell: what is longer belongs below the table. */
 const longestCell = 120;
 
-/** Options of @lameduck/node, for docs/node.md. */
+/** Options of @lameduck/node, for docs/reference/library.md. */
 export function libraryTable(): string {
   return table(
     ["option", "variable", "default", ""],
@@ -24,7 +24,7 @@ function libraryRow(name: LibraryName): string[] {
   return [code(name), code(row.variable), value, all.length <= longestCell ? all : text];
 }
 
-/** Fields of a DrainPolicy and annotations, for docs/inject.md. */
+/** Fields of a DrainPolicy and annotations, for docs/operate/inject.md. */
 export function fieldTable(): string {
   return table(["field of a DrainPolicy", "annotation", "default", "what it is"], fields.map(fieldRow));
 }
@@ -38,7 +38,7 @@ function fieldRow({ name, annotation, onlyAnnotation, text, default: value }: Fi
   ];
 }
 
-/** Fields of `spec.acknowledgements`, for docs/acknowledgements.md. */
+/** Fields of `spec.acknowledgements`, for docs/operate/acknowledgements.md. */
 export function releaseTable(): string {
   const lines = releaseFields.map(({ name, default: value, text, example, least, most, row }) => [
     code(name),

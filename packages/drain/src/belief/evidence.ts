@@ -14,7 +14,7 @@ const leastExposureMs = 1_000;
 
 /**
  * Gaps that come in bursts have a longer tail than their longest gap shows. This exponent stretches the tail: with coefficients of variation of 3
- * and 5 it keeps the loss budget. With half of it up to eighty times as much was lost (docs/decision.md).
+ * and 5 it keeps the loss budget. With half of it up to eighty times as much was lost (docs/contributing/decision.md).
  */
 const burstiness = 0.4;
 
@@ -75,7 +75,7 @@ export interface Recent {
 }
 
 /**
- * Lower numbers would be more cautious and slower (docs/decision.md). Senders of the aggregate let go one after the other, and its gaps go on
+ * Lower numbers would be more cautious and slower (docs/contributing/decision.md). Senders of the aggregate let go one after the other, and its gaps go on
  * growing, so its latest gaps say less.
  */
 export const recentGaps = { ofOne: 10, ofAggregate: 5 } as const;

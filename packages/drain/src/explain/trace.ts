@@ -8,7 +8,7 @@ import type { DrainOptions } from "../options.ts";
 
 /**
  * A recorded hold: JSON lines, written by the library and by lameduck-init alike. Times are milliseconds since the termination. The first line is the
- * header; then come observations as decision vectors spell them, decisions, and the end. docs/explain.md describes them for users.
+ * header; then come observations as decision vectors spell them, decisions, and the end. docs/tools/explain.md describes them for users.
  */
 export interface TraceHeader {
   readonly lameduck: "trace";

@@ -3,8 +3,11 @@ import { fileURLToPath } from "node:url";
 import { launchers } from "./cells.ts";
 import type { Kept } from "./kept.ts";
 
-const docs = fileURLToPath(new URL("../../../../docs/comparison.md", import.meta.url));
-const [begin, end] = ["<!-- rollouts: begin -->", "<!-- rollouts: end -->"];
+const docs = fileURLToPath(new URL("../../../../docs/evidence/comparison.md", import.meta.url));
+const [begin, end] = [
+  "<!-- rollouts: npx node packages/init/bench/rollouts.ts --write -->",
+  "<!-- end of rollouts -->",
+];
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);
 
@@ -52,10 +55,10 @@ export function tableOf(all: readonly Kept[]): string {
   return [line(titles), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }
 
-/** Puts the table where docs/comparison.md has its marks. */
+/** Puts the table where docs/evidence/comparison.md has its marks. */
 export function writeToDocs(table: string): void {
   const text = readFileSync(docs, "utf8");
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`docs/comparison.md has no ${begin} ... ${end}`);
+  if (from < 0 || to < from) throw new Error(`docs/evidence/comparison.md has no ${begin} ... ${end}`);
   writeFileSync(docs, `${text.slice(0, from)}${begin}\n\n${table}\n\n${text.slice(to)}`);
 }

@@ -23,7 +23,7 @@ static const char usage[] =
 	"  lameduck-init wait --grace 30s\n"
 	"\n"
 	"Defaults are in brackets. D is a duration with a unit: 300ms, 5s, 2m. Each option is a variable, too: --floor is\n"
-	"LAMEDUCK_FLOOR. More: " LAMEDUCK_HOMEPAGE "docs/init.md\n";
+	"LAMEDUCK_FLOOR. More: " LAMEDUCK_HOMEPAGE "docs/reference/init.md\n";
 
 static const char endings[] =
 	"\n"

@@ -6,7 +6,7 @@
  * measures every cell asked for that is not there yet (`--again`: those too) and keeps each in results/, so that it can be run in parts:
  * `--for 4m` begins no cell after that time, and Ctrl-C keeps those that are done. The cells of a protocol are measured in turn (turns.ts):
  * 15 to 35 s each, 10 s more for the first. `--try` keeps nothing, for other numbers of `--replicas` and `--rps`. `--print` prints the table
- * of what is kept, `--write` puts it into docs/comparison.md.
+ * of what is kept, `--write` puts it into docs/evidence/comparison.md.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { parseDuration } from "@lameduck/drain";
@@ -89,7 +89,7 @@ async function measureAll(cells: readonly Cell[]): Promise<void> {
 }
 
 async function write(table: string): Promise<void> {
-  const page = new URL("../../../../docs/comparison.md", import.meta.url);
+  const page = new URL("../../../../docs/evidence/comparison.md", import.meta.url);
   const text = intoPage(await readFile(page, "utf8"), table);
   await writeFile(page, await formatPage(text));
 }

@@ -88,6 +88,6 @@ function resent(kept: readonly KeptCell[]): string[] {
 export function intoPage(page: string, table: string): string {
   const from = page.indexOf(begin);
   const to = page.indexOf(end);
-  if (from < 0 || to < from) throw new Error("docs/comparison.md has no marks for the table");
+  if (from < 0 || to < from) throw new Error("docs/evidence/comparison.md has no marks for the table");
   return `${page.slice(0, from)}${begin}\n\n${table.trim()}\n\n${page.slice(to)}`;
 }

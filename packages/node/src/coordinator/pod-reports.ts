@@ -1,7 +1,7 @@
 import type { PodReport } from "@lameduck/protocol/pod";
 import type { ClosingEvent, LameDuckEvent } from "../events.ts";
 
-/** What a pod reports of its termination: docs/acknowledgements-protocol.md. */
+/** What a pod reports of its termination: docs/contributing/acknowledgements-protocol.md. */
 export function reportAtBegin({ reason, policy, floor }: LameDuckEvent): PodReport {
   return { phase: "lame-duck", program: "library", policy, reason, "floor-ms": String(floor) };
 }

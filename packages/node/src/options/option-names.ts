@@ -1,7 +1,7 @@
 import { unknownName } from "@lameduck/drain";
 import { libraryNames, rows } from "@lameduck/options";
 
-/** Those for a user, as docs/node.md lists them. */
+/** Those for a user, as docs/reference/library.md lists them. */
 export const documentedOptions: readonly string[] = libraryNames.filter(
   (name) => !rows[name].library?.hidden,
 );
