@@ -1,8 +1,11 @@
 import { causes } from "@lameduck/accounting";
+import { eventMeanings } from "@lameduck/cluster";
+import { reasonCodes } from "@lameduck/inject";
 import { Command } from "commander";
-import { hasPage, pageText, withAddresses } from "../about.ts";
+import { hasPage, pagesIn, pageText, withAddresses } from "../about.ts";
 import { CliError } from "../errors.ts";
-import { exitCodeOfError, exitCodes } from "../exit-codes.ts";
+import { exitCodeOfError, exitCodes, exitCodesText } from "../exit-codes.ts";
+import { columns } from "../output.ts";
 import { errorCodes, remediesOf, type ErrorCode } from "./catalogue.ts";
 import { meanings } from "./meanings.ts";
 
@@ -10,51 +13,101 @@ import { meanings } from "./meanings.ts";
 export function help(): Command {
   return new Command("help")
     .description(
-      "Explain a command, an error code, a word of a report, a cause of loss or a rule of the audit.",
+      "Explain a command, an error code, a word of a report, a cause of loss, a rule of the audit, an Event or a reason of an injection.",
     )
     .argument(
       "[topic...]",
-      "a command, an error code such as LAMEDUCK_NO_KUBECONFIG, a word such as oracle, a cause of loss such as C2, a rule such as no-lame-duck, or `codes` to list all error codes",
+      "a command, an error code such as LAMEDUCK_NO_KUBECONFIG, a word such as oracle, a cause of loss such as C2, a rule such as no-lame-duck, an Event such as DrainCapped, a reason such as held-by-hook; or a list: codes, rules, causes, events, reasons, exit-codes; or a page such as docs/tools/lab.md",
     )
     .action((words: readonly string[], _options: unknown, { parent }: Command) => {
       const topic = words.length === 0 ? undefined : words.join(" ");
       const command = topic === undefined ? parent : parent?.commands.find((one) => one.name() === topic);
       if (command) command.outputHelp();
-      else
-        process.stdout.write(
-          topic === "codes" ? `${errorCodes().sort().join("\n")}\n` : explain(topic ?? ""),
-        );
+      else process.stdout.write(listOf(topic ?? "") ?? explain(topic ?? ""));
     });
+}
+
+/** Everything of a kind, a line each; or a page that help and errors name. */
+function listOf(topic: string): string | undefined {
+  const page = /^docs\/((?:[\w-]+\/)?[\w-]+\.md)(?:#.*)?$/.exec(topic)?.[1];
+  if (page !== undefined && hasPage(page)) return pageText(page);
+  switch (topic.replaceAll(/[\s-]+/g, " ")) {
+    case "codes":
+      return `${errorCodes().sort().join("\n")}\n`;
+    case "rules":
+      return table(pagesIn("rules").map((name) => [name, titleOfRule(name)]));
+    case "causes":
+      return table(Object.entries(causes));
+    case "events":
+      return table(Object.entries(eventMeanings));
+    case "reasons":
+      return table(Object.entries(reasonCodes));
+    case "exit codes":
+      return exitCodeLines()
+        .map((line) => `${line}\n`)
+        .join("");
+    default:
+      return undefined;
+  }
+}
+
+const exitCodeLines = (): string[] => exitCodesText.split(/, (?=\d |129)/);
+
+/** An exit code that a script has seen. */
+function exitCodeText(topic: string): string | undefined {
+  const line = exitCodeLines().find((one) => one.match(/\d+/g)?.includes(topic));
+  return line && `${withAddresses(`exit code ${line}\n\nMore: docs/reference/errors.md`)}\n`;
+}
+
+const table = (rows: readonly (readonly [string, string])[]): string =>
+  columns(rows)
+    .map((line) => `${line}\n`)
+    .join("");
+
+const titleOfRule = (name: string): string =>
+  /^\*\*(.*)\.\*\*$/m.exec(pageText(`rules/${name}.md`))?.[1] ?? "";
+
+/** An Event or a reason of an injection. */
+function meaningText(topic: string): string | undefined {
+  const all: Readonly<Record<string, string>> = { ...eventMeanings, ...reasonCodes };
+  const name = Object.keys(all).find((one) => one.toLowerCase() === topic.toLowerCase());
+  return name && `${name}\n\n${all[name] ?? ""}\n`;
 }
 
 /** A cause of loss, as its page explains it. */
 function causeText(topic: string): string | undefined {
   const cause = Object.keys(causes).find((one) => one.toLowerCase() === topic.toLowerCase());
-  const section = pageText("causes.md")
+  const section = pageText("understand/causes.md")
     .split(/^#{2,3} /m)
     .find((one) => one.startsWith(`${cause}: `));
-  return section && `${section.trim()}\n\n${withAddresses("More: docs/causes.md")}\n`;
+  return (
+    section && withAddresses(`${section.trim()}\n\nMore: docs/understand/causes.md\n`, "understand/causes.md")
+  );
 }
 
 /** A word of reports, as their page explains it. "sleep-5" is a sleep-N. */
 function wordText(topic: string): string | undefined {
   const plain = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]+/g, " ");
   const wanted = plain(topic.replace(/^(sleep-)\d+$/i, "$1N"));
-  const [, ...sections] = pageText("words.md").split(/^### /m);
+  const [, ...sections] = pageText("understand/glossary.md").split(/^### /m);
   const section = sections.find((one) => plain(one.split("\n", 1)[0] ?? "") === wanted);
-  return section && `${withAddresses(section.trim())}\n\n${withAddresses("More: docs/words.md")}\n`;
+  return (
+    section &&
+    withAddresses(`${section.trim()}\n\nMore: docs/understand/glossary.md\n`, "understand/glossary.md")
+  );
 }
 
 /** A rule of the audit, as its page explains it, without the examples. */
 function ruleText(topic: string): string | undefined {
-  const page = `audit/${topic}.md`;
+  const page = `rules/${topic}.md`;
   const [text] = /^[a-z-]+$/.test(topic) && hasPage(page) ? pageText(page).split("\n## ") : [];
   return text && `${text.slice("# ".length).trim()}\n\n${withAddresses(`More: docs/${page}`)}\n`;
 }
 
 /** @throws {CliError} where there is no such topic. */
 export function explain(topic: string): string {
-  const text = causeText(topic) ?? wordText(topic) ?? ruleText(topic);
+  const text =
+    causeText(topic) ?? wordText(topic) ?? ruleText(topic) ?? meaningText(topic) ?? exitCodeText(topic);
   if (text !== undefined) return text;
   const name = topic.toUpperCase().replaceAll(/[\s-]+/g, "_");
   const code = name.startsWith("LAMEDUCK_") ? name : `LAMEDUCK_${name}`;
@@ -63,7 +116,7 @@ export function explain(topic: string): string {
     throw new CliError(
       "LAMEDUCK_UNKNOWN_TOPIC",
       "lameduck help",
-      `"${topic}" is no command, no error code, no cause of loss, no word of reports (docs/words.md) and no rule of the audit`,
+      `"${topic}" is no command, no error code, no cause of loss, no word of reports (docs/understand/glossary.md), no rule of the audit, no Event, no reason of an injection and no exit code`,
     );
   const lines = remedies.map(({ of, remedy }) => `  ${remedies.length > 1 ? `${of}: ` : ""}${remedy}.`);
   const exitCode = exitCodeOfError(code);
