@@ -179,7 +179,8 @@ describe("lameduck check says where no watcher can run, and installs no acknowle
     });
 });
 
-test("lameduck check on EKS: an ALB, an NLB and Spot nodes, each with what follows for cap and grace", async () => {
+/** An ALB that two objects show, an NLB, and Spot nodes. */
+function onEks(): void {
   usual({ "eks.amazonaws.com/nodegroup": "g", "eks.amazonaws.com/capacityType": "SPOT" });
   cluster.installed = { "elbv2.k8s.aws": "v1beta1" };
   cluster.put("/apis/networking.k8s.io/v1/ingressclasses/alb", {
@@ -198,6 +199,10 @@ test("lameduck check on EKS: an ALB, an NLB and Spot nodes, each with what follo
     metadata: { labels: { "ingress.k8s.aws/stack-name": "web" } },
     spec: { targetType: "ip", serviceRef: { name: "web" } },
   });
+}
+
+test("lameduck check on EKS: an ALB, an NLB and Spot nodes, each with what follows for cap and grace", async () => {
+  onEks();
   const { out, report } = await check();
   const times = report.workloads?.map(({ name, cap, grace }) => [name, cap?.seconds, grace?.seconds]);
   assert.deepEqual(times?.sort(), [
@@ -213,6 +218,17 @@ test("lameduck check on EKS: an ALB, an NLB and Spot nodes, each with what follo
   assert.match(out, /Spot instances of EKS: 120 s, less than the longest cap of 180 s/);
   assert.deepEqual(report.services, { services: 2, incomplete: 2, incompleteWithPatches: 2, isLeast: false });
   assert.doesNotMatch(report.install.command ?? "", /--acknowledgements/);
+});
+
+test("lameduck check says the same whichever list is answered first", async () => {
+  onEks();
+  ingress("edge", "nginx");
+  ingress("also", "alb");
+  const inOrder = await check();
+  for (const slow of [/ingresses/, /targetgroupbindings/, /services/, /pods/, /ingressclasses/]) {
+    cluster.delayMs = (path) => (slow.test(path) ? 100 : 0);
+    assert.deepEqual((await check()).report, inOrder.report, `${slow} last`);
+  }
 });
 
 test("lameduck check lists each kind once, and gives caps as the webhook does: by objects of other API groups, too", async (t) => {

@@ -67,9 +67,14 @@ export class Cluster {
     request.on("data", (bytes: Buffer) => (body += bytes));
     request.on("end", () => {
       const [status, answer] = this.answer(request, body);
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(answer));
+      const send = (): unknown =>
+        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(answer));
+      setTimeout(send, this.delayMs(request.url ?? "/"));
     });
   });
+
+  /** How long an answer takes. */
+  delayMs: (path: string) => number = () => 0;
 
   /** Connections that were made to it. */
   connections = 0;
@@ -107,6 +112,7 @@ export class Cluster {
     this.installed = {};
     this.admits = (pod) => pod;
     this.kubelets = {};
+    this.delayMs = () => 0;
     this.dryRunsBy.clear();
     this.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: {} });
   }

@@ -76,7 +76,7 @@ test("a pod is exposed by Services of its namespace, and by what leads to them",
     () => view.notReady() === undefined && (by(view, { app: "web" })?.length ?? 0) === 3,
     "everything read",
   );
-  assert.deepEqual(by(view, { app: "web" }), ["Service web", "Ingress shop", "HTTPRoute outside"]);
+  assert.deepEqual(by(view, { app: "web" }), ["Service web", "HTTPRoute outside", "Ingress shop"]);
   assert.deepEqual(by(view, { app: "web", tier: "front" })?.toSorted(), [
     "HTTPRoute outside",
     "Ingress shop",
@@ -111,13 +111,13 @@ test("a route of another namespace counts only where a ReferenceGrant lets it", 
     until(() => by(view, { app: "web" })?.join() === expected.join(), expected.join());
   await shows("Service web", "HTTPRoute inside");
   grant(api, "gateways", { name: "web" });
-  await shows("Service web", "HTTPRoute outside", "HTTPRoute inside");
+  await shows("Service web", "HTTPRoute inside", "HTTPRoute outside");
   grant(api, "gateways", { name: "other" });
   await shows("Service web", "HTTPRoute inside");
   grant(api, "elsewhere", {});
   await shows("Service web", "HTTPRoute inside");
   grant(api, "gateways", {});
-  await shows("Service web", "HTTPRoute outside", "HTTPRoute inside");
+  await shows("Service web", "HTTPRoute inside", "HTTPRoute outside");
   api.remove("gateway.networking.k8s.io/referencegrants", "routes");
   await shows("Service web", "HTTPRoute inside");
 });

@@ -60,7 +60,7 @@ export function assumedSenders({ senders, policies }: ClusterRead, ofLameduck: s
       const { hold, grace } = timesOf(usualGrace, "wait", settings, { convergenceSeconds }, true);
       return { name, objects, seconds, source: because, cap: hold, grace };
     })
-    .sort((a, b) => b.seconds - a.seconds);
+    .sort((a, b) => b.seconds - a.seconds || a.name.localeCompare(b.name));
 }
 
 /** Who may send to pods besides the proxies of nodes. */

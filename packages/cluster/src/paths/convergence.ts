@@ -59,8 +59,10 @@ export function convergenceOfPod(pod: SeenPod): Convergence | undefined {
   return convergenceOfNeeds(sendersOfPod(pod).flatMap(({ need, services }) => (services ? [need] : [])));
 }
 
+/** Of two that take as long it is the first by name, so that the answer does not depend on which list was read first. */
 export function slowerOf(a: Convergence | undefined, b: Convergence | undefined): Convergence | undefined {
-  return a === undefined || (b !== undefined && b.value > a.value) ? b : a;
+  if (a === undefined || b === undefined) return a ?? b;
+  return b.value > a.value || (b.value === a.value && b.origin < a.origin) ? b : a;
 }
 
 function slowestOf(senders: readonly Sender[]): Convergence | undefined {

@@ -39,7 +39,7 @@ export function incompleteServices(
     Pick<UnreportedSender, "shownBy"> & { services: number; assumedSeconds: number | undefined }
   >();
   let [services, incomplete] = [0, 0];
-  for (const service of routing.services) {
+  for (const service of [...routing.services].sort()) {
     services++;
     const namespace = service.slice(0, service.indexOf("/"));
     const { requiredReporters, throughNodes } = routing.of([service]);
@@ -59,5 +59,9 @@ export function incompleteServices(
     }
   }
   const all = Array.from(senders, ([need, rest]) => ({ need, who: whoIs(need), ...rest }));
-  return { services, incomplete, senders: all.sort((a, b) => b.services - a.services) };
+  return {
+    services,
+    incomplete,
+    senders: all.sort((a, b) => b.services - a.services || (a.need < b.need ? -1 : 1)),
+  };
 }

@@ -12,7 +12,7 @@ export interface SelectingService {
 
 /** The Services, Ingresses and routes that lead to a pod with certain labels. */
 export interface TrafficPaths {
-  /** The first of them, such as "Service web" and "Ingress shop". */
+  /** The first of them by name, Services before routes: "Service web", "Ingress shop". */
   readonly exposedBy: readonly string[];
   /** The convergence of the slowest sender. */
   readonly convergence: Convergence | undefined;
@@ -107,17 +107,15 @@ export class PathIndex {
   }
 
   pathsTo(namespace: string, labels: Labels): TrafficPaths {
-    const exposedBy = new Set<string>();
+    const services = this.#selecting(namespace, labels);
+    const routes = services.flatMap(({ metadata: { name } }) => this.routesTo(`${namespace}/${name}`));
+    const exposedBy = [
+      ...namesOf(services.map(({ metadata }) => `Service ${metadata.name}`)),
+      ...namesOf(routes.map(({ kind, metadata }) => `${kind} ${metadata.name}`)),
+    ].slice(0, mostNamed);
     let slowest: Convergence | undefined;
-    const add = (kind: string, { metadata, convergence }: SlimService | SlimRoute): void => {
-      if (exposedBy.size < mostNamed) exposedBy.add(`${kind} ${metadata.name}`);
-      slowest = slowerOf(slowest, convergence);
-    };
-    for (const service of this.#selecting(namespace, labels)) {
-      add("Service", service);
-      for (const route of this.routesTo(`${namespace}/${service.metadata.name}`)) add(route.kind, route);
-    }
-    return { exposedBy: [...exposedBy], convergence: slowest };
+    for (const { convergence } of [...services, ...routes]) slowest = slowerOf(slowest, convergence);
+    return { exposedBy, convergence: slowest };
   }
 
   #selecting(namespace: string, labels: Labels): SlimService[] {
@@ -136,6 +134,9 @@ export class PathIndex {
     return false;
   }
 }
+
+/** Each once, in an order that does not depend on which list was read first. */
+const namesOf = (all: readonly string[]): readonly string[] => [...new Set(all)].sort();
 
 /** Applies a change to a map. When an object is gone, a newer object may have its key already, and stays. */
 function put<T extends KubernetesObject>(

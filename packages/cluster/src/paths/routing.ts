@@ -102,10 +102,13 @@ export class Routing {
   shownBy(services: Iterable<string>, need: string): string | undefined {
     for (const service of services) {
       if (this.#index.serviceAt(service)?.needs.includes(need) === true) return `Service ${service}`;
-      const route = this.#index
+      // The first by name, whichever list was read first.
+      const [route] = this.#index
         .routesTo(service)
-        .find(({ through }) => through.some((one) => this.#reporterOf(one) === need));
-      if (route) return `${route.kind} ${nameOf(route.metadata)}`;
+        .filter(({ through }) => through.some((one) => this.#reporterOf(one) === need))
+        .map(({ kind, metadata }) => `${kind} ${nameOf(metadata)}`)
+        .sort();
+      if (route) return route;
       for (const place of placesOf(service))
         for (const [one, metadata] of this.#shown.at(place))
           if (one === need)
