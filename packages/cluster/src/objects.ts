@@ -18,7 +18,7 @@ import {
   endAnnotationValue,
   canonicalAddress,
 } from "@lameduck/protocol";
-import { isReadInside, type PodSender, type SeenPod, sendersOfPod } from "@lameduck/senders";
+import { type PodSender, proxyOf, type SeenPod, type SeenProxy, sendersOfPod } from "@lameduck/senders";
 
 /** How a container ended. */
 export interface ContainerExit {
@@ -67,8 +67,8 @@ export interface SlimPod extends KubernetesObject {
   readonly isToEnd?: true;
   /** Senders that it shows, as by the sidecar of a mesh; undefined where it shows none, as most do. */
   readonly senders?: readonly PodSender[];
-  /** Of a proxy that a watcher can read: whether one stands beside it in the pod. */
-  readonly isRead?: boolean;
+  /** Of a proxy that a watcher can read, and of each pod with a watcher. */
+  readonly proxy?: SeenProxy;
 }
 
 export interface SlimEndpoint {
@@ -123,7 +123,7 @@ export function slimPod(pod: PodObject): SlimPod {
     (deletionTimestamp !== undefined && count > 0 && exits.length >= count && sidecarRuns !== true);
   const seen = seenPod(pod);
   const senders = isFinished ? none : sendersOfPod(seen);
-  const isRead = isReadInside(seen);
+  const proxy = proxyOf(seen);
   return {
     metadata: identityOf(metadata),
     node: spec?.nodeName,
@@ -140,7 +140,7 @@ export function slimPod(pod: PodObject): SlimPod {
     finalizers: (deletionTimestamp !== undefined && metadata.finalizers) || none,
     isFinished,
     ...(senders.length === 0 ? {} : { senders }),
-    ...(isRead === undefined ? {} : { isRead }),
+    ...(proxy === undefined ? {} : { proxy }),
   };
 }
 

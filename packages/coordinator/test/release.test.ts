@@ -635,47 +635,103 @@ describe("a pod that shows a sender", () => {
 
 describe("a proxy whose pods have no watcher all", () => {
   const watching = { name: "lameduck-watcher", args: ["watcher", "--consumer=ingress-nginx"] };
-  const controller = { name: "controller", image: "registry.k8s.io/ingress-nginx/controller:v1" };
-  /** A pod of the controller; "" has no address. */
-  const proxy = (model: Model, uid: string, hasWatcher: boolean, address = `ip-${uid}`): void => {
+  const image = "registry.k8s.io/ingress-nginx/controller:v1";
+  interface Proxy {
+    readonly hasWatcher?: boolean;
+    /** Of a Deployment. */
+    readonly workload?: string;
+    /** "" has none. */
+    readonly address?: string;
+    readonly controller?: { readonly image?: string; readonly args?: readonly string[] };
+  }
+  const proxy = (model: Model, uid: string, more: Proxy = {}): void => {
+    const { hasWatcher = false, workload = "nginx", address = `ip-${uid}`, controller = { image } } = more;
+    const hash = hasWatcher ? "new" : "old";
+    const own = { name: "controller", ...controller };
     const pod = slimPod({
       metadata: {
         name: uid,
         uid,
         namespace: "edge",
-        labels: { "pod-template-hash": hasWatcher ? "new" : "old" },
-        ownerReferences: [
-          { kind: "ReplicaSet", name: hasWatcher ? "nginx-new" : "nginx-old", uid: "r", controller: true },
-        ],
+        labels: { "pod-template-hash": hash },
+        ownerReferences: [{ kind: "ReplicaSet", name: `${workload}-${hash}`, uid: "r", controller: true }],
       },
-      spec: { nodeName: "node1", containers: hasWatcher ? [watching, controller] : [controller] },
+      spec: { nodeName: "node1", containers: hasWatcher ? [watching, own] : [own] },
       status: { phase: "Running", podIPs: address === "" ? [] : [{ ip: address }] },
     });
     model.terminations.pod(there(pod), model.now);
   };
-
-  it("is missing until all have one: what some report says nothing of the others", () => {
-    const serving = { kind: "ingress-nginx", node: undefined, serves: ["ingress-class/nginx"] };
+  const serving = { kind: "ingress-nginx", node: undefined, serves: ["ingress-class/nginx"] };
+  /** One pod with a watcher reports for the class, and has let go of pod a; and these pods are there, too. */
+  const beside = (read: Proxy, others: Readonly<Record<string, Proxy>>, isLate = false): Model => {
+    const add = (model: Model): void => {
+      for (const [uid, one] of Object.entries(others)) proxy(model, uid, one);
+    };
     const model = withdrawn({}, ["node1"], (one) => {
       one.ingress(["shop/web"]);
       one.reportedBy.set("new", ["ingress-nginx/new"]);
-      proxy(one, "old", false);
-      proxy(one, "new", true);
+      if (!isLate) add(one);
+      proxy(one, "new", { hasWatcher: true, ...read });
+      if (isLate) add(one);
       one.report("new", 0, serving);
     });
-    const { releases } = model.terminations;
     model.report("node1", 1);
     model.report("new", 1, serving);
+    return model;
+  };
+
+  it("is missing until all have one: what some report says nothing of the others", () => {
+    const model = beside({}, { old: {} });
+    const { releases } = model.terminations;
     assert.equal(model.state("a"), "incomplete");
     assert.match(
       releases.whoIs(model.record("a"), "ingress-class/nginx") ?? "",
-      /^Ingress .*; some pods of it have no watcher; 10 s are assumed$/,
+      /^Ingress .*; Pod edge\/old may send for it and has no watcher; 10 s are assumed$/,
     );
     assert.ok(releases.assumedMs(model.record("a"), model.now) > 0);
     assert.equal(releases.isReported("ingress-class/nginx", "shop"), false);
     model.podGone("old");
-    proxy(model, "next", false, "");
+    proxy(model, "next", { address: "" });
     assert.equal(model.state("a"), "released", "one without an address sends nothing");
     assert.equal(releases.isReported("ingress-class/nginx", "shop"), true);
+  });
+
+  it("is missing as well where two workloads may serve the class, and one of them has none", () => {
+    const internal = { image, args: ["/nginx-ingress-controller", "--ingress-class=internal"] };
+    const own = (...args: readonly string[]): Proxy => ({ workload: "second", controller: { image, args } });
+    const apart = ["--controller-class=example.com/two", "--ingress-class", "two"];
+    for (const [second, state] of [
+      [own(), "incomplete"],
+      [own("--controller-class=example.com/two"), "incomplete"],
+      [own("--ingress-class=two"), "incomplete"],
+      [own(...apart), "released"],
+      [own(...apart, "--watch-ingress-without-class"), "incomplete"],
+      [own(...apart, "--ingress-class-by-name=true"), "incomplete"],
+      [own(...apart, "--ingress-class-by-name=false"), "released"],
+      [own(...apart, "--ingress-class=$(CLASS)"), "incomplete"],
+      [own(...apart, "--ingress-class="), "incomplete"],
+      [{ workload: "traefik", controller: { image: "traefik:v3" } }, "released"],
+      [{ workload: "second", hasWatcher: true }, "released"],
+    ] as const) {
+      const why = JSON.stringify(second);
+      for (const isLate of [false, true]) assert.equal(beside({}, { second }, isLate).state("a"), state, why);
+    }
+    const model = beside({ controller: internal }, { second: own() });
+    assert.equal(model.state("a"), "incomplete", "both have the same IngressClasses");
+  });
+
+  it("is missing within one workload whatever its program is, whichever pod is seen first", () => {
+    const controller = { image: "registry.example/our-own-proxy" };
+    for (const isLate of [false, true]) {
+      const model = beside({ controller }, { old: { controller } }, isLate);
+      assert.equal(model.state("a"), "incomplete");
+      model.podGone("old");
+      assert.equal(model.state("a"), "released");
+      // A program that nobody knows, in another workload, is not seen.
+      assert.equal(
+        beside({ controller }, { old: { controller, workload: "second" } }, isLate).state("a"),
+        "released",
+      );
+    }
   });
 });

@@ -1,6 +1,41 @@
-import type { SenderKind } from "./kind.ts";
+import type { SeenContainer, SeenPod, SenderKind } from "./kind.ts";
 import { watchDelay } from "./preset.ts";
-import { hasImage, wordsOf } from "./recognising.ts";
+import { wordsOf } from "./recognising.ts";
+
+const isController = (one: SeenContainer): boolean =>
+  /ingress-nginx\/controller/.test(one.image ?? "") ||
+  wordsOf(one).some((word) => word.endsWith("/nginx-ingress-controller"));
+
+/** It serves Ingresses without a class, or a class by its name, whatever controller the class has. */
+const servesMore =
+  /^--?(?:watch-ingress-without-class|ingress-class-by-name)(?:=(?!(?:0|f|F|false|False|FALSE)$)|$)/;
+
+/**
+ * The controller of its IngressClasses, and its class in Ingresses' annotations. The defaults are those of the program
+ * (kubernetes/ingress-nginx: pkg/flags/flags.go).
+ */
+function servesOf({ containers }: SeenPod): readonly string[] | undefined {
+  const all = containers.filter(isController).map(wordsOf);
+  const found = all.map((words) => {
+    if (words.some((word) => servesMore.test(word))) return undefined;
+    const texts = [
+      ["controller-class", "k8s.io/ingress-nginx"],
+      ["ingress-class", "nginx"],
+    ].map(([flag, usual]) => `${flag} ${valueOf(words, `${flag}`) ?? usual}`);
+    // A variable may hold anything, and a program that is told nothing may serve all.
+    return texts.some((text) => /\$\(| $/.test(text)) ? undefined : texts;
+  });
+  return found.some((one) => one === undefined) ? undefined : found.flatMap((one) => one ?? []);
+}
+
+/** Of "--flag=value" or "--flag value", the last one. */
+function valueOf(words: readonly string[], flag: string): string | undefined {
+  const values = words.flatMap((word, at) => {
+    const [, name, value] = /^--?([\w-]+)(?:=([^]*))?$/.exec(word) ?? [];
+    return name === flag ? [value ?? words[at + 1] ?? ""] : [];
+  });
+  return values.at(-1);
+}
 
 export const ingressNginx = {
   name: "ingress-nginx",
@@ -21,9 +56,8 @@ export const ingressNginx = {
     {
       who: "ingress-nginx",
       classes: ["k8s.io/ingress-nginx"],
-      isProxy: (pod) =>
-        hasImage(pod, /ingress-nginx\/controller/) ||
-        pod.containers.some((one) => wordsOf(one).some((word) => word.endsWith("/nginx-ingress-controller"))),
+      isProxy: ({ containers }) => containers.some(isController),
+      serves: servesOf,
       consumer: "ingress-nginx",
       sharesProcesses: true,
     },

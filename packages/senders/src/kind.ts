@@ -155,6 +155,11 @@ export interface Program {
   readonly classes: readonly string[];
   /** Its own pods, beside which a watcher reads it. */
   readonly isProxy?: (pod: SeenPod) => boolean;
+  /**
+   * What tells the classes that such a pod may serve. Two that have no text in common serve no class in common.
+   * @returns undefined where the pod may serve any.
+   */
+  readonly serves?: (pod: SeenPod) => readonly string[] | undefined;
   /** `--consumer` of a watcher that reads it; undefined where none can. */
   readonly consumer?: string;
   /** What must be so first, for people. */

@@ -174,10 +174,30 @@ export const programs: readonly (Program & { readonly kind: SenderKind })[] = al
   (kind.programs ?? []).map((one) => ({ ...one, kind })),
 );
 
-/** Whether a watcher stands beside the proxy in a pod; undefined for pods of no proxy that one can read. */
-export function isReadInside(pod: SeenPod): boolean | undefined {
-  const isProxy = programs.some((one) => one.consumer !== undefined && one.isProxy?.(pod) === true);
-  return isProxy ? hasWatcher(pod) : undefined;
+/** A pod that sends, or has a watcher: what tells whether reports of one pod say anything of another. */
+export interface SeenProxy {
+  /** A watcher stands beside it. */
+  readonly isRead: boolean;
+  /** Of a program that a watcher can read: which one; undefined for others with a watcher. */
+  readonly who?: string;
+  /** What it may serve, as `Program` has it. */
+  readonly serves?: readonly string[];
+}
+
+/** Undefined for pods of no proxy that a watcher can read, and that have none. */
+export function proxyOf(pod: SeenPod): SeenProxy | undefined {
+  const isRead = hasWatcher(pod);
+  const program = programs.find((one) => one.consumer !== undefined && one.isProxy?.(pod) === true);
+  if (program === undefined) return isRead ? { isRead } : undefined;
+  const serves = program.serves?.(pod);
+  return { isRead, who: program.who, ...(serves === undefined ? {} : { serves }) };
+}
+
+/** Whether two proxies may serve one class: in doubt they do. */
+export function mayServeOneClass(one: SeenProxy, other: SeenProxy): boolean {
+  if (one.who === undefined || one.who !== other.who) return false;
+  const { serves } = other;
+  return one.serves === undefined || serves === undefined || one.serves.some((what) => serves.includes(what));
 }
 
 /** Who it is that a need names, for people; undefined for a class of Ingresses or Gateways, and for what is declared. */

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import fc from "fast-check";
 import {
   annotationsOf,
   isServed,
   kinds,
+  mayServeOneClass,
   needsOfService,
   objectKinds,
+  proxyOf,
   recognised,
   type SeenPod,
+  type SeenProxy,
   sendersOfNamespace,
   sendersOfPod,
   whoIs,
@@ -406,4 +410,33 @@ test("each recognised sender may be reported for by its name, and says who it is
   assert.equal(whoIs("load-balancer/aws/shop/web"), "a load balancer of AWS with pods as targets");
   const needs = kinds.flatMap((kind) => kind.recognised ?? []).map(({ need }) => need);
   assert.deepEqual(needs, [...new Set(needs)]);
+});
+
+test("what an ingress controller serves is told by its flags; in doubt it may serve any class", () => {
+  const proxy = (...args: readonly string[]): SeenProxy => {
+    const found = proxyOf(alone({ name: "controller", args: ["/nginx-ingress-controller", ...args] }));
+    assert.ok(found);
+    return found;
+  };
+  assert.deepEqual(proxy().serves, ["controller-class k8s.io/ingress-nginx", "ingress-class nginx"]);
+  const apart = fc.constantFrom(
+    "--controller-class=b",
+    "--ingress-class=b",
+    "-ingress-class=b",
+    "--ingress-class",
+  );
+  const flag = fc.oneof(
+    apart,
+    fc.string(),
+    fc.string().map((text) => `--ingress-class=${text}`),
+  );
+  fc.assert(
+    fc.property(fc.array(flag), (args) => {
+      const [usual, own] = [proxy(), proxy(...args)];
+      assert.ok(mayServeOneClass(own, own));
+      assert.equal(mayServeOneClass(own, usual), mayServeOneClass(usual, own));
+      const told = (name: string): boolean => args.some((one) => one.replace(/^--?/, "").startsWith(name));
+      if (!told("ingress-class") || !told("controller-class")) assert.ok(mayServeOneClass(own, usual));
+    }),
+  );
 });

@@ -44,7 +44,7 @@ export class GroupStates {
   readonly #consumers: Consumers;
   readonly #withdrawals: Withdrawals;
   #listeningFrom = -Infinity;
-  #halfRead: ReadonlySet<string> = new Set();
+  #halfRead: ReadonlyMap<string, string> = new Map();
 
   constructor(consumers: Consumers, withdrawals: Withdrawals) {
     this.#consumers = consumers;
@@ -107,11 +107,18 @@ export class GroupStates {
 
   /** Whether one of them reports for some pods of its proxy only. */
   isHalfRead(consumers: readonly Consumer[]): boolean {
-    return this.#halfRead.size > 0 && consumers.some(({ key }) => this.#halfRead.has(key));
+    return this.lacking(consumers) !== undefined;
   }
 
-  /** @param halfRead consumers that report for some pods of their proxy only. */
-  begin(halfRead: ReadonlySet<string>): void {
+  /** A pod of their proxy for which nothing reports, where one of them reports for others of it. */
+  lacking(consumers: readonly Consumer[]): string | undefined {
+    if (this.#halfRead.size === 0) return undefined;
+    const key = consumers.find((one) => this.#halfRead.has(one.key))?.key;
+    return key === undefined ? undefined : this.#halfRead.get(key);
+  }
+
+  /** @param halfRead consumers that report for some pods of their proxy only, each with one for which nothing reports. */
+  begin(halfRead: ReadonlyMap<string, string>): void {
     this.#halfRead = halfRead;
   }
 

@@ -1,38 +1,85 @@
 import type { Change } from "@lameduck/kube";
 import type { SlimPod } from "@lameduck/cluster";
+import { mayServeOneClass } from "@lameduck/senders";
 
 /**
- * Proxies of which some pods have a watcher, and others have none. So it is while the patch with the watcher is rolled out, or where it reached
- * some pods only. What the pods with a watcher report says nothing of the others.
+ * Proxies of which some pods have a watcher, and others have none. So it is while the patch with the watcher is rolled out, where it reached some
+ * pods only, and where one of two workloads that serve a class has it. What the pods with a watcher report says nothing of the others.
  */
 export class HalfReadProxies {
-  /** By workload and uid: whether a watcher stands in the pod. */
-  readonly #pods = new Map<string, Map<string, boolean>>();
-  /** Workloads with pods of both sorts: every round of decisions asks, and pods change seldom. */
-  readonly #halfRead = new Set<string>();
+  /** By uid. */
+  readonly #pods = new Map<string, SlimPod>();
+  /** Workloads that have, or had, a pod with a watcher: all their pods are kept. */
+  readonly #workloads = new Set<string>();
   readonly #reportedBy: (podUid: string) => readonly string[];
+  readonly #allPods: () => Iterable<SlimPod>;
+  /** By the uid of one with a watcher: one without. Every round of decisions asks, and pods change seldom. */
+  #halfRead: ReadonlyMap<string, SlimPod> | undefined;
 
-  constructor(reportedBy: (podUid: string) => readonly string[]) {
+  constructor(
+    reportedBy: (podUid: string) => readonly string[],
+    allPods: () => Iterable<SlimPod> = () => [],
+  ) {
     this.#reportedBy = reportedBy;
+    this.#allPods = allPods;
   }
 
   take({ type, object }: Change<SlimPod>): void {
-    const { isRead, workload, metadata, addresses, isFinished } = object;
-    if (isRead === undefined || workload === undefined) return;
-    const key = `${metadata.namespace}/${workload.kind}/${workload.name}`;
-    const pods = this.#pods.get(key) ?? new Map<string, boolean>();
-    // Without an address it has not begun to send.
-    if (type === "there" && !isFinished && addresses.length > 0) pods.set(metadata.uid, isRead);
-    else pods.delete(metadata.uid);
-    if (pods.size > 0) this.#pods.set(key, pods);
-    else this.#pods.delete(key);
-    if (new Set(pods.values()).size > 1) this.#halfRead.add(key);
-    else this.#halfRead.delete(key);
+    const { uid } = object.metadata;
+    if (type === "there" && this.#matters(object)) {
+      this.#put(object);
+      const workload = workloadOf(object);
+      if (object.proxy?.isRead !== true || workload === undefined || this.#workloads.has(workload)) return;
+      this.#workloads.add(workload);
+      for (const one of this.#allPods()) if (one.metadata.uid !== uid && this.#matters(one)) this.#put(one);
+    } else if (this.#pods.delete(uid)) this.#halfRead = undefined;
   }
 
-  /** The consumers that report for some pods of their proxy only. */
-  get consumers(): ReadonlySet<string> {
-    const pods = [...this.#halfRead].flatMap((key) => [...(this.#pods.get(key) ?? [])]);
-    return new Set(pods.flatMap(([uid, isRead]) => (isRead ? this.#reportedBy(uid) : [])));
+  /** The consumers that report for some pods of their proxy only, each with a pod for which nothing reports: "edge/nginx-x2x7k". */
+  get consumers(): ReadonlyMap<string, string> {
+    this.#halfRead ??= this.#find();
+    return new Map(
+      [...this.#halfRead].flatMap(
+        ([
+          uid,
+          {
+            metadata: { namespace, name },
+          },
+        ]) => this.#reportedBy(uid).map((key) => [key, `${namespace}/${name}`] as const),
+      ),
+    );
   }
+
+  /** One without an address has not begun to send. */
+  #matters(pod: SlimPod): boolean {
+    if (pod.isFinished || pod.addresses.length === 0) return false;
+    return pod.proxy !== undefined || this.#workloads.has(workloadOf(pod) ?? "");
+  }
+
+  #put(pod: SlimPod): void {
+    this.#pods.set(pod.metadata.uid, pod);
+    this.#halfRead = undefined;
+  }
+
+  #find(): ReadonlyMap<string, SlimPod> {
+    const isRead = ({ proxy }: SlimPod): boolean => proxy?.isRead === true;
+    const unread = [...this.#pods.values()].filter((one) => !isRead(one));
+    return new Map(
+      [...this.#pods].flatMap(([uid, pod]) => {
+        const lacking = isRead(pod) ? unread.find((one) => sendsAs(pod, one)) : undefined;
+        return lacking === undefined ? [] : [[uid, lacking] as const];
+      }),
+    );
+  }
+}
+
+/** Whether what one of them serves, the other may serve, too. */
+function sendsAs(one: SlimPod, other: SlimPod): boolean {
+  const workload = workloadOf(one);
+  if (workload !== undefined && workload === workloadOf(other)) return true;
+  return one.proxy !== undefined && other.proxy !== undefined && mayServeOneClass(one.proxy, other.proxy);
+}
+
+function workloadOf({ workload, metadata }: SlimPod): string | undefined {
+  return workload && `${metadata.namespace}/${workload.kind}/${workload.name}`;
 }

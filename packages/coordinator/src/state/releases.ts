@@ -167,7 +167,8 @@ export class Releases {
     const seconds = this.assumedSeconds(need, termination.namespace, services);
     const assumed = seconds === undefined ? [] : [`${seconds} s are assumed`];
     const { consumers } = this.#groupStates.groupOfNeed(need);
-    const halfRead = this.#groupStates.isHalfRead(consumers) ? ["some pods of it have no watcher"] : [];
+    const lacking = this.#groupStates.lacking(consumers);
+    const halfRead = lacking === undefined ? [] : [`Pod ${lacking} may send for it and has no watcher`];
     const parts = [...(shown === undefined ? [] : [shown]), ...halfRead, ...assumed];
     return parts.length === 0 ? undefined : parts.join("; ");
   }

@@ -70,7 +70,7 @@ export class Terminations {
       withdrawals,
       notLetGo: (termination) => this.progress.notLetGo(termination),
     });
-    this.#halfRead = new HalfReadProxies(reportedBy);
+    this.#halfRead = new HalfReadProxies(reportedBy, () => this.pods.all);
     this.#falseAcknowledgers = new FalseAcknowledgers({ pods: this.pods, nodes, consumers, reportedBy });
   }
 
