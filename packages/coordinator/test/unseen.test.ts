@@ -119,6 +119,26 @@ for (const [what, need, reason, seconds, fill] of cases)
     await until(() => isReleased(all), "the release");
   });
 
+for (const group of ["inference.networking.k8s.io", "inference.networking.x-k8s.io"])
+  test(`a gateway that has let go of a pod says nothing of the endpoint picker of an InferencePool: ${group}`, async () => {
+    const { all, state } = await withdrawn(({ api }) => {
+      put("gateway.networking.k8s.io/gateways", "edge", { metadata, spec: { gatewayClassName: "envoy" } })(
+        api,
+      );
+      const backendRefs = [{ group, kind: "InferencePool", name: "models" }];
+      put("gateway.networking.k8s.io/httproutes", "chat", {
+        metadata,
+        spec: { parentRefs: [{ name: "edge" }], rules: [{ backendRefs }] },
+      })(api);
+      policy(api, { sendsNothing: "gateway-class/envoy" });
+    });
+    await using _ = all;
+    const shown = "the endpoint picker of an InferencePool, as HTTPRoute shop/chat shows";
+    assert.equal(await state(), `incomplete proxy/endpoint-picker (missing; ${shown}; 10 s are assumed)`);
+    policy(all.api, { sendsNothing: "gateway-class/envoy, proxy/endpoint-picker" });
+    await until(() => isReleased(all), "the release");
+  });
+
 test("a DrainPolicy says how long the slowest sender is waited for; without a sender that nobody asks, none is", async () => {
   const { all, assumed } = await withdrawn(({ api }) => {
     withSidecar(api);

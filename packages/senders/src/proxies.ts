@@ -216,6 +216,15 @@ const otherClusters: Recognised = {
   ],
 };
 
+/** It watches pods itself, and tells the gateway which one gets a request: what the gateway's own list has says nothing of it. */
+const endpointPicker: Recognised = {
+  need: "proxy/endpoint-picker",
+  who: "the endpoint picker of an InferencePool",
+  converges: asProxies,
+  source: "kubernetes-sigs/gateway-api-inference-extension: docs/proposals/004-endpoint-picker-protocol",
+  knownBy: "a route of the Gateway API that leads to an `InferencePool`",
+};
+
 /** Proxies and load balancers of which nothing is known but the objects that lead to Services. */
 export const proxies = {
   name: "proxies",
@@ -236,6 +245,7 @@ export const proxies = {
     knative,
     f5,
     byFlags,
+    endpointPicker,
     withoutNodePorts,
     clouds,
     otherClusters,

@@ -72,6 +72,8 @@ export const byDefaultClass = "the default ingress class";
 export const byGateway = "gateway/";
 /** The route is one of a mesh. */
 const byMesh = "mesh/service-routes";
+/** Who chooses among the pods of a pool, for the Gateway. */
+const byPicker = "proxy/endpoint-picker";
 /** What stands between a Gateway and its routes, such as a ListenerSet: its class is not known here. */
 const byUnknown = "gateway-class/unknown/";
 
@@ -100,25 +102,27 @@ function readGatewayRoute({ metadata, spec = {} }: RouteObject): RouteFacts {
   const { rules = [], parentRefs = [] } = spec;
   const at = (namespace: string | undefined, name: string): string =>
     `${namespace ?? metadata.namespace}/${name}`;
+  const backends = rules.flatMap(({ backendRefs = [], filters = [] }) => [
+    ...backendRefs,
+    ...[...filters, ...backendRefs.flatMap((backend) => backend.filters ?? [])].flatMap(
+      ({ requestMirror }) => requestMirror?.backendRef ?? [],
+    ),
+  ]);
   return {
-    services: rules
-      .flatMap(({ backendRefs = [], filters = [] }) => [
-        ...backendRefs,
-        ...[...filters, ...backendRefs.flatMap((backend) => backend.filters ?? [])].flatMap(
-          ({ requestMirror }) => requestMirror?.backendRef ?? [],
-        ),
-      ])
-      .flatMap((backend) => {
-        const { namespace, name } = backend;
-        if (isPool(backend)) return [everyServiceIn(namespace ?? metadata.namespace ?? "")];
-        return name === undefined || !isService(backend) ? [] : [at(namespace, name)];
-      }),
-    // A Gateway of another group, too: nobody reports for it, and a pod is not released meanwhile.
-    through: parentRefs.map(({ kind = "Gateway", namespace, name }) => {
-      const parent = at(namespace, name).slice(0, 2 * longestName);
-      if (kind === "Gateway") return byGateway + parent;
-      return kind === "Service" ? byMesh : `${byUnknown}${kind.slice(0, longestName)}/${parent}`;
+    services: backends.flatMap((backend) => {
+      const { namespace, name } = backend;
+      if (isPool(backend)) return [everyServiceIn(namespace ?? metadata.namespace ?? "")];
+      return name === undefined || !isService(backend) ? [] : [at(namespace, name)];
     }),
+    through: [
+      ...(backends.some(isPool) ? [byPicker] : []),
+      // A Gateway of another group, too: nobody reports for it, and a pod is not released meanwhile.
+      ...parentRefs.map(({ kind = "Gateway", namespace, name }) => {
+        const parent = at(namespace, name).slice(0, 2 * longestName);
+        if (kind === "Gateway") return byGateway + parent;
+        return kind === "Service" ? byMesh : `${byUnknown}${kind.slice(0, longestName)}/${parent}`;
+      }),
+    ],
   };
 }
 
