@@ -14,7 +14,7 @@ import { reloadAt, emptyAt } from "./evidence/sender-history.ts";
 import { toleranceMs } from "./evidence/tolerance.ts";
 import type { Cause } from "./model/cause.ts";
 import { chose, seen, ago, used, ending } from "./phrases.ts";
-import { count, spell } from "./words.ts";
+import { count, listed, spell } from "./words.ts";
 
 /** Says why one request was lost, with the numbers behind it, where it applies. */
 type Rule = (evidence: Evidence) => string | undefined;
@@ -92,12 +92,43 @@ function senderItself(evidence: Evidence): string | undefined {
       ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} when it stopped choosing it`
       : `${seen(record)}: ${record.sender} itself ended the connection`;
   }
+  const others = cutWithOthers(evidence);
+  if (others !== undefined) return `${seen(record)}: ${used(evidence)}; ${others}`;
   // A request that it cut as it left is at times read late on a busy machine: when it set out counts as well.
   const reload = sender && reloadAt(sender, [at, setOut(record)], toleranceMs.observation);
   // A reload is to blame only where nothing happened to the pod meanwhile.
   if (reload === undefined || (life && wasClosing(life, at))) return undefined;
   if (symptom !== "reset" && symptom !== "truncated") return undefined;
   return `${seen(record)}: ${used(evidence)}; ${record.sender} reloaded itself ${ago(record, reload.from)}`;
+}
+
+/**
+ * The sender lost connections to several pods at one moment, and one of these pods was not ending. A preStop hook of another pod explains the cut of its
+ * own connections only. A request that was as short as a keep-alive race may be one.
+ */
+function cutWithOthers({ record, symptom, life, run }: Evidence): string | undefined {
+  const at = failedAt(record);
+  if (!life || (symptom !== "reset" && symptom !== "truncated")) return undefined;
+  if (record.reused && flight(record) <= toleranceMs.race) return undefined;
+  const cut = run.cutAtOnce(record.sender, at).filter((one) => !hasReason(one, at));
+  const [running, ending] = [
+    cut.filter((one) => !deletionBefore(one, at)),
+    cut.some((one) => deletionBefore(one, at)),
+  ];
+  if (!cut.includes(life) || running.length === 0 || !ending) return undefined;
+  const names = (lives: readonly PodLife[]): string => listed(lives.map(({ pod }) => pod));
+  return `${record.sender} lost connections to ${names(cut)} at one moment, and ${names(running)} ${running.length === 1 ? "was" : "were"} not ending`;
+}
+
+/** The pod itself may have cut connections then, whatever its sender did: it was not ready yet, had a signal, closed, or ended. */
+function hasReason(life: PodLife, at: number): boolean {
+  const until = at + toleranceMs.observation;
+  return (
+    (life.ready ?? Infinity) > at ||
+    (life.signalled ?? Infinity) <= until ||
+    (life.killed ?? Infinity) <= until ||
+    [at, until].some((one) => wasClosing(life, one))
+  );
 }
 
 function wasClosing(life: PodLife, at: number): boolean {

@@ -10,6 +10,13 @@ export function count(n: number, noun: string): string {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
+/** "web-1", "web-1, web-2 and web-3"; of many it names the first ones. */
+export function listed(names: readonly string[]): string {
+  const most = 3;
+  const shown = names.length > most + 1 ? [...names.slice(0, most), `${names.length - most} others`] : names;
+  return shown.length > 1 ? `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}` : shown.join("");
+}
+
 /** "312 bytes", "1.5 MB". */
 export function size(bytes: number): string {
   if (bytes < 1_000) return count(bytes, "byte");

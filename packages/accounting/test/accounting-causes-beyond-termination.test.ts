@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { account, type RequestRecord } from "../src/index.ts";
 import { causeOf, meta, only, pooled } from "./accounting-causes.ts";
 import {
+  type Moments,
   ordinary,
   podLife,
   recording,
@@ -208,5 +209,70 @@ test("a pod name that comes back is another pod: its refusals belong to the new 
   assert.equal(
     only(hasty, { podEvents: twice, senderEvents: early, records: [...records, hasty] }).cause,
     "C7",
+  );
+});
+
+test("the cause is the sender where it loses connections to several pods at one moment, one of which does not end", () => {
+  const born = { created: 0, opened: 500, ready: 1_000 };
+  const inHook = {
+    ...born,
+    deleted: 10_000,
+    signalled: 25_000,
+    closed: 25_010,
+    exited: 25_020,
+    gone: 25_500,
+  };
+  /** Requests of one moment that were cut, each with its pod and sender, and what became of the pods. */
+  const causesOf = (
+    cut: readonly (readonly [pod: string, at?: number, sender?: string])[],
+    second: Moments = born,
+    first: Moments = inHook,
+  ): string => {
+    const records = cut.map(([pod, finished = 12_000, sender = "node-1"]) =>
+      reset(11_900, { ...pooled, pod, finished, sender }),
+    );
+    const { lostRequests } = account(
+      recording({
+        records: [...traffic(2_000, 9_900), ...traffic(2_000, 9_900, { pod: "web-2" }), ...records],
+        podEvents: [...podLife("web-1", first), ...podLife("web-2", second)],
+        ended: 30_000,
+      }),
+      meta,
+    );
+    return [...new Set(lostRequests.map(({ pod, cause }) => `${pod} ${cause}`))].sort().join(", ");
+  };
+  assert.equal(causesOf([["web-1"]]), "web-1 C4");
+  assert.equal(causesOf([["web-1"], ["web-2"]]), "web-1 proxy, web-2 proxy");
+  assert.equal(causesOf([["web-1"], ["web-2", 12_040]]), "web-1 proxy, web-2 proxy");
+  assert.equal(causesOf([["web-1"], ["web-2", 12_200]]), "web-1 C4, web-2 unknown");
+  assert.equal(causesOf([["web-1"], ["web-2", 12_000, "node-2"]]), "web-1 C4, web-2 unknown");
+  assert.equal(causesOf([["web-1"], ["web-1"]]), "web-1 C4");
+  assert.equal(causesOf([["web-2"], ["web-2"]]), "web-2 unknown");
+  // Both do what their hooks or signals make them do, or one of them ends by itself.
+  assert.equal(causesOf([["web-1"], ["web-2"]], inHook), "web-1 C4, web-2 C4");
+  assert.equal(
+    causesOf([["web-1"], ["web-2"]], { ...born, closed: 11_990, exited: 12_000 }),
+    "web-1 C4, web-2 C4",
+  );
+  assert.equal(
+    causesOf([["web-1"], ["web-2"]], born, { ...inHook, signalled: 11_990 }),
+    "web-1 C4, web-2 unknown",
+  );
+  const lost = account(
+    recording({
+      records: [
+        ...traffic(2_000, 9_900),
+        ...traffic(2_000, 9_900, { pod: "web-2" }),
+        reset(11_900, { ...pooled, finished: 12_000 }),
+        reset(11_990, { ...pooled, pod: "web-2", finished: 12_001 }),
+      ],
+      podEvents: [...podLife("web-1", inHook), ...podLife("web-2", born)],
+      ended: 30_000,
+    }),
+    meta,
+  ).lostRequests;
+  assert.match(
+    lost[0]?.sentence ?? "",
+    /; node-1 lost connections to web-1 and web-2 at one moment, and web-2 was not ending$/,
   );
 });

@@ -37,6 +37,8 @@ export interface RunFacts {
   triedToConnect(life: PodLife, from: number, until: number): boolean;
   /** The last time before `at` at which the pod reset a connection of the sender. */
   lastReset(life: PodLife, sender: string, at: number): number | undefined;
+  /** The pods to which the sender lost connections at that moment. */
+  cutAtOnce(sender: string, at: number): readonly PodLife[];
   /** Requests in flight at ordinary times: the median over the pod's arrivals before any pod's deletion. Undefined where the arrivals are too few. */
   ordinaryInFlight(life: PodLife): number | undefined;
 }

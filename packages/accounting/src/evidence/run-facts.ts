@@ -18,6 +18,12 @@ interface Traffic {
   readonly givenUp: readonly number[];
 }
 
+/** A connection to a pod that was reset, or ended amid an answer. */
+interface Cut {
+  readonly at: number;
+  readonly life: PodLife;
+}
+
 /** Outcomes in which nothing came from the other end. */
 const silent: ReadonlySet<string | undefined> = new Set(["timeout", "unreachable", "not-sent"]);
 
@@ -28,6 +34,7 @@ export function runFacts(
 ): RunFacts {
   const [firstDeletion = Infinity] = lives.flatMap(({ deleted }) => deleted?.at ?? []).sort(ascending);
   const prepared = new Map<PodLife, Traffic>();
+  let cuts: ReadonlyMap<string, readonly Cut[]> | undefined;
   const traffic = (life: PodLife): Traffic => {
     const known = prepared.get(life) ?? prepare(recordsOf.get(life));
     prepared.set(life, known);
@@ -49,6 +56,11 @@ export function runFacts(
     lastInVain: (life) => traffic(life).givenUp.at(-1),
     triedToConnect: (life, from, until) => traffic(life).inVain.some((at) => at >= from && at < until),
     lastReset: (life, sender, at) => lastReset(traffic(life).records, sender, at),
+    cutAtOnce: (sender, at) => {
+      cuts ??= cutsBySender(recordsOf);
+      const all = cuts.get(sender) ?? [];
+      return [...new Set(all.filter((cut) => near(cut.at, at, toleranceMs.race)).map(({ life }) => life))];
+    },
     ordinaryInFlight: (life) => ordinary(life, traffic(life), firstDeletion, inFlight),
   };
 }
@@ -89,6 +101,21 @@ function acceptedAndCut(record: RequestRecord, at: number): boolean {
 
 function lastOf(times: readonly number[], until: number): number | undefined {
   return times[countBelow(times, until) - 1];
+}
+
+function cutsBySender(
+  recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[]>,
+): ReadonlyMap<string, readonly Cut[]> {
+  const cuts = new Map<string, Cut[]>();
+  for (const [life, records] of recordsOf)
+    for (const record of records) {
+      const symptom = symptomOf(record);
+      if (symptom !== "reset" && symptom !== "truncated") continue;
+      const own = cuts.get(record.sender) ?? [];
+      own.push({ at: failedAt(record), life });
+      cuts.set(record.sender, own);
+    }
+  return cuts;
 }
 
 function lastReset(records: readonly RequestRecord[], sender: string, at: number): number | undefined {
