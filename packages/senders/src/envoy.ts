@@ -40,8 +40,9 @@ export const envoy = {
     help: "administration interface, such as http://127.0.0.1:9901 or a Unix socket's path",
     reads: [
       {
-        what: "`/clusters`, `/stats` and `/server_info` of the administration interface",
-        letGoWhen: "no cluster lists it, or EDS says that it drains; and each worker has turned since",
+        what: "`/clusters`, `/stats`, `/server_info` of the administration interface; its thresholds of panic",
+        letGoWhen:
+          "no cluster lists it, or it drains and Envoy is not in panic mode; and each worker has turned since",
       },
     ],
   },

@@ -1,6 +1,6 @@
 import { OperatorError, parseCoordinatorAnswer } from "@lameduck/protocol";
 import { backendsOf } from "../src/consumers/cilium.ts";
-import { hostsInUse, requireInitialised, workersIn } from "../src/consumers/envoy.ts";
+import { clustersIn, hostsInUse, requireInitialised, workersIn } from "../src/consumers/envoy.ts";
 import { serversInUse } from "../src/consumers/haproxy.ts";
 import { usedIn } from "../src/consumers/http.ts";
 import { endpointsIn as nginxEndpointsIn } from "../src/consumers/ingress-nginx.ts";
@@ -58,7 +58,7 @@ export const targets: readonly Target[] = [
         ],
       })),
     },
-    (text) => hostsInUse(text, "envoy"),
+    (text) => hostsInUse(clustersIn(text, "envoy"), () => 0),
   ),
   about(
     "traefik",

@@ -9,7 +9,7 @@ import { after, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
 import { backendsOf, cilium } from "../src/consumers/cilium.ts";
 import type { Consumer } from "../src/consumer.ts";
-import { envoy, hostsInUse } from "../src/consumers/envoy.ts";
+import { clustersIn, envoy, hostsInUse } from "../src/consumers/envoy.ts";
 import { haproxy } from "../src/consumers/haproxy.ts";
 import { httpEndpoint } from "../src/consumers/http.ts";
 import { serversOf, traefik } from "../src/consumers/traefik.ts";
@@ -81,7 +81,8 @@ backend pods
 
 describe("Envoy", () => {
   it("Envoy lets go of hosts that drain or are gone, by an answer of Envoy 1.40", () => {
-    assert.deepEqual([...hostsInUse(fixture("envoy-clusters.json"), "x")], ["127.0.0.5", "127.0.0.7", "::1"]);
+    const clusters = clustersIn(fixture("envoy-clusters.json"), "x");
+    assert.deepEqual([...hostsInUse(clusters, () => 50)], ["127.0.0.5", "127.0.0.7", "::1"]);
   });
 
   it("Envoy in panic mode keeps hosts that drain, because so few hosts are healthy that it sends to all", () => {
@@ -90,7 +91,10 @@ describe("Envoy", () => {
       health_status: { eds_health_status, ...more },
     });
     const used = (...host_statuses: object[]): string[] => [
-      ...hostsInUse(JSON.stringify({ cluster_statuses: [{ name: "pods", host_statuses }] }), "x"),
+      ...hostsInUse(
+        clustersIn(JSON.stringify({ cluster_statuses: [{ name: "pods", host_statuses }] }), "x"),
+        () => 50,
+      ),
     ];
     const drains = host("10.0.0.1", "DRAINING");
     const healthy = host("10.0.0.2", "HEALTHY");

@@ -2,10 +2,8 @@ import { shown } from "@lameduck/drain/common";
 import { addressOf, canonicalAddress, usedOf } from "@lameduck/protocol";
 import { envoy as facts } from "@lameduck/senders";
 import { askHttp, atUrl, fieldsOf, listOf, readJson } from "./ask.ts";
+import { type PanicThresholds, PanicReader } from "./envoy-panic.ts";
 import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
-
-/** Envoy's default panic threshold. With fewer healthy hosts it sends to all hosts of the cluster, draining ones included. */
-const panicThreshold = 0.5;
 
 /**
  * The answer is the main thread's, and workers take it over when they next turn. Envoy's watchdog looks each 200 ms. It counts a worker that has not
@@ -27,9 +25,9 @@ interface Leaving {
 }
 
 /**
- * Envoy, by its administration interface. A host is let go of when it is no longer listed, or when EDS says that it drains and the cluster is far
- * from panic mode; and when the workers have had time to take that over. In panic mode Envoy may choose an unhealthy host. It still chooses a host
- * whose removal waits for a health check.
+ * Envoy, by its administration interface. A host is let go of when it is no longer listed, or when EDS says that it drains and so many others are
+ * healthy that Envoy is not in panic mode; and when the workers have had time to take that over. In panic mode Envoy may choose any host that is
+ * listed. It still chooses a host whose removal waits for a health check.
  * @param socketPath a Unix socket at which the interface listens.
  */
 export function envoy(admin: URL, socketPath?: string): Consumer {
@@ -38,11 +36,19 @@ export function envoy(admin: URL, socketPath?: string): Consumer {
   const place = socketPath ?? admin.href;
   const leaving = new Map<string, Leaving>();
   const turns = new Turns();
+  const panic = new PanicReader(ask, place);
   return {
     kind: facts.name,
     basis: "state",
     stillUsed: async (addresses, signal) => {
-      const used = usedOf(addresses, hostsInUse(await ask("/clusters?format=json", signal), place));
+      const clusters = clustersIn(await ask("/clusters?format=json", signal), place);
+      const listed = usedOf(
+        addresses,
+        hostsInUse(clusters, () => Infinity),
+      );
+      const isChosen = hostsInUse(clusters, () => 0);
+      const drains = [...listed].some((address) => !isChosen.has(address));
+      const used = drains ? usedOf(addresses, hostsInUse(clusters, await panic.read(signal))) : listed;
       const gone = new Set(addresses.filter((address) => !used.has(address)));
       for (const address of leaving.keys()) if (!gone.has(address)) leaving.delete(address);
       // Nobody asks for an address at the start: then everything is asked that will be needed.
@@ -154,24 +160,51 @@ export function workersIn(text: string, place: string): Workers {
   };
 }
 
+export interface Cluster {
+  readonly name: string;
+  readonly hosts: readonly Host[];
+}
+
 /** @throws {OperatorError} where the answer is none of Envoy's. */
-export function hostsInUse(text: string, place: string): ReadonlySet<string> {
+export function clustersIn(text: string, place: string): readonly Cluster[] {
   const { cluster_statuses: clusters } = fieldsOf(readJson(text, place), place);
   if (!Array.isArray(clusters)) throw unreadable(place, "it has no cluster_statuses");
+  return clusters.map((cluster) => {
+    const { name, host_statuses: hosts } = fieldsOf(cluster, place);
+    // A cluster whose name is not known is one of which nothing is.
+    return {
+      name: typeof name === "string" ? name : "",
+      hosts: listOf(hosts, place).flatMap((entry) => hostOf(entry, place)),
+    };
+  });
+}
+
+/** The hosts to which Envoy may send. One that drains is none of them while enough others of its priority are healthy. */
+export function hostsInUse(clusters: readonly Cluster[], threshold: PanicThresholds): ReadonlySet<string> {
   const used = new Set<string>();
-  for (const cluster of clusters) {
-    const hosts = listOf(fieldsOf(cluster, place)["host_statuses"], place).flatMap((entry) =>
-      hostOf(entry, place),
-    );
-    const healthy = hosts.filter(({ isHealthy }) => isHealthy).length;
-    const isCalm = healthy > 0 && healthy >= hosts.length * panicThreshold;
-    for (const { address, drains } of hosts) if (!drains || !isCalm) used.add(address);
+  for (const { name, hosts } of clusters) {
+    const isCalm = calmPriorities(hosts, threshold(name));
+    for (const { address, drains, priority } of hosts) if (!drains || !isCalm(priority)) used.add(address);
   }
   return used;
 }
 
+/** Envoy leaves hosts that drain out of the count since some version. Here they count: fewer are let go of. */
+function calmPriorities(hosts: readonly Host[], threshold: number): (priority: number) => boolean {
+  const all = new Map<number, { healthy: number; listed: number }>();
+  for (const { priority, isHealthy } of hosts) {
+    const { healthy, listed } = all.get(priority) ?? { healthy: 0, listed: 0 };
+    all.set(priority, { healthy: healthy + (isHealthy ? 1 : 0), listed: listed + 1 });
+  }
+  return (priority) => {
+    const { healthy = 0, listed = 0 } = all.get(priority) ?? {};
+    return 100 * healthy >= threshold * listed;
+  };
+}
+
 interface Host {
   readonly address: string;
+  readonly priority: number;
   readonly isHealthy: boolean;
   readonly drains: boolean;
 }
@@ -185,11 +218,14 @@ function hostOf(entry: unknown, place: string): Host[] {
   );
   const address = podOf(fieldsOf(host["address"], place), place);
   if (address === undefined) return [];
+  // 0 is not written.
+  const { priority = 0 } = host;
+  if (typeof priority !== "number") throw unreadable(place, "a host has a priority that is no number");
   // Every other field there is a reason to be unhealthy.
   const hasFailed = Object.values(failures).some((value) => value !== false);
   const isHealthy =
     !hasFailed && (edsStatus === "HEALTHY" || edsStatus === "UNKNOWN" || edsStatus === "DEGRADED");
-  return [{ address, isHealthy, drains: edsStatus === "DRAINING" }];
+  return [{ address, priority, isHealthy, drains: edsStatus === "DRAINING" }];
 }
 
 function podOf(host: Readonly<Record<string, unknown>>, place: string): string | undefined {
