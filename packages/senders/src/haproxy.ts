@@ -6,11 +6,11 @@ export const haproxy = {
   serves: "class",
   consumer: {
     usage: "haproxy=SOCKET",
-    help: "runtime API, by the path of its Unix socket or HOST:PORT",
+    help: "the master's CLI, or the runtime API, by the path of its Unix socket or HOST:PORT",
     reads: [
       {
-        what: "`show servers state` of the runtime API, at a Unix socket or `HOST:PORT`",
-        letGoWhen: "each server with it is in maintenance",
+        what: "`show servers state` of each worker by the master's CLI, or of one by its runtime API",
+        letGoWhen: "each server with it is in maintenance, in old workers after a reload, too",
       },
     ],
   },
@@ -20,7 +20,7 @@ export const haproxy = {
       classes: ["haproxy.org/ingress-controller", "haproxy-ingress.github.io/controller"],
       isProxy: (pod) => hasImage(pod, /haproxytech\/kubernetes-ingress|\/haproxy-ingress(?:[:@]|$)/),
       consumer: "haproxy=SOCKET",
-      needs: "SOCKET is its runtime API: HOST:PORT, or a path in a volume that both containers mount",
+      needs: "SOCKET is the CLI of its master: HOST:PORT, or a path in a volume that both containers mount",
     },
   ],
   recognised: [

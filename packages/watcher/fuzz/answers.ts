@@ -1,7 +1,7 @@
 import { OperatorError, parseCoordinatorAnswer } from "@lameduck/protocol";
 import { backendsOf } from "../src/consumers/cilium.ts";
 import { clustersIn, hostsInUse, requireInitialised, workersIn } from "../src/consumers/envoy.ts";
-import { serversInUse } from "../src/consumers/haproxy.ts";
+import { serversInUse, workersIn as haproxyWorkersIn } from "../src/consumers/haproxy.ts";
 import { usedIn } from "../src/consumers/http.ts";
 import { endpointsIn as nginxEndpointsIn } from "../src/consumers/ingress-nginx.ts";
 import { readSyncs } from "../src/kube-proxy/sync-metrics.ts";
@@ -105,6 +105,12 @@ export const targets: readonly Target[] = [
     name: "envoy's watchdogs",
     answer: JSON.stringify({ stats: [{ name: "workers.watchdog_miss", value: 0 }] }),
     read: (text) => workersIn(text, "envoy"),
+    isAboutAddresses: false,
+  },
+  {
+    name: "haproxy's master",
+    answer: `#<PID> <type> <reloads> <uptime> <version>\n1 master 1 [failed: 0] 0d00h00m09s 2.6.12\n# workers\n8 worker 0 0d00h00m01s 2.6.12\n# old workers\n7 worker 1 0d00h00m08s 2.6.12\n# programs\n\n`,
+    read: haproxyWorkersIn,
     isAboutAddresses: false,
   },
   {

@@ -78,7 +78,15 @@ export const readers: readonly Reader[] = [
   {
     name: "haproxy",
     make: ({ port }) => haproxy({ host: "127.0.0.1", port }),
-    answers: { "": answerOf("haproxy") },
+    answers: {
+      "show servers state": answerOf("haproxy"),
+      "show proc": "Unknown command: 'show proc'\n\n",
+    },
+  },
+  {
+    name: "haproxy's master",
+    make: ({ port }) => haproxy({ host: "127.0.0.1", port }),
+    answers: { "show servers state": answerOf("haproxy"), "show proc": answerOf("haproxy's master") },
   },
   {
     name: "gcp",
@@ -181,7 +189,10 @@ export async function hostileWorld(): Promise<HostileWorld> {
   const sockets = new Set<Socket>();
   const servers: readonly Server[] = [
     createServer(overHttp).listen(0, "127.0.0.1"),
-    createSocketServer((socket) => socket.once("data", () => answer("", socket))).listen(0, "127.0.0.1"),
+    createSocketServer((socket) => socket.once("data", (data) => answer(`${data}`, socket))).listen(
+      0,
+      "127.0.0.1",
+    ),
     createServer(overHttp).listen(socketPath),
   ];
   for (const one of servers)

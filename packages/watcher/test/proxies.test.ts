@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { connect, type AddressInfo } from "node:net";
+import { connect, createServer as createSocketServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
+import { OperatorError } from "@lameduck/protocol";
+import fc from "fast-check";
 import { backendsOf, cilium } from "../src/consumers/cilium.ts";
 import type { Consumer } from "../src/consumer.ts";
 import { clustersIn, envoy, hostsInUse } from "../src/consumers/envoy.ts";
-import { haproxy } from "../src/consumers/haproxy.ts";
+import { haproxy, workersIn } from "../src/consumers/haproxy.ts";
 import { httpEndpoint } from "../src/consumers/http.ts";
 import { serversOf, traefik } from "../src/consumers/traefik.ts";
 import { endpointsIn } from "../src/consumers/ztunnel.ts";
@@ -68,6 +70,73 @@ backend pods
     await eventually(
       uses(haproxy({ host: "127.0.0.1", port })),
       are("127.0.0.6", "127.0.0.7", "127.0.0.8", "::1"),
+    );
+  });
+
+  it("after a reload the master's CLI tells of the servers of old workers until these end; one worker's does not", async (t) => {
+    const [master, socket] = [join(directory, "master.sock"), join(directory, "worker.sock")];
+    const file = join(directory, "master.cfg");
+    const port = await freePort();
+    const serve = (...servers: readonly string[]): void =>
+      writeFileSync(
+        file,
+        `global
+  stats socket ${socket} mode 600 level admin
+defaults
+  mode tcp
+  timeout connect 1s
+  timeout client 1m
+  timeout server 1m
+frontend in
+  bind 127.0.0.1:${port}
+  default_backend pods
+backend pods
+${servers.map((one, at) => `  server s${at} ${one}`).join("\n")}
+`,
+      );
+    const old = createSocketServer().listen(0, "127.0.0.5");
+    await once(old, "listening");
+    const accepted = new Promise<Socket>((resolve) => old.once("connection", resolve));
+    serve(`127.0.0.5:${(old.address() as AddressInfo).port}`);
+    await using haproxyProcess = running(programOf("haproxy") ?? "", ["-W", "-db", "-f", file, "-S", master]);
+    const [seen, seenByOne] = [haproxy({ path: master }), haproxy({ path: socket })];
+    await eventually(uses(seen), are("127.0.0.5"));
+    const client = connect(port, "127.0.0.1");
+    t.after(() => {
+      client.destroy();
+      old.close();
+    });
+    const atPod = await accepted;
+    serve("127.0.0.6:80");
+    haproxyProcess.process.kill("SIGUSR2");
+    await eventually(uses(seenByOne), are("127.0.0.6"));
+    await eventually(uses(seen), are("127.0.0.5", "127.0.0.6"));
+    client.destroy();
+    atPod.destroy();
+    await eventually(uses(seen), are("127.0.0.6"));
+  });
+
+  it("a master of which no worker serves, and an answer that is not as expected, are not understood", () => {
+    const head = "#<PID>          <type>          <reloads>\n1               master          1\n";
+    const worker = (pid: number): string => `${pid}            worker          0 [failed: 0]\n`;
+    const whole = `${head}# workers\n${worker(8)}# old workers\n${worker(7)}# programs\n9     mine      0\n\n`;
+    assert.deepEqual(workersIn(whole), [
+      { pid: "8", isOld: false },
+      { pid: "7", isOld: true },
+    ]);
+    assert.equal(workersIn("Unknown command: 'show proc', but maybe\n\n"), undefined);
+    for (const [text, problem] of [
+      ["", /master/],
+      ["Permission denied\n\n", /master/],
+      [whole.slice(0, -1), /cut off/],
+      [`${head}# workers\n# old workers\n${worker(7)}# programs\n\n`, /no worker serves/],
+      [`${head}# workers\n8 other 0\n\n`, /no worker: 8/],
+    ] as const)
+      assert.throws(() => workersIn(text), problem);
+    fc.assert(
+      fc.property(fc.nat({ max: whole.length - 1 }), (length) => {
+        assert.throws(() => workersIn(whole.slice(0, length)), OperatorError);
+      }),
     );
   });
 

@@ -4,6 +4,7 @@ import { askSocket, endpointOf, type Endpoint } from "./ask.ts";
 import { stateConsumer, unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 const place = "show servers state";
+const processes = "show proc";
 
 /**
  * srv_admin_state: maintenance that is forced, inherited, or due to a missing address. 0x04 only says that the configuration file began with
@@ -13,11 +14,55 @@ const maintenance = 0x01 | 0x02 | 0x20;
 /** srv_op_state. */
 const stopped = "0";
 
-/** HAProxy, by its runtime API. A draining server counts as used: it still gets connections of clients that are bound to it. */
+/**
+ * HAProxy, by its runtime API, or by the CLI of its master, which asks each worker. After a reload an old worker keeps its connections and its own list
+ * of servers, and a controller no longer tells it of any change. A draining server counts as used: it still gets connections of clients that are bound
+ * to it.
+ */
 export function haproxy(endpoint: Endpoint): Consumer {
-  return stateConsumer(facts, async (signal) =>
-    serversInUse(await askSocket(endpoint, `${place}\n`, signal)),
-  );
+  // The master's CLI goes on after an answer, where nothing follows.
+  const ask = (command: string, signal: AbortSignal): Promise<string> =>
+    askSocket(endpoint, `${command}\nquit\n`, signal);
+  return stateConsumer(facts, async (signal) => {
+    const workers = workersIn(await ask(processes, signal));
+    if (workers === undefined) return serversInUse(await ask(place, signal));
+    const used = new Set<string>();
+    for (const { pid, isOld } of workers) {
+      const answer = await ask(`@!${pid} ${place}`, signal);
+      // It has ended since.
+      if (isOld && answer.startsWith("Can't find the target PID")) continue;
+      for (const one of serversInUse(answer)) used.add(one);
+    }
+    return used;
+  });
+}
+
+interface Worker {
+  readonly pid: string;
+  readonly isOld: boolean;
+}
+
+/**
+ * The worker processes, by the answer of the master's CLI.
+ * @returns undefined where a worker answers, which knows no such command.
+ * @throws {OperatorError} where the answer is not as HAProxy gives it, or no worker serves.
+ */
+export function workersIn(text: string): readonly Worker[] | undefined {
+  if (text.startsWith("Unknown command")) return undefined;
+  if (!text.startsWith("#<PID>")) throw unreadable(processes, "is not answered as by HAProxy's master");
+  if (!text.endsWith("\n\n")) throw unreadable(processes, "the answer is cut off");
+  const workers: Worker[] = [];
+  let section = "";
+  for (const row of text.split("\n").slice(1)) {
+    if (row.startsWith("#")) section = row.slice(1).trim();
+    else if (section === "workers" || section === "old workers") {
+      const [, pid] = /^(\d{1,10})\s+worker\s/.exec(row) ?? [];
+      if (pid !== undefined) workers.push({ pid, isOld: section === "old workers" });
+      else if (row.trim() !== "") throw unreadable(processes, `a row is no worker: ${row.slice(0, 200)}`);
+    }
+  }
+  if (!workers.some(({ isOld }) => !isOld)) throw unreadable(processes, "no worker serves");
+  return workers;
 }
 
 /** The addresses of servers that are not in maintenance. @throws {OperatorError} where the answer is not as HAProxy gives it, or cut off. */
