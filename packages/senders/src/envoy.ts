@@ -17,7 +17,10 @@ export const envoy = {
     {
       who: "Envoy of Envoy Gateway",
       classes: ["gateway.envoyproxy.io/"],
-      isProxy: ({ labels }) => labels["app.kubernetes.io/managed-by"] === "envoy-gateway",
+      // Its rate limiter is no proxy.
+      isProxy: ({ labels }) =>
+        labels["app.kubernetes.io/managed-by"] === "envoy-gateway" &&
+        labels["app.kubernetes.io/component"] !== "ratelimit",
       consumer: "envoy=http://127.0.0.1:19000",
       needs: "Envoy Gateway makes the pods: give the container to an `EnvoyProxy`",
     },

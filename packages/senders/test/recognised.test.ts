@@ -412,6 +412,14 @@ test("each recognised sender may be reported for by its name, and says who it is
   assert.deepEqual(needs, [...new Set(needs)]);
 });
 
+test("the rate limiter of Envoy Gateway is no proxy that needs a watcher", () => {
+  const of = (component: string): SeenProxy | undefined =>
+    proxyOf(
+      labelled({ "app.kubernetes.io/managed-by": "envoy-gateway", "app.kubernetes.io/component": component }),
+    );
+  assert.deepEqual([of("proxy")?.isRead, of("ratelimit")], [false, undefined]);
+});
+
 test("what an ingress controller serves is told by its flags; in doubt it may serve any class", () => {
   const proxy = (...args: readonly string[]): SeenProxy => {
     const found = proxyOf(alone({ name: "controller", args: ["/nginx-ingress-controller", ...args] }));

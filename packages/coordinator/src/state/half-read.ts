@@ -16,10 +16,7 @@ export class HalfReadProxies {
   /** By the uid of one with a watcher: one without. Every round of decisions asks, and pods change seldom. */
   #halfRead: ReadonlyMap<string, SlimPod> | undefined;
 
-  constructor(
-    reportedBy: (podUid: string) => readonly string[],
-    allPods: () => Iterable<SlimPod> = () => [],
-  ) {
+  constructor(reportedBy: (podUid: string) => readonly string[], allPods: () => Iterable<SlimPod>) {
     this.#reportedBy = reportedBy;
     this.#allPods = allPods;
   }
@@ -38,16 +35,10 @@ export class HalfReadProxies {
   /** The consumers that report for some pods of their proxy only, each with a pod for which nothing reports: "edge/nginx-x2x7k". */
   get consumers(): ReadonlyMap<string, string> {
     this.#halfRead ??= this.#find();
-    return new Map(
-      [...this.#halfRead].flatMap(
-        ([
-          uid,
-          {
-            metadata: { namespace, name },
-          },
-        ]) => this.#reportedBy(uid).map((key) => [key, `${namespace}/${name}`] as const),
-      ),
-    );
+    const consumers = new Map<string, string>();
+    for (const [uid, { metadata }] of this.#halfRead)
+      for (const key of this.#reportedBy(uid)) consumers.set(key, `${metadata.namespace}/${metadata.name}`);
+    return consumers;
   }
 
   /** One without an address has not begun to send. */

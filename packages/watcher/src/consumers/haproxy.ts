@@ -20,15 +20,15 @@ const stopped = "0";
  * to it.
  */
 export function haproxy(endpoint: Endpoint): Consumer {
-  // The master's CLI goes on after an answer, where nothing follows.
   const ask = (command: string, signal: AbortSignal): Promise<string> =>
-    askSocket(endpoint, `${command}\nquit\n`, signal);
+    askSocket(endpoint, `${command}\n`, signal);
   return stateConsumer(facts, async (signal) => {
-    const workers = workersIn(await ask(processes, signal));
+    // The master's CLI goes on after an answer. Another line after this one might cut the answer of a worker, which reads but one.
+    const workers = workersIn(await ask(`${processes};quit`, signal));
     if (workers === undefined) return serversInUse(await ask(place, signal));
     const used = new Set<string>();
     for (const { pid, isOld } of workers) {
-      const answer = await ask(`@!${pid} ${place}`, signal);
+      const answer = await ask(`@!${pid} ${place};quit`, signal);
       // It has ended since.
       if (isOld && answer.startsWith("Can't find the target PID")) continue;
       for (const one of serversInUse(answer)) used.add(one);
