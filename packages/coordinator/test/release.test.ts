@@ -718,6 +718,9 @@ describe("a proxy whose pods have no watcher all", () => {
     }
     const model = beside({ controller: internal }, { second: own() });
     assert.equal(model.state("a"), "incomplete", "both have the same IngressClasses");
+    const script = own("-c", `/nginx-ingress-controller ${apart.join(" ")}`);
+    const scripted = beside({ controller: { image, args: apart } }, { second: script });
+    assert.equal(scripted.state("a"), "incomplete", "a script may give it any flag");
   });
 
   it("is missing within one workload whatever its program is, whichever pod is seen first", () => {

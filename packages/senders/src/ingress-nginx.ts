@@ -17,7 +17,8 @@ const servesMore =
 function servesOf({ containers }: SeenPod): readonly string[] | undefined {
   const all = containers.filter(isController).map(wordsOf);
   const found = all.map((words) => {
-    if (words.some((word) => servesMore.test(word))) return undefined;
+    // A shell's script may have flags within.
+    if (words.some((word) => servesMore.test(word) || /\s--?\w/.test(word))) return undefined;
     const texts = [
       ["controller-class", "k8s.io/ingress-nginx"],
       ["ingress-class", "nginx"],
