@@ -189,7 +189,7 @@ export async function hostileWorld(): Promise<HostileWorld> {
   const sockets = new Set<Socket>();
   const servers: readonly Server[] = [
     createServer(overHttp).listen(0, "127.0.0.1"),
-    createSocketServer((socket) => socket.once("data", (data) => answer(`${data}`, socket))).listen(
+    createSocketServer((socket) => socket.once("data", (data) => answer(data.toString(), socket))).listen(
       0,
       "127.0.0.1",
     ),

@@ -274,7 +274,7 @@ describe("a host that drains is chosen while Envoy is in panic mode", () => {
           assert.equal(threshold("unnamed"), Infinity);
           assert.ok(threshold("pods") >= 0);
         } catch (error) {
-          assert.ok(error instanceof OperatorError, `${error}`);
+          assert.ok(error instanceof OperatorError, String(error));
         }
       }),
     );
