@@ -48,9 +48,12 @@ interface Worker {
  * @throws {OperatorError} where the answer is not as HAProxy gives it, or no worker serves.
  */
 export function workersIn(text: string): readonly Worker[] | undefined {
-  if (text.startsWith("Unknown command")) return undefined;
-  if (!text.startsWith("#<PID>")) throw unreadable(processes, "is not answered as by HAProxy's master");
+  const isOfWorker = text.startsWith("Unknown command");
+  if (!isOfWorker && !text.startsWith("#<PID>"))
+    throw unreadable(processes, "is not answered as by HAProxy's master");
+  // An empty line ends every answer.
   if (!text.endsWith("\n\n")) throw unreadable(processes, "the answer is cut off");
+  if (isOfWorker) return undefined;
   const workers: Worker[] = [];
   let section = "";
   for (const row of text.split("\n").slice(1)) {
