@@ -142,7 +142,7 @@ describe("NetworkPolicies that are enforced", { skip: reason ?? false }, () => {
     await says(/lameduck-coordinator-\S+: unknown, it could not be asked/);
     await says(/NetworkPolicy .*lameduck-coordinator.* lets only some in to port 9090, .*--metrics-from/);
     await install("--metrics-from", "monitoring", "--metrics-from", `${fabricAddress}/32`);
-    await says(/lameduck-coordinator-\S+: 2 consumers report/);
+    await says(/lameduck-coordinator-\S+: reports of 2 senders/);
     await becomes((way) => way.isOpen || isMetricsOfApiServer(way));
   });
 });

@@ -235,7 +235,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     const { code, err } = await running.ended;
     await cluster.kubectl(["rollout", "undo", "deployment/single"]);
     assert.equal(code, 4, err);
-    assert.match(err, /did not finish: 1 of 1 pods updated, 1 available, 1 old/);
+    assert.match(err, /did not finish: 1 of 1 pod updated, 1 available, 1 old/);
     assert.match(err, /single-\S+ server: ErrImageNeverPull: /);
   });
 

@@ -89,7 +89,7 @@ function senderItself(evidence: Evidence): string | undefined {
   if (record.endedBySender) {
     const severed = sender?.severed.findLast((cut) => cut.pod === record.pod && near(at, cut.at));
     return severed
-      ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} when it stopped choosing it`
+      ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} when it stopped sending to it`
       : `${seen(record)}: ${record.sender} itself ended the connection`;
   }
   const others = cutWithOthers(evidence);
@@ -298,7 +298,7 @@ function rememberedRoute(evidence: Evidence): string | undefined {
   const reset = evidence.run.lastReset(life, record.sender, at);
   if (reset === undefined || at - reset > toleranceMs.remembered) return undefined;
   return (
-    `${seen(record)}: ${record.sender} had stopped choosing ${life.pod} ${spell(at - letGo)} before, but ${life.pod} had reset one of its connections ` +
+    `${seen(record)}: ${record.sender} had stopped sending to ${life.pod} ${spell(at - letGo)} before, but ${life.pod} had reset one of its connections ` +
     `${spell(at - reset)} before: for 10 s the kernel leads the next one from the same local port there, too`
   );
 }

@@ -43,7 +43,7 @@ export function chose(evidence: Evidence): string {
     return `${record.sender} goes to ${pod} by its own address, ${whenOf(evidence)}`;
   const letGo = letGoAt(evidence);
   if (letGo !== undefined && letGo >= (deletion?.at ?? 0))
-    return `${record.sender} chose ${pod} although it had stopped choosing it ${spell(at - letGo)} before`;
+    return `${record.sender} chose ${pod} although it had stopped sending to it ${spell(at - letGo)} before`;
   if (deletion) return `${record.sender} still chose ${pod} ${whenOf(evidence)}`;
   const comma = untilDeletion(evidence) === undefined ? "," : "";
   return `${record.sender} chose ${pod}${comma} ${whenOf(evidence)}`;

@@ -6,8 +6,9 @@ export function spell(milliseconds: number): string {
   return size < 99_950 ? `${(size / 1_000).toFixed(1)} s` : `${Math.round(size / 1_000)} s`;
 }
 
-export function count(n: number, noun: string): string {
-  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+/** @param many the noun of more than one, where an s is not enough. */
+export function count(n: number, noun: string, many = `${noun}s`): string {
+  return `${n.toLocaleString("en")} ${n === 1 ? noun : many}`;
 }
 
 /** "web-1", "web-1, web-2 and web-3"; of many it names the first ones. */

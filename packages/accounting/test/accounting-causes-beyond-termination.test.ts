@@ -148,7 +148,7 @@ test("the cause of what a sender cut itself is proxy, which blames no pod", () =
     },
   );
   assert.equal(lost.cause, "proxy");
-  assert.match(lost.sentence, /node-1 severed 12 connections to web-1 when it stopped choosing it$/);
+  assert.match(lost.sentence, /node-1 severed 12 connections to web-1 when it stopped sending to it$/);
   assert.equal(lost.termination, undefined, "no pod is to blame");
   const reloaded = [
     ...senderEvents("node-1", { "web-1": [1_050] }),

@@ -114,7 +114,7 @@ test("the cause is C3 where a new connection is led to a pod that has just reset
   assert.equal(lost.cause, "C3");
   assert.match(
     lost.sentence,
-    /^refused: node-1 had stopped choosing web-1 [\d.]+ s before, but web-1 had reset one of its connections 2\.0 s before: .* same local port/,
+    /^refused: node-1 had stopped sending to web-1 [\d.]+ s before, but web-1 had reset one of its connections 2\.0 s before: .* same local port/,
   );
   assert.equal(both(refused(30_000)).cause, "C2");
   assert.equal(causeOf(second, parts), "C1");

@@ -26,7 +26,7 @@ test("a SIGKILL before the end of the grace period is told with its reason, and 
   assert.deepEqual(result.each[0]?.killedEarly, { after: 3_100, why: "OOMKilled" });
   assert.match(
     reservations([result]).join("\n"),
-    /1 of 1 terminations ended by SIGKILL before the grace period was over, such as that of web-1 after 3\.1 s of 30\.0 s \(OOMKilled\)/,
+    /1 of 1 termination ended by SIGKILL before the grace period was over, such as that of web-1 after 3\.1 s of 30\.0 s \(OOMKilled\)/,
   );
   const late = podLife("web-1", { ...ordinary, killed: 40_000, exited: 40_001 }, { signal: "SIGKILL" });
   assert.equal(

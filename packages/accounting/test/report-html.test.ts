@@ -37,7 +37,14 @@ test("the report has a row per remedy, a section per remedy that ran, and pictur
   const pictures = [...page.matchAll(/<svg [^>]*>/g)].map(([tag]) => tag);
   assert.equal(pictures.length, 1 + 3 * 4 + 3 * 2);
   for (const tag of pictures) assert.match(tag, /role="img" aria-label="[^"]{30,}"/);
-  assert.match(page, /ended by quiet; last sender converged after/);
+  assert.match(page, /ended by quiet; last sender stopped sending after/);
+});
+
+test("one of a kind is counted in the singular", () => {
+  const one = account(madeUp(shapes.at(1)!, 3, 1), { description: "", seed: 1 });
+  const single = htmlReport({ ...results, remedies: [one] });
+  assert.match(single, />1 remedy, measured by/);
+  assert.doesNotMatch(single, /\b1 (?:remedies|terminations|requests)\b/);
 });
 
 test("each picture scrolls by itself on a phone, and print keeps colours and the meanings of columns", () => {

@@ -47,11 +47,11 @@ describe("lameduck status", () => {
     cluster.addPod("out", { annotations: { "lameduck.dev/inject": "false" } });
     const { code, out } = await cluster.lameduck("status");
     assert.match(out, /the API server does not call it: its configuration names no authority yet/);
-    assert.match(out, /namespace shop: 1 of 3 pods run with Lameduck \(0\.1\.0\)/);
+    assert.match(out, /namespace shop: 1 of 3 pods with Lameduck \(0\.1\.0\)/);
     assert.match(out, /^ {2}will lose requests: 1 of 2 workloads: deployment\/web: no$/m);
     assert.match(out, /pod\/old: 1 without: it was made before Lameduck or its Service was there/);
     assert.match(out, /pod\/out: 1 without: annotation lameduck\.dev\/inject is "false"/);
-    assert.match(out, /1 injected pods have more than 30 s, 55 s at most/);
+    assert.match(out, /1 injected pod with more than 30 s, 55 s at most/);
     assert.equal(code, 1);
     const { out: json } = await cluster.lameduck("status", "--json", "-");
     const { namespaces } = JSON.parse(json) as {
@@ -112,7 +112,7 @@ test("lameduck status says how much time holds have saved in place of sleeps, an
   assert.equal(await line(), "");
   cluster.addPod("web", { annotations: { ...annotations, "lameduck.dev/former-sleep": "15s" } });
   cluster.forbidden = /drainreports/;
-  assert.match(await line(), /^ {2}sleeps were replaced in 1 pods; .* not known: there are no records/);
+  assert.match(await line(), /^ {2}sleeps were replaced in 1 pod; .* not known: there are no records/);
   cluster.forbidden = undefined;
   const report = (name: string, hold: object, hoursAgo = 1): void =>
     cluster.put(`/apis/lameduck.dev/v1alpha1/namespaces/shop/drainreports/${name}`, {
@@ -123,7 +123,7 @@ test("lameduck status says how much time holds have saved in place of sleeps, an
     });
   report("mute", { formerSleepMs: 15_000 });
   report("other", { ms: 9_000 });
-  assert.match(await line(), /replaced in 1 pods; .* not known: no such pod has reported its end/);
+  assert.match(await line(), /replaced in 1 pod; .* not known: no such pod has reported its end/);
   report("a", { formerSleepMs: 15_000, ms: 4_000 });
   report("b", { formerSleepMs: 35_000, ms: 6_000 });
   report("old", { formerSleepMs: 35_000, ms: 6_000 }, 25);
@@ -157,12 +157,12 @@ test("lameduck status says how much time holds would have saved in place of slee
   report("other", { workload: "pod/other", moments: { released: 1_000 } });
   assert.equal(await line(), "");
   report("mute", {});
-  assert.match(await line(), /1 pods slept at their end; whether holds would have saved time is not known/);
+  assert.match(await line(), /1 pod slept at the end; whether holds would have saved time is not known/);
   report("a", { moments: { released: 4_000 } });
   report("b", { moments: { released: 6_000 } });
   assert.equal(
     await line(),
-    "  in the last 24h 2 terminations slept 15.0 s on average, and all senders had let go after 5.0 s: existingSleep: replace would have saved 20.0 s; of 1 more it is not known",
+    "  in the last 24h 2 terminations slept 15.0 s on average, and all senders had stopped sending after 5.0 s: existingSleep: replace would have saved 20.0 s; of 1 more it is not known",
   );
 });
 
@@ -246,7 +246,7 @@ test("lameduck status -n looks at one namespace alone, with the rights of its te
   const { code, out, err } = await cluster.lameduck("status", "-n", "shop");
   assert.equal(code, 0, err);
   assert.match(out, /^only namespace shop is looked at/);
-  assert.match(out, /^namespace shop: 1 of 1 pods run with Lameduck \(0\.1\.0\)$/m);
+  assert.match(out, /^namespace shop: 1 of 1 pod with Lameduck \(0\.1\.0\)$/m);
   const missing = await cluster.lameduck("status", "-n", "shpo");
   assert.equal(missing.code, 4, missing.err);
   const whole = await cluster.lameduck("status");
@@ -329,7 +329,7 @@ describe("lameduck uninstall", () => {
       cluster.changes = [];
       const first = await cluster.lameduck("uninstall", "--yes");
       assert.equal(first.code, 0, first.err);
-      assert.match(first.err, /ConfigMap shop\/lameduck-init: kept for 1 running pods/);
+      assert.match(first.err, /ConfigMap shop\/lameduck-init: kept for 1 running pod,/);
       assert.match(cluster.changes.find((one) => one.startsWith("DELETE")) ?? "", /webhookconfigurations/);
       assert.deepEqual([...cluster.objects.keys()].sort(), [
         "/api/v1/namespaces/shop",

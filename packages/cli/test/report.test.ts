@@ -54,7 +54,7 @@ function report(name: string, fields: Partial<DrainReport> = {}): DrainReport {
       reason: "acknowledged",
       atRisk: "1660 req",
       killed: "no",
-      text: `${name} of deployment/web; held 5.6s (acknowledged); released by 2 of 2 consumers after 5.1s (kube-proxy/<b>node2 last)`,
+      text: `${name} of deployment/web; held 5.6s (acknowledged); released by 2 of 2 senders after 5.1s (kube-proxy/<b>node2 last)`,
     },
     pod: { name, uid: `uid-${name}`, node: "node1" },
     workload: "deployment/web",
@@ -62,7 +62,7 @@ function report(name: string, fields: Partial<DrainReport> = {}): DrainReport {
     deletedAt: new Date(Date.now() - 60_000).toISOString(),
     graceSeconds: 60,
     moments: { withdrawn: 100, lameDuck: 20, released: 5_100, closing: 5_620, exited: 6_000, gone: 6_500 },
-    hold: { ms: 5_600, reason: "acknowledged", words: "held 5.6 s: floor 1.0, released by 2 of 2 consumers" },
+    hold: { ms: 5_600, reason: "acknowledged", words: "held 5.6 s: floor 1.0, released by 2 of 2 senders" },
     atRisk: { connections: 31, requests: 1_660 },
     killed: "no",
     consumers: [
@@ -101,12 +101,12 @@ const found = (...items: DrainReport[]): void => {
   answer = { status: 200, body: { items } };
 };
 
-test("senders that never let go are named and counted, and are a finding", async () => {
+test("senders that never stop sending are named and counted, and are a finding", async () => {
   const stuckConsumers = [{ name: "nginx/edge", reason: "not reloaded since its files changed" }];
   found(report("web-1", { stuckConsumers }), report("web-2", { stuckConsumers }), report("web-3"));
   const { code, out } = await lameduck();
   assert.equal(code, 1);
-  assert.match(out, /^  never let go    nginx\/edge of 2 pods, 60 s after their ends$/m);
+  assert.match(out, /^  still sending   nginx\/edge to 2 pods, 60 s after their ends$/m);
   const json = await lameduck("--json", "-");
   const { figures } = JSON.parse(json.out) as { figures: { stuck: object } };
   assert.deepEqual(figures.stuck, { "nginx/edge": 2 });
@@ -131,7 +131,10 @@ test("of one pod every moment, consumer and exit, and what is not known", async 
   found(report("web-1"), mute("api-1"));
   const one = await lameduck("--pod", "web");
   assert.equal(one.code, 0, one.err);
-  assert.match(one.out, / 5\.1s {2}every consumer has let go\n +5\.6s {2}the pod stops accepting/);
+  assert.match(
+    one.out,
+    / 5\.1s {2}released: every sender has stopped sending\n +5\.6s {2}the pod stops accepting/,
+  );
   assert.match(one.out, /kube-proxy\/<b>node2 +rules +5\.1s/);
   assert.match(one.out, /container app: exit code 0 after 6\.0s/);
   const other = await lameduck("--pod", "api-1");

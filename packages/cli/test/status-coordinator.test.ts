@@ -77,16 +77,16 @@ async function shown({
 test("a coordinator of an earlier release, which says less, is shown", async () => {
   assert.match(
     await shown({ answer: status }),
-    /0 consumers report, mode availability unless .*; 2 pods terminate, 1 of them/,
+    /reports of 0 senders, mode availability unless .*; 2 pods terminating, 1 of them/,
   );
 });
 
-test("senders that never let go in the last hour are named, with the pod and why", async () => {
+test("senders that never stopped sending in the last hour are named, with the pod and why", async () => {
   const one = { name: "nginx/edge", pod: "shop/web-1", pods: 3, reason: "not reloaded", agoMs: 240_000 };
   const text = await shown({ answer: { ...status, stuck: [one] } });
   assert.match(
     text,
-    /never let go: nginx\/edge had not let go of shop\/web-1 60 s after its end, 4 min ago \(not reloaded\), and of 2 more pods within the hour/,
+    /still sending: nginx\/edge to shop\/web-1 60 s after its end, 4 min ago \(not reloaded\), and to 2 more pods within the hour/,
   );
 });
 

@@ -52,7 +52,7 @@ test("a pod that is made while a person is asked keeps its hook", async () => {
   const { code, err } = await cluster.lameduck("uninstall", "--yes");
   assert.equal(code, 0, err);
   assert.ok(cluster.objects.has(initVolume), err);
-  assert.match(err, /kept for 1 running pods/);
+  assert.match(err, /kept for 1 running pod,/);
 });
 
 test("a labelled namespace that goes meanwhile is no failure", async () => {

@@ -190,7 +190,9 @@ export class Coordinator {
       this.#awaitsFirstReports = this.#now() < syncedAt + (this.#options.firstReportsTimeoutMs ?? 15_000);
     const missing = this.#awaitsFirstReports ? this.status().missing.length : 0;
     if (missing === 0) this.#awaitsFirstReports = false;
-    return missing === 0 ? undefined : `the proxies of ${missing} nodes have not reported yet`;
+    return missing === 0
+      ? undefined
+      : `no report yet of the proxies of ${missing} ${missing === 1 ? "node" : "nodes"}`;
   }
 
   /** Listens at once; what needs the API server comes when it does. @returns both ports. */

@@ -24,7 +24,7 @@ export class CoordinatorMetrics {
   readonly #named = firstNames();
   readonly releases = this.#counter(
     "lameduck_releases_total",
-    "Pods that all consumers let go of, by the mode that held for them.",
+    "Pods that were released, by the mode that held for them.",
     ["mode"],
   );
   readonly ended = this.#counter(
@@ -34,12 +34,10 @@ export class CoordinatorMetrics {
   );
   readonly overruled = this.#counter(
     "lameduck_releases_overruled_total",
-    "Releases after which the pod says that a new connection came, by the consumer at its address or node that had reported; unknown: there is none.",
+    "Releases after which the pod says that a new connection came, by the sender at its address or node that had reported; unknown: there is none.",
     ["consumer"],
   );
-  readonly reports = this.#counter("lameduck_reports_total", "Reports of consumers, by outcome.", [
-    "outcome",
-  ]);
+  readonly reports = this.#counter("lameduck_reports_total", "Reports of senders, by outcome.", ["outcome"]);
   readonly refused = this.#counter("lameduck_refused_total", "Requests of pods and of held deletions.", [
     "path",
     "status",
@@ -88,7 +86,7 @@ export class CoordinatorMetrics {
       "Since the API server gave a sign that the EndpointSlices are up to date; from 15 on pods are answered that nothing is known.",
       unheard,
     );
-    gauges(registry, "lameduck_consumers", "Consumers by what is heard of them.", "state", () =>
+    gauges(registry, "lameduck_consumers", "Senders by what is heard of them.", "state", () =>
       consumersByState(status()),
     );
     gauges(registry, "lameduck_terminating", "Pods that terminate, by what they are told.", "state", () =>

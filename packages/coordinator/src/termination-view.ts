@@ -19,7 +19,7 @@ export interface TerminationConsumer {
  * Why a pod is not released, where consumers that are behind do not tell it:
  * - `young`: proxies may not have added it yet. `finished`: its containers had ended before anybody was asked.
  * - `host-network`, `host-port`: its address, or a port, is its node's. `published`: a Service lists it until it is gone.
- * - `missing`: somebody may send to it for whom nothing reports. `silent`: more consumers are silent than report.
+ * - `missing`: somebody may send to it for whom nothing reports. `silent`: more senders are silent than report.
  * - `unlisted`: nothing is known that leads to it. `unread`: what leads to it may not be read.
  */
 export type Cause =
@@ -39,7 +39,7 @@ export const causeTexts: Readonly<Partial<Record<Cause, string>>> = {
   "host-port": "it has a port of its node",
   published: "a Service lists it until it is gone",
   unlisted: "nothing is known that leads to it",
-  silent: "more consumers are silent than report",
+  silent: "more senders are silent than report",
   unread: "not all that may lead to it can be read: lameduck status names the lists",
 };
 

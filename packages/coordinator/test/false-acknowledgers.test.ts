@@ -112,7 +112,7 @@ describe("consumers that acknowledged a withdrawal falsely", () => {
   it("no false acknowledger is named where the address belongs to nobody in the cluster", async () => {
     const { record, event, metric } = await accusedOf("203.0.113.9");
     assert.equal(record, "");
-    assert.match(event, /had reported that it let go$/);
+    assert.match(event, /after it was released$/);
     assert.match(metric, /^lameduck_releases_overruled_total\{consumer="unknown"\} 1$/m);
   });
 });

@@ -46,7 +46,7 @@ describe("lameduck-init and the coordinator", { skip: withoutCompiler || without
     assert.equal((await server.ended).code, 0, server.stderr);
     const report = reportOf(server.stderr);
     assert.equal(report.reason, "acknowledged", server.stderr);
-    assert.match(report.explanation, /released by 3 of 3 consumers at \d+\.\d \(kube-proxy\/node2 last\)/);
+    assert.match(report.explanation, /released by 3 of 3 senders at \d+\.\d \(kube-proxy\/node2 last\)/);
     await cluster.until(() => reportsOf(cluster).some(({ phase }) => phase === "closing"), "the end is told");
     const said = reportsOf(cluster).at(-1);
     assert.equal(said?.["program"], "init");

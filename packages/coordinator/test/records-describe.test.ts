@@ -26,7 +26,7 @@ describe("a record of a termination", () => {
       reason: "acknowledged",
       atRisk: "1660 req",
       killed: "no",
-      text: "web-7d9c-abcde of deployment/web; held 5.6s (acknowledged); released by 5 of 5 consumers after 5.1s (kube-proxy/node5 last)",
+      text: "web-7d9c-abcde of deployment/web; held 5.6s (acknowledged); released by 5 of 5 senders after 5.1s (kube-proxy/node5 last)",
     });
     assert.deepEqual(moments, {
       withdrawn: 100,
@@ -89,17 +89,17 @@ describe("a record of a termination", () => {
     assert.equal(report.falseAcknowledgers, undefined);
     assert.match(
       report.summary.text,
-      /kube-proxy\/node2 and 1 more had not let go \(not reloaded\); overruled by a connection/,
+      /kube-proxy\/node2 and 1 more had not stopped sending \(not reloaded\); overruled by a connection/,
     );
   });
 
-  it("a record says that no consumer was asked, and calls no consumer behind", () => {
+  it("a record says that no sender was asked, and calls none behind", () => {
     const consumers = new Map([["kube-proxy/node1", consumer()]]);
     const young = termination({ consumers, withdrawnAt: deletedAt + 50, goneAt: deletedAt + 4_000 });
     const report = describeTermination(young, whole);
     assert.deepEqual([report.summary.released, report.consumers], ["unknown", []]);
-    assert.match(report.summary.text, /no consumer was asked/);
-    assert.ok(report.unknown.includes("released: no consumer was asked"));
+    assert.match(report.summary.text, /no sender was asked/);
+    assert.ok(report.unknown.includes("released: no sender was asked"));
     assert.deepEqual(eventOf(report), []);
   });
 
@@ -143,7 +143,7 @@ it("a record keeps the names of consumers that the coordinator has forgotten sin
   Object.assign(gone, { consumers: new Map() });
   const { consumers, summary } = describeTermination(gone, followed.hear(gone, "ended"));
   assert.equal(consumers.length, 5);
-  assert.match(summary.text, /released by 5 of 5 consumers/);
+  assert.match(summary.text, /released by 5 of 5 senders/);
 });
 
 it("a record forgets what consumers said of a withdrawal that was taken back", () => {
@@ -266,12 +266,12 @@ describe("what an Event says", () => {
     [
       "a release before the cap",
       { reported: { ...capped, "oldest-wait": "2 requests in flight" } },
-      /DrainCapped: .*although every consumer had let go after 5\.1s: something .* \(2 requests in flight\)/,
+      /DrainCapped: .*although every sender had stopped sending after 5\.1s: something .* \(2 requests in flight\)/,
     ],
     [
       "a connection after the release, to the cap",
       { reported: capped, overruledBy: "10.244.2.9" },
-      /DrainCapped: .*although every consumer had let go after 5\.1s: a new connection came after that/,
+      /DrainCapped: .*although every sender had stopped sending after 5\.1s: a new connection came after that/,
     ],
     [
       "a connection after the release from the pod's own node, to the cap",
@@ -305,7 +305,7 @@ describe("what an Event says", () => {
     [
       "an injected pod that could not report, while a proxy was behind",
       { ...behind, injected, reported: {} },
-      /^DrainConsumerBehind: .*node5 had not let go; a preStop hook was injected, and could not report: .*8070/,
+      /^DrainConsumerBehind: .*node5 had not stopped sending; a preStop hook was injected, and could not report: .*8070/,
     ],
     [
       "a pod with a Lameduck of its own that could not report",

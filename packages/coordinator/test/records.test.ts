@@ -97,10 +97,7 @@ describe("Events on workloads", () => {
       { apiVersion: "apps/v1", kind: "Deployment", name: "web", namespace: "shop", uid },
     );
     assert.deepEqual([event?.reason, event?.type], ["DrainReleased", "Normal"]);
-    assert.match(
-      event?.message ?? "",
-      /released by 5 of 5 consumers after 5\.\ds \(kube-proxy\/node5 last\)/,
-    );
+    assert.match(event?.message ?? "", /released by 5 of 5 senders after 5\.\ds \(kube-proxy\/node5 last\)/);
   });
 
   it("Events of a workload that the API server refuses do not keep back Events of other workloads", async () => {
@@ -167,7 +164,7 @@ describe("Events on workloads", () => {
     const event = eventsIn(api).find((each) => each.reason === "DrainConsumerStuck");
     assert.deepEqual(
       [event?.type, event?.message],
-      ["Warning", `pod web-1 had ended 60 s before, and nginx/edge had not let go of it (${reason})`],
+      ["Warning", `pod web-1 had ended 60 s before, and nginx/edge had not stopped sending (${reason})`],
     );
     await counted(all, 'lameduck_drain_consumers_stuck_total{consumer="nginx/edge"} 1');
     interface Report extends Item {
@@ -180,7 +177,7 @@ describe("Events on workloads", () => {
     assert.equal(report()?.summary.hold, "5.6s", "the rest of it stays");
     assert.match(
       report()?.summary.text ?? "",
-      /; 60 s after its end nginx\/edge had not let go of it \(not reloaded/,
+      /; 60 s after its end nginx\/edge had not stopped sending \(not reloaded/,
     );
     records.hear({ ...released(numbered(2)), stuck: [{ name: "nginx/edge" }] }, "stuck");
     await counted(all, 'lameduck_drain_consumers_stuck_total{consumer="nginx/edge"} 2');

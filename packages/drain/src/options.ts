@@ -24,7 +24,7 @@ export interface DrainOptions {
    * `convergence` after the stop.
    */
   lossBudget?: number;
-  /** `adaptive`: mean time until a sender learns of the deletion. Default: 4s. */
+  /** `adaptive`: mean time until a sender stops sending. Default: 4s. */
   convergence?: Duration;
   /** `adaptive`: what earlier terminations have taught, as one line of text. In code it is what `learn` gives. */
   learnt?: Learnt | null;

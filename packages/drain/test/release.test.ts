@@ -115,7 +115,7 @@ const traffic = [
 
 test("the timeline says which consumer let go when, and what the hold waited for after that", () => {
   const released: Observation = { type: "released", at: 5_100, consumers: "5/5", last: "kube-proxy/node5" };
-  const by = "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)";
+  const by = "released by 5 of 5 senders at 5.1 (kube-proxy/node5 last)";
   assert.equal(timelineOf({}, [...traffic, released]), `floor 1.0, ${by}`);
   assert.equal(timelineOf({ policy: "acknowledged" }, [...traffic, released]), `floor 1.0, ${by}`);
   const old: Observation = { type: "arrival", at: 5_500, sender: "a", kind: "request" };

@@ -89,9 +89,9 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.equal(report.reason, "acknowledged", server.stderr);
     assert.match(
       report.explanation,
-      /^floor 0\.5, released by 5 of 5 consumers at 2\.\d \(kube-proxy\/node5 last\)$/,
+      /^floor 0\.5, released by 5 of 5 senders at 2\.\d \(kube-proxy\/node5 last\)$/,
     );
-    assert.match(server.stderr, /the cluster: waiting, 4\/5 consumers, behind: kube-proxy\/node5 \(rules\)/);
+    assert.match(server.stderr, /the cluster: waiting, 4\/5 senders, behind: kube-proxy\/node5 \(rules\)/);
     const { reason, length, timeline } = replay(parseTrace(readFileSync(path, "utf8"), path));
     assert.equal(reason, "acknowledged");
     assert.ok(Math.abs(length - report.hold_ms) < 20, `${length} and ${report.hold_ms}`);

@@ -239,7 +239,7 @@ function reasonsOf(
         ? {
             code: "held-by-sleep",
             container: name,
-            text: `${hold} s: ${convergence.value} s to converge (${convergence.origin}); ${because}`,
+            text: `${hold} s: ${convergence.value} s until its senders stop sending (${convergence.origin}); ${because}`,
           }
         : { code: "held-by-hook", container: name, text: `${hold} s at most; ${because}` },
     ];

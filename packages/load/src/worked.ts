@@ -1,4 +1,5 @@
 import type { RequestKind } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting";
 import { lastWords } from "./answer.ts";
 import { LoadError } from "./errors.ts";
 import type { Trial } from "./generator/trials.ts";
@@ -73,7 +74,7 @@ function aboutAnswers(trials: readonly Tried[], sent: Sent): string[] {
     if (worked === all) return [];
     const bad = ends.filter(([words]) => !/^[23]\d\d$|^101$/.test(words));
     return [
-      `${request(kind, sent)}: ${all - worked} of ${all} requests failed before the rollout: ${spell(bad, all - worked)}`,
+      `${request(kind, sent)}: ${all - worked} of ${count(all, "request")} failed before the rollout: ${spell(bad, all - worked)}`,
     ];
   });
 }

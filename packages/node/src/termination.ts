@@ -237,12 +237,12 @@ export class Termination {
     const rounded = (time: number): string => formatDuration(Math.ceil(time / 1_000) * 1_000);
     const parts = [
       ...(prestop > 0 ? [`${formatDuration(prestop)} preStop`] : []),
-      `${rounded(converged)} until the senders had converged`,
+      `${rounded(converged)} until the senders had stopped sending`,
       `${formatDuration(Math.round(reserve))} reserve`,
     ];
     announcer.notice(
       "cap",
-      `${inFlight} requests are still in flight at the cap: for answers that take T the grace period must be T + ${rounded(prestop + converged + reserve)} (${parts.join(", ")})`,
+      `requests still in flight at the cap: ${inFlight}; for answers that take T the grace period must be T + ${rounded(prestop + converged + reserve)} (${parts.join(", ")})`,
     );
   }
 

@@ -37,7 +37,7 @@ describe("what the coordinator answers", { concurrency: 6 }, () => {
     assert.equal(reason, "acknowledged");
     assert.equal(by?.consumers, "5/5");
     assert.equal(overruledBy, null);
-    assert.match(explanation, /released by 5 of 5 consumers at \d\.\d \(kube-proxy\/node5 last\)/);
+    assert.match(explanation, /released by 5 of 5 senders at \d\.\d \(kube-proxy\/node5 last\)/);
     assert.match(coordination.asked[0]!, /^\/v1\/pods\/shop\/web-1\?uid=5b0c&wait=0$/);
     assert.deepEqual(notices(child), []);
   });
@@ -226,7 +226,7 @@ describe("what the coordinator answers", { concurrency: 6 }, () => {
     await child.exited;
     const { reason, explanation } = child.event("closing")!;
     assert.equal(reason, "acknowledged");
-    assert.match(explanation, /^floor 1\.0, released by 5 of 5 consumers/);
+    assert.match(explanation, /^floor 1\.0, released by 5 of 5 senders/);
   });
 
   test("acknowledged, and the coordinator fails: with availability evidence decides, with consistency the cap", async () => {

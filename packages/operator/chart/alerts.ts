@@ -69,7 +69,7 @@ const acknowledgements: readonly Alert[] = [
     severity: "critical",
     summary: "A proxy or balancer still sends to pods that are gone: it loses these requests now.",
     description:
-      "`lameduck report --since 1h` names it (`never let go`). Look at that proxy's log; a restart makes it read its endpoints again.",
+      "`lameduck report --since 1h` names it (`still sending`). Look at that proxy's log; a restart makes it read its endpoints again.",
   },
   {
     alert: "LameduckWatchersSilent",

@@ -36,7 +36,7 @@ const health: readonly Shown[] = [
     ),
   },
   {
-    title: "Watchers and other consumers",
+    title: "Watchers and other senders that report",
     about: "Silent: reports have stopped. Missing: nobody reports for a node that is ready.",
     queries: [["max by (state) (lameduck_consumers)", "{{state}}"]],
   },
@@ -126,19 +126,19 @@ const ends: readonly Shown[] = [
   },
   {
     title: "Stop after the release",
-    about: "From the moment every consumer had let go until the pod stopped accepting.",
+    about: "From the moment every sender had stopped sending until the pod stopped accepting.",
     unit: "s",
     queries: histogram("lameduck_drain_hold_after_release_seconds"),
   },
   {
     title: "Release",
-    about: "From the deletion until every consumer had let go.",
+    about: "From the deletion until every sender had stopped sending.",
     unit: "s",
     queries: histogram("lameduck_drain_release_seconds"),
   },
   {
-    title: "Convergence of consumers, p99",
-    about: "From the withdrawal of a pod until consumers of a kind reported it.",
+    title: "Time until senders stop sending, p99",
+    about: "From the withdrawal of a pod until senders of a kind reported it.",
     unit: "s",
     queries: [
       [
@@ -167,13 +167,13 @@ const ends: readonly Shown[] = [
   },
   {
     title: "Overruled",
-    about: "A connection came after every consumer had reported that it let go.",
+    about: "A connection came after the pod was released.",
     kind: "stat",
     queries: [["sum(increase(lameduck_drains_overruled_total[$__range]))", "overruled"]],
   },
   {
-    title: "Consumers at the end",
-    about: "How far consumers had come when the pod ended.",
+    title: "Senders at the end",
+    about: "How far senders had come when the pod ended.",
     kind: "stat",
     queries: increase("lameduck_drain_consumers_total", "state"),
   },

@@ -8,7 +8,7 @@ const exitCodes = { usage: 2, internal: 3, environment: 4 } as const;
 /** Each is loaded only where it is asked for: a watcher on each node must not carry what the webhook needs. */
 const subcommands: Readonly<Record<string, { readonly does: string; load(): Promise<Subcommand> }>> = {
   webhook: {
-    does: "injects the drain into new pods of labelled namespaces, when the API server asks",
+    does: "injects the hold into new pods of labelled namespaces, when the API server asks",
     load: async () => (await import("@lameduck/webhook/command")).webhook,
   },
   coordinator: {

@@ -112,7 +112,7 @@ const whenToStop = {
     kind: "duration",
     default: 4_000,
     aboveZero: true,
-    text: "mean time until a sender learns of the deletion",
+    text: "mean time until a sender stops sending",
     decides: true,
     policies: ["adaptive", "acknowledged"],
     variable: "LAMEDUCK_CONVERGENCE",

@@ -10,7 +10,7 @@ export const operatorErrors = {
   LAMEDUCK_OPERATOR_NO_INIT_VOLUME:
     "let --init-directory name a folder with lameduck-init, or leave the flag out",
   LAMEDUCK_OPERATOR_FOREIGN_INIT_VOLUME:
-    "rename that ConfigMap: the operator needs this name for its own; until then pods run without the drain",
+    "rename that ConfigMap: the operator needs this name for its own; until then pods run without the hold",
   LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER:
     "docs/operate/watchers.md says what the watcher needs for it; until then nothing is reported as applied",
   LAMEDUCK_OPERATOR_OTHER_VERSION:

@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import {
   type KubernetesClient,
   controllerOf,
@@ -131,7 +132,7 @@ function aboutTarget(target: Target, action: Action): string[] {
       : []),
     ...(partition > 0 && action.name === "restart"
       ? [
-          `partition ${partition}: ${replicas - partition} of its ${replicas} pods are replaced, the others stay`,
+          `partition ${partition}: ${replicas - partition} of its ${count(replicas, "pod")} are replaced, the others stay`,
         ]
       : []),
     ...(first && first.readinessProbe === undefined
@@ -186,7 +187,7 @@ async function aboutBudgets(client: KubernetesClient, target: Target, action: Ac
     .filter(({ spec }) => spec.selector && selects(spec.selector, target.podLabels))
     .map(({ metadata, status }) => {
       const left = status?.disruptionsAllowed ?? 0;
-      return `PodDisruptionBudget ${metadata.name} allows ${left} disruption${left === 1 ? "" : "s"} now${left === 0 ? ": evictions wait for it" : ""}`;
+      return `PodDisruptionBudget ${metadata.name} allows ${count(left, "disruption")} now${left === 0 ? ": evictions wait for it" : ""}`;
     });
 }
 

@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import type { Condition, Pod, Workload } from "@lameduck/kube";
 import type { TargetKind } from "./target-reference.ts";
 
@@ -19,7 +20,7 @@ export function controllerProgress(
   const toUpdate = Math.max(0, wanted - keptOld(spec, wanted));
   const old = toUpdate < wanted ? 0 : Math.max(0, (status.replicas ?? 0) - updated);
   const words =
-    `${updated} of ${toUpdate || wanted} pods updated, ${available} available${old > 0 ? `, ${old} old` : ""}` +
+    `${updated} of ${count(toUpdate || wanted, "pod")} updated, ${available} available${old > 0 ? `, ${old} old` : ""}` +
     (spec.paused ? ", paused" : "");
   const seen = Number(status.observedGeneration ?? 0);
   const current = (metadata.generation ?? 0) >= generation && seen >= (metadata.generation ?? 0);

@@ -58,7 +58,7 @@ export function rolloutNotes(run: RolloutRun): string[] {
   }
   if (follow.interrupted + follow.expired > 0)
     said.push(
-      `The watch was interrupted ${follow.interrupted} times and had expired ${follow.expired} times; it was resumed, ` +
+      `The watch was interrupted ${count(follow.interrupted, "time")} and had expired ${count(follow.expired, "time")}; it was resumed, ` +
         "but moments of that time are known to the second only.",
     );
   if (serverClock && Math.abs(serverClock.milliseconds) > serverClock.within + 50)
@@ -89,7 +89,7 @@ export function rolloutConclusion(result: RemedyResult, target: Target): string 
   const name = nameOf(target.reference);
   const { untested = 0, terminations, sent, weff } = result;
   const { lost } = heldAgainstPods(result);
-  const anyway = lost > 0 ? ` ${lost} of ${sent} requests were lost all the same.` : "";
+  const anyway = lost > 0 ? ` ${lost} of ${count(sent, "request")} lost all the same.` : "";
   if (terminations === 0) return `No pod of ${name} was terminated: nothing is proved.${anyway}`;
   const tested = terminations - untested;
   if (tested === 0)
@@ -99,9 +99,9 @@ export function rolloutConclusion(result: RemedyResult, target: Target): string 
   if (lost > 0) {
     const perRate =
       weff > 0 ? ` (W_eff ${weff.toFixed(2)} s: lost requests per request rate through the pods)` : "";
-    return `${name} lost ${lost} of ${sent} requests in ${pods}${perRate}.${rest}`;
+    return `${name} lost ${lost} of ${count(sent, "request")} in ${pods}${perRate}.${rest}`;
   }
   const bound = result.lostPerTermination.high;
   const proof = `: with 95 % confidence fewer than ${percent(bound, " ")} of its terminations lose anything.`;
-  return `${name} lost none of ${sent} requests in ${pods}${proof}${rest}`;
+  return `${name} lost none of ${count(sent, "request")} in ${pods}${proof}${rest}`;
 }

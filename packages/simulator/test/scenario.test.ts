@@ -79,7 +79,7 @@ const mistakes: [title: string, text: string, code: string, place: string, said:
     "acknowledgements: { silent: 4 }\n",
     "LAMEDUCK_SCENARIO_IMPOSSIBLE",
     "s.yaml:1:21",
-    /4 of 3 consumers/,
+    /4 of 3 senders that report/,
   ],
   [
     "two documents",

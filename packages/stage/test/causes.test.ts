@@ -401,7 +401,7 @@ if (network) {
           result,
           "proxy",
           10,
-          /sender-1 severed \d+ connections to web-1 when it stopped choosing it$/,
+          /sender-1 severed \d+ connections to web-1 when it stopped sending to it$/,
         );
       },
     );

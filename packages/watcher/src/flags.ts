@@ -56,7 +56,7 @@ ${consumersHelp}
                         TargetGroupBindings or ServiceNetworkEndpointGroups, and reports for each Service that has some; may
                         be repeated
   --kubeconfig FILE     the cluster of --discover (that of the pod)
-  --name NAME           name of this consumer, unique among those of its kind (the node's name for kube-proxy
+  --name NAME           name of this sender, unique among those of its kind (the node's name for kube-proxy
                         and Cilium, else the host name, which is the pod's)
   --node NAME           node that it reports for (the variable NODE_NAME)
   --serves WHAT         what the proxy serves: ingress-class/NAME, gateway-class/NAME, or of a Service

@@ -30,8 +30,8 @@ export interface WebhookFlags extends ServerFlags {
 
 export const helpText = `lameduck-operator webhook [flags]
 
-Injects the drain into new pods of namespaces with the label lameduck.dev/inject=enabled, when the
-API server asks. While it is down pods start without the drain. More: docs/contributing/operator.md
+Injects the hold into new pods of namespaces with the label lameduck.dev/inject=enabled, when the
+API server asks. While it is down pods start without the hold. More: docs/contributing/operator.md
 
   lameduck-operator webhook --init-directory /init-volume
 

@@ -14,7 +14,7 @@ describe("an eviction", { concurrency: true }, () => {
       status: { disruptionsAllowed: allowed, observedGeneration: 1 },
     });
 
-  it("any replica puts an eviction off until another pod is ready and senders have let go", async () => {
+  it("any replica puts an eviction off until another pod is ready and senders have stopped sending", async () => {
     const api = await shop(2);
     await using _api = api;
     budgetFor(api, 1);
@@ -29,7 +29,7 @@ describe("an eviction", { concurrency: true }, () => {
       /another pod is not ready yet/,
     );
     api.pod("web-new");
-    assert.match((await two.call(eviction(podOf(api, "web-0")))).message ?? "", /senders are letting go/);
+    assert.match((await two.call(eviction(podOf(api, "web-0")))).message ?? "", /senders still send/);
     const { status } = api.get("policy/poddisruptionbudgets", "web") as unknown as {
       status: { disruptionsAllowed: number; disruptedPods: Record<string, string> };
     };

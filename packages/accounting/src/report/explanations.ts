@@ -1,3 +1,4 @@
+import { count } from "../words.ts";
 import { causes, type Cause } from "../model/cause.ts";
 import type { LostRequest, RemedyResult, Results } from "../model/results.ts";
 import { percent, testedOf, whole } from "./figures.ts";
@@ -10,7 +11,7 @@ export function explanations(remedies: readonly RemedyResult[], more: readonly s
     "pods: terminated pods. lost: on new + on pooled connections. lost per pod: mean and 95 % interval; of fewer than " +
       `${few} pods mean and (least..most); after 0, the greatest share of pods that may lose anything (95 %). ` +
       "slow: answered more than 1 s late. hold: p50/p90/max until the pod stopped accepting. " +
-      "oracle: p50/max until the last sender stopped choosing the pod. killed: by SIGKILL, when the grace period was over. " +
+      "oracle: p50/max until the last sender stopped sending. killed: by SIGKILL, when the grace period was over. " +
       "`lameduck help WORD` explains a word or a cause (C2).",
     ...reservations(remedies),
     ...more,
@@ -32,11 +33,11 @@ export function betterBounds({ tool, remedies, settings }: Results): string[] {
     .map((share) => Math.ceil(Math.log(0.05) / Math.log(1 - share) / pods))
     .map(
       (times) =>
-        `--rollouts ${times} (${whole(times * pods)} pods) <${percent(boundAfterNone(times * pods))}`,
+        `--rollouts ${times} (${count(times * pods, "pod")}) <${percent(boundAfterNone(times * pods))}`,
     );
   if (better.length === 0) return [];
   return [
-    `0 (<${percent(boundAfterNone(tested))}) is the bound of ${whole(tested)} pods; without a loss ${better.join(", ")}.`,
+    `0 (<${percent(boundAfterNone(tested))}) is the bound of ${count(tested, "pod")}; without a loss ${better.join(", ")}.`,
   ];
 }
 

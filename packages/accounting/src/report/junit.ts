@@ -1,3 +1,4 @@
+import { count } from "../words.ts";
 import type { RemedyResult, Results } from "../model/results.ts";
 import { advice } from "./advice.ts";
 import { causesOf, type Wording } from "./explanations.ts";
@@ -74,7 +75,7 @@ function outcomeOf(
     return {
       kind: "failure",
       type: "loses",
-      message: `${lostOf(result)} of ${whole(result.sent)} requests lost in ${whole(testedOf(result))} terminations`,
+      message: `${lostOf(result)} of ${count(result.sent, "request")} lost in ${count(testedOf(result), "termination")}`,
       text: whyText(result),
     };
   if (result.killed > 0 && !allowLoss) return { kind: "failure", type: "overruns", message: overran(result) };
@@ -86,14 +87,14 @@ function outcomeOf(
         terminations === 0
           ? "no pod was terminated"
           : result.each.some((one) => one.untested !== undefined)
-            ? `${whole(untested)} of ${whole(terminations)} terminations are untested: ${untestedBecause(result)}`
-            : `no load went through ${whole(Math.max(untested, result.sent === 0 ? terminations : 0))} of ${whole(terminations)} terminations`,
+            ? `${whole(untested)} of ${count(terminations, "termination")} ${untested === 1 ? "is" : "are"} untested: ${untestedBecause(result)}`
+            : `no load went through ${whole(Math.max(untested, result.sent === 0 ? terminations : 0))} of ${count(terminations, "termination")}`,
     };
   return undefined;
 }
 
 function summaryOf(result: RemedyResult): string {
-  const figures = `${result.description}: ${verdictOf(result)}; ${lostOf(result)} of ${whole(result.sent)} requests lost`;
+  const figures = `${result.description}: ${verdictOf(result)}; ${lostOf(result)} of ${count(result.sent, "request")} lost`;
   return `${figures} in ${whole(testedOf(result))} tested terminations, ${whole(result.killed)} killed`;
 }
 

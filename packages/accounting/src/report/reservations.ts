@@ -20,7 +20,7 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
       );
     if (one.untested)
       said.push(
-        `${title}: ${whole(one.untested)} of ${whole(one.terminations)} terminations ${one.untested === 1 ? "is" : "are"} untested ` +
+        `${title}: ${whole(one.untested)} of ${count(one.terminations, "termination")} ${one.untested === 1 ? "is" : "are"} untested ` +
           `(${untestedBecause(one)}): nothing follows from ${one.untested === 1 ? "it" : "them"}.`,
       );
     const early = one.each.filter(({ killedEarly }) => killedEarly !== undefined);
@@ -29,7 +29,7 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
       const { after, why } = first.killedEarly;
       const reason = why === undefined ? "" : ` (${why})`;
       said.push(
-        `${title}: ${whole(early.length)} of ${whole(one.terminations)} terminations ended by SIGKILL before the grace period was over, ` +
+        `${title}: ${whole(early.length)} of ${count(one.terminations, "termination")} ended by SIGKILL before the grace period was over, ` +
           `such as that of ${first.pod} after ${seconds(after)} s of ${seconds(first.grace)} s${reason}: the kernel for want of memory, ` +
           "a deletion without grace, or somebody on the node.",
       );
@@ -41,7 +41,7 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
     const steady = one.lostByCause.C12 ?? 0;
     if (steady > 0)
       said.push(
-        `${title}: ${whole(steady)} of ${whole(one.sent)} requests failed in a way that was as frequent before the first deletion (C12): ` +
+        `${title}: ${whole(steady)} of ${count(one.sent, "request")} failed in a way that was as frequent before the first deletion (C12): ` +
           "no termination is charged with them.",
       );
     const { STALLED: stalled = 0 } = one.notSentBecause;
@@ -63,7 +63,7 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
 export function overran({ killed, terminations, each }: RemedyResult): string {
   const one = each.find(({ killedBecause }) => killedBecause !== undefined);
   const grace = each.find((each) => each.killed)?.grace ?? 0;
-  const which = `${whole(killed)} of ${whole(terminations)} terminations overran the grace period of ${seconds(grace)} s and ended by SIGKILL`;
+  const which = `${whole(killed)} of ${count(terminations, "termination")} overran the grace period of ${seconds(grace)} s and ended by SIGKILL`;
   if (!one) return `${which}.`;
   return `${which}. ${one.pod}: ${one.killedBecause}.`;
 }

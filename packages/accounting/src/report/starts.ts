@@ -38,8 +38,8 @@ function routes(starts: readonly Start[]): string {
   const medians = known.map(({ firstAnswer }) => firstAnswer.p50);
   const all =
     known.length === starts.length
-      ? `${whole(known.length)} senders`
-      : `${whole(known.length)} of ${whole(starts.length)} senders`;
+      ? count(known.length, "sender")
+      : `${whole(known.length)} of ${count(starts.length, "sender")}`;
   return `${all} ${seconds(Math.min(...medians))} to ${seconds(Math.max(...medians))}, ${seconds(slowest.firstAnswer.max)} s (${slowest.sender})`;
 }
 

@@ -2,6 +2,7 @@ import { fileProblem } from "@lameduck/drain/common";
 import { AuditError, type InputFile } from "@lameduck/audit";
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
+import { count as counted } from "@lameduck/accounting";
 
 const manifests = /\.(?:ya?ml|json)$/i;
 
@@ -60,7 +61,7 @@ export async function readInput(
       new AuditError(
         "LAMEDUCK_AUDIT_CHART",
         chart,
-        `${count} ${count === 1 ? "file" : "files"} of this Helm chart ${count === 1 ? "is a template that was" : "are templates that were"} not rendered`,
+        `${counted(count, "file")} of this Helm chart ${count === 1 ? "is a template that was" : "are templates that were"} not rendered`,
         { remedy: `render it: helm template ${chart} | lameduck ${command} -` },
       ),
     );

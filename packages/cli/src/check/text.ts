@@ -1,4 +1,5 @@
 import { printable } from "@lameduck/drain/common";
+import { count as plural } from "@lameduck/accounting";
 import { oldestKubernetes } from "@lameduck/protocol";
 import { untried } from "../cluster/beside.ts";
 import { balancers } from "@lameduck/senders";
@@ -15,7 +16,7 @@ export function checkText(report: CheckReport): string {
 
 function* lines(report: CheckReport): Generator<string> {
   const { cluster, isInstalled } = report;
-  yield "Lameduck keeps a terminating pod serving until the senders of its requests have let go of it.";
+  yield "Lameduck keeps a terminating pod serving until the senders of its requests have stopped sending.";
   yield "What it would do in this cluster; nothing was changed.";
   yield "";
   yield `cluster: context ${cluster.context}, ${cluster.server}, Kubernetes ${cluster.kubernetes ?? "of a version that is not known"}`;
@@ -42,7 +43,7 @@ function* nodeLines({ nodes, watcher, nodeProxies, shortNotices }: CheckReport):
     yield "nodes: not known";
     return;
   }
-  yield `nodes: ${nodes.reduce((sum, one) => sum + one.nodes, 0)}. With acknowledgements a watcher on each tells when the node has let go of a pod`;
+  yield `nodes: ${nodes.reduce((sum, one) => sum + one.nodes, 0)}. With acknowledgements a watcher on each tells when the node has stopped sending to a pod`;
   for (const { environment, nodes: count, noWatcher, follows, examples } of nodes) {
     yield `  ${plural(count, "node")} (${environment}): ${noWatcher === undefined ? "a watcher can run" : `no watcher can run as shipped: ${noWatcher} (${examples.join(", ")}${count > examples.length ? ", ..." : ""})`}`;
     if (follows !== undefined) yield `    ${follows}`;
@@ -165,8 +166,6 @@ function* notKnownLines({ notKnown, rights }: CheckReport): Generator<string> {
   yield "  these rights would answer (kubectl apply -f -; bind them to who runs this command):";
   for (const line of rights.trimEnd().split("\n")) yield `    ${line}`;
 }
-
-const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 function howToAsk(need: string, reader: string | undefined): string {
   if (reader === undefined) return "nothing of Lameduck's can ask it";

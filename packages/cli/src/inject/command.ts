@@ -43,7 +43,7 @@ Settings are fields of a DrainPolicy, or annotations of the pod template:
 export function injectCommand(exit: (code: number) => number): Command {
   return new Command("inject")
     .description(
-      "Add the drain to manifests: preStop hooks and longer grace periods. For GitOps; the webhook does the same to pods in a cluster.",
+      "Add the hold to manifests: preStop hooks and longer grace periods. For GitOps; the webhook does the same to pods in a cluster.",
     )
     .argument("[paths...]", "files and folders of manifests; - is stdin")
     .option("--policy <file>", "file with a DrainPolicy, used as that of the cluster")
@@ -59,7 +59,7 @@ export function injectCommand(exit: (code: number) => number): Command {
     )
     .option(
       "--replace-sleep",
-      "put a hold in place of preStop hooks that only sleep: existingSleep: replace of a DrainPolicy",
+      "put a hold in place of preStop hooks that only sleep, as existingSleep: replace of a DrainPolicy does",
     )
     .optionsGroup("What is written (default: the manifests, on stdout):")
     .option("--diff", "print the changes as a diff")

@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import type { Condition, Event, KubernetesClient, Pod, Workload } from "@lameduck/kube";
 import { ifReadable } from "../cluster/facts.ts";
 
@@ -90,7 +91,9 @@ function troubleOf(pods: readonly Pod[], conditions: readonly Condition[] = []):
         const { reason, message = "" } = state?.waiting ?? {};
         const last = lastState?.terminated;
         if (reason === "CrashLoopBackOff" && last)
-          return [`CrashLoopBackOff: it ended ${restartCount} times, last with exit code ${last.exitCode}`];
+          return [
+            `CrashLoopBackOff: it ended ${count(restartCount, "time")}, last with exit code ${last.exitCode}`,
+          ];
         if (reason === "ContainerCreating")
           return [
             `ContainerCreating: image ${imageOf({ spec }) ?? ""} is being pulled, or a volume is being made`,

@@ -1,3 +1,4 @@
+import { count as counted } from "@lameduck/accounting";
 import { isNodeNeed, whoIs } from "@lameduck/senders";
 import { incompleteServices } from "@lameduck/cluster";
 import { proxiesToRead, untried, type BesideProxy } from "../cluster/beside.ts";
@@ -53,6 +54,6 @@ export function* nodeReaderLines({ routing, nodes }: ClusterRead, reader: string
         : kind === usualNodeReader
           ? "a second DaemonSet of watchers must read it (docs/operate/watchers.md), unless a DrainPolicy says that it sends nothing"
           : "nothing of Lameduck's reads it";
-    yield `note: ${whoIs(need) ?? need} chooses pods on ${count} nodes, and their watchers read ${reader || usualNodeReader}: no pod is released; ${how}`;
+    yield `note: ${whoIs(need) ?? need} chooses pods on ${counted(count, "node")}, and watchers there read ${reader || usualNodeReader}: no pod is released; ${how}`;
   }
 }

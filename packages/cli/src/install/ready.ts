@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { count } from "@lameduck/accounting";
 import { orUndefined, type KubernetesClient, type KubernetesObject, type Workload } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
 import { initVolumeIn } from "./init-volume.ts";
@@ -97,7 +98,7 @@ async function shortfall(
   const { ready = 0, wanted = 0, former = [], trouble = [] } = found ?? {};
   const why = trouble.length === 0 ? "" : `: ${trouble.join("; ")}`;
   const meanwhile = former.length > 0 ? former.join(", ") : meanwhileNone[componentOf(name)];
-  return `${ready} of ${wanted} replicas are ready${why}; in force meanwhile: ${meanwhile}`;
+  return `${ready} of ${count(wanted, "replica")} ready${why}; in force meanwhile: ${meanwhile}`;
 }
 
 const componentOf = (deployment: string): "webhook" | "coordinator" =>

@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import { Command } from "commander";
 import { initVolumeSumAnnotation, restoreAll } from "@lameduck/webhook";
 import { injectedAnnotation, operatorNames } from "@lameduck/protocol";
@@ -73,7 +74,7 @@ async function remove(client: KubernetesClient, object: Manifest, signal: AbortS
 
 /** The kubelet empties the volume of a running pod when an optional ConfigMap goes, and its hook would fail at once. */
 const keptLine = ({ metadata }: Manifest, users: number): string =>
-  `ConfigMap ${metadata.namespace}/${metadata.name}: kept for ${users} running pods, whose preStop hook is in it; \
+  `ConfigMap ${metadata.namespace}/${metadata.name}: kept for ${count(users, "running pod")}, whose preStop hook is in it; \
 kubectl rollout restart deployment -n ${metadata.namespace}, then lameduck uninstall again`;
 
 /** What is there of either mode, what sends pods to us first. A namespace of ours goes with all that is in it. */

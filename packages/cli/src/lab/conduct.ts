@@ -58,7 +58,7 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     if (error instanceof OtherPortError && isRepeatable(options)) throw error;
     const how = interrupt.signal.aborted ? "interrupted" : "failed";
     const whole = measured.filter(({ interrupted: why }) => why === undefined).length;
-    progress.say(`${how}; ${whole} of ${settings.remedies.length} remedies measured`);
+    progress.say(`${how}; ${whole} of ${count(settings.remedies.length, "remedy", "remedies")} measured`);
   } finally {
     progress.done();
     interrupt.release();
@@ -95,7 +95,9 @@ function introduce({ workload, senders, load, propagation, remedies }: LabSettin
     progress.say(
       `${count(workload.replicas, "pod")} in ${kind}${because ? ` (${because})` : ""}, ${load.rate} requests/s through ` +
         `${senders.map(({ name }) => name).join(", ")}; delays: ${propagation.name}; ` +
-        (remedies.length === 1 ? `remedy: ${remedies[0]?.name}` : `${remedies.length} remedies`),
+        (remedies.length === 1
+          ? `remedy: ${remedies[0]?.name}`
+          : count(remedies.length, "remedy", "remedies")),
     );
     const { containers, initContainers } = workload.template;
     const all = [...containers, ...initContainers];

@@ -1,4 +1,5 @@
 import { printable } from "@lameduck/drain/common";
+import { count } from "@lameduck/accounting";
 import type { PodCount } from "@lameduck/load";
 import { isFinished, type PodLine, type PodState } from "./pods.ts";
 
@@ -66,7 +67,7 @@ function sum(pods: readonly PodLine[]): Row {
   const states = [...Map.groupBy(pods, ({ state }) => state)].map(([state, of]) => `${of.length} ${state}`);
   const total = (of: (pod: PodLine) => number): number => pods.reduce((all, pod) => all + of(pod), 0);
   return {
-    name: `${pods.length} pods`,
+    name: count(pods.length, "pod"),
     state: states.join(", "),
     answered: total(({ answered }) => answered),
     lost: total(({ lost }) => lost),

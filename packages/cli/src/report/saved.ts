@@ -68,7 +68,7 @@ export function savableIn(reports: readonly DrainReport[], sleeps: ReadonlyMap<s
 
 export function savableText({ terminations, sleepMs, releasedMs }: SavableTime): string {
   const left = sleepMs - releasedMs;
-  const slept = `${count(terminations, "termination")} slept ${mean(sleepMs, terminations)} on average, and all senders had let go after ${mean(releasedMs, terminations)}`;
+  const slept = `${count(terminations, "termination")} slept ${mean(sleepMs, terminations)} on average, and all senders had stopped sending after ${mean(releasedMs, terminations)}`;
   return left > 0
     ? `${slept}: existingSleep: replace would have saved ${spell(left)}`
     : `${slept}: the sleep is too short`;

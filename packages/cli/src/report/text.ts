@@ -43,7 +43,7 @@ function figureLines({ hold, released, afterRelease, reasons, ...rest }: Figures
     `  at risk         ${atRisk.reported === 0 ? "unknown" : `during holds came ${counted(atRisk.requests, "request")}, ${counted(atRisk.connections, "new connection")} (${atRisk.reported} of ${terminations} reported them)`}`,
     ...Object.entries(stuck).map(
       ([name, of]) =>
-        `  never let go    ${printable(name)} of ${counted(of, "pod")}, 60 s after ${of === 1 ? "its end" : "their ends"}`,
+        `  still sending   ${printable(name)} to ${counted(of, "pod")}, 60 s after ${of === 1 ? "its end" : "their ends"}`,
     ),
     ...(saved.terminations > 0 ? [`  former sleeps   ${savedText(saved)}`] : []),
   ];
@@ -72,7 +72,7 @@ export function detailText(report: DrainReport): string {
     "",
     ...momentLines(report),
     ...(consumers.length > 0
-      ? ["", ...columns([["consumer", "basis", "let go"], ...consumers.map(consumerRow)])]
+      ? ["", ...columns([["sender", "basis", "stopped sending"], ...consumers.map(consumerRow)])]
       : []),
     ...(containers.length > 0 ? [""] : []),
     ...containers.map(
@@ -87,7 +87,7 @@ export function detailText(report: DrainReport): string {
 const momentNames = {
   withdrawn: "withdrawn from the ready endpoints",
   lameDuck: "the pod begins to hold",
-  released: "every consumer has let go",
+  released: "released: every sender has stopped sending",
   closing: "the pod stops accepting",
   closed: "the pod has closed",
   exited: "the last container exits (in whole seconds)",

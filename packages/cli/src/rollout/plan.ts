@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import { shownUrl } from "@lameduck/load";
 import { rightsYaml, type Rule } from "@lameduck/kube";
 import type { Target, TargetReference } from "@lameduck/rollout";
@@ -9,7 +10,7 @@ export function planLines(request: RolloutRequest, options: RolloutOptions, targ
   const { action, connection, reference } = request;
   return [
     `cluster   context ${connection.context}, ${connection.server.origin}, namespace ${reference.namespace}`,
-    `target    ${reference.kind}/${reference.name}, ${target.replicas} replica${target.replicas === 1 ? "" : "s"}` +
+    `target    ${reference.kind}/${reference.name}, ${count(target.replicas, "replica")}` +
       (target.services.length > 0 ? `, Service ${target.services.join(", ")}` : ""),
     `action    ${action.plan}`,
     ...loadLines(request, options),
@@ -26,7 +27,7 @@ function loadLines({ routes, reference, bounds }: RolloutRequest, options: Rollo
     ...routes.map(({ name, url }) => `          ${name}: ${shownUrl(url)}`),
     ...(inCluster !== undefined
       ? [
-          `          from a Job of ${inCluster} ${inCluster === 1 ? "pod" : "pods"} in namespace ${reference.namespace}, removed afterwards`,
+          `          from a Job of ${count(inCluster, "pod")} in namespace ${reference.namespace}, removed afterwards`,
         ]
       : []),
     `          ${bounds.words}`,

@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import { Command } from "commander";
 import { namedScenarios, simulateCommand } from "@lameduck/simulator";
 import { withAddresses } from "../about.ts";
@@ -40,7 +41,7 @@ export function simulate(exit: (code: number) => number): Command {
       "advise for each workload of manifests: files, folders, or - for stdin; may be repeated",
       collect,
     )
-    .option("--recording <file>", "advise by the convergence and the rate of a file of lab --json")
+    .option("--recording <file>", "advise by convergence and rate, from a file of lab --json")
     .addHelpText("after", examples)
     .action(async (scenario: string | undefined, options: Options) => {
       checkOutputs(outputFiles(options, "json", "html", "patch"));
@@ -59,7 +60,7 @@ async function adviseOnly(scenario: string | undefined, { html, ...options }: Op
 async function play(scenario: string | undefined, options: Options): Promise<void> {
   const progress = new Progress();
   const onProgress = (done: number, of: number): void =>
-    progress.update("simulating", `${done} of ${of} terminations`);
+    progress.update("simulating", `${done} of ${count(of, "termination")}`);
   const output = await simulateCommand({ ...options, scenario, onProgress });
   progress.done();
   publish(() => withAddresses(output.text), options, {
@@ -79,7 +80,7 @@ Examples:
   $ kubectl patch deployment web --patch-file patch.yaml
 
 Options win over the scenario file, and the file over manifests and recordings. The
-file has more: grace period, maxSurge, acknowledgements, arrivals, silent consumers.`,
+file has more: grace period, maxSurge, acknowledgements, arrivals, silent senders.`,
   "0 done, 2 usage, or something could not be read, 3 internal",
   "docs/tools/simulate.md",
 );

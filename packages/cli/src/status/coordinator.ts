@@ -1,6 +1,7 @@
 import { operatorNames } from "@lameduck/protocol";
 import type { CoordinatorStatus, TerminatingPods } from "@lameduck/coordinator";
 import { messageOf, printable } from "@lameduck/drain/common";
+import { count } from "@lameduck/accounting";
 import { selects, type KubernetesClient, type KubernetesObject, type LabelSelector } from "@lameduck/kube";
 import { ifReadable } from "../cluster/facts.ts";
 import { podsOf, readComponent, type ComponentStatus } from "../install/component.ts";
@@ -208,7 +209,7 @@ function* replicaLines({ pod, status, problem }: ReplicaStatus): Generator<strin
     const why = own ?? (behind > 0 ? reason : undefined);
     return why === undefined ? [] : [`    ${name}: ${printable(why)}`];
   });
-  yield `  ${pod}: ${consumers.length} consumers report, mode ${mode} unless a namespace's DrainPolicy says otherwise; ${terminating} pods terminate, ${released} of them released`;
+  yield `  ${pod}: reports of ${count(consumers.length, "sender")}, mode ${mode} unless a namespace's DrainPolicy says otherwise; ${count(terminating, "pod")} terminating, ${released} of them released`;
   // A coordinator of the release before does not say these.
   for (const { who, version } of status.otherVersions ?? [])
     yield `    ${printable(who)} speaks version ${printable(version)} of the protocol, and is not understood: use releases one apart`;
@@ -224,21 +225,21 @@ function* replicaLines({ pod, status, problem }: ReplicaStatus): Generator<strin
   const stuck = status.stuck ?? [];
   for (const { name, pod: last, pods, reason, agoMs } of stuck.slice(-mostNamed)) {
     const why = reason === undefined ? "" : ` (${printable(reason)})`;
-    const more = pods === 1 ? "" : `, and of ${pods - 1} more pod${pods === 2 ? "" : "s"} within the hour`;
-    yield `    never let go: ${printable(name)} had not let go of ${printable(last)} 60 s after its end, ${Math.round(agoMs / 60_000)} min ago${why}${more}`;
+    const more = pods === 1 ? "" : `, and to ${count(pods - 1, "more pod")} within the hour`;
+    yield `    still sending: ${printable(name)} to ${printable(last)} 60 s after its end, ${Math.round(agoMs / 60_000)} min ago${why}${more}`;
   }
-  if (stuck.length > mostNamed) yield `    never let go: ${stuck.length - mostNamed} more consumers`;
+  if (stuck.length > mostNamed) yield `    still sending: ${count(stuck.length - mostNamed, "more sender")}`;
 }
 
 /** Whose pods are not released, and what to do about it. */
 function* unreportedLines(found: CoordinatorStatus["services"]): Generator<string> {
   if (found === undefined || found.incomplete === 0) return;
   const { services, incomplete, senders } = found;
-  yield `    pods of ${incomplete} of ${services} Services are not released and decide by themselves: senders for which nothing reports`;
-  for (const { need, who, shownBy, assumedSeconds, services: count } of senders.slice(0, mostNamed)) {
+  yield `    pods of ${incomplete} of ${count(services, "Service")} are not released and decide by themselves: senders for which nothing reports`;
+  for (const { need, who, shownBy, assumedSeconds, services: those } of senders.slice(0, mostNamed)) {
     const assumed = assumedSeconds && `${assumedSeconds} s are assumed`;
     const known = [who, shownBy && `shown by ${shownBy}`, assumed].filter(Boolean).join(", ");
-    yield `      ${printable(need)}${known === "" ? "" : ` (${printable(known)})`}: ${count} Service${count === 1 ? "" : "s"}`;
+    yield `      ${printable(need)}${known === "" ? "" : ` (${printable(known)})`}: ${count(those, "Service")}`;
   }
   if (senders.length > mostNamed) yield `      and ${senders.length - mostNamed} more`;
   yield `      run a watcher that serves it, or name it in sendsNothing of a DrainPolicy where it sends nothing: docs/reference/senders.md`;

@@ -1,6 +1,7 @@
 import { injectedAnnotation } from "@lameduck/protocol";
 import type { TerminatingPod } from "@lameduck/coordinator";
 import { printable } from "@lameduck/drain/common";
+import { count } from "@lameduck/accounting";
 import { workloadNameOf, type Pod } from "@lameduck/kube";
 
 /** A pod that terminates now. */
@@ -50,7 +51,7 @@ function waitsOf(pod: Pod, known: TerminatingPod | undefined): string {
   }
   if (known && known.phase !== undefined && known.phase !== "lame-duck")
     return `its hold is over (${printable(known.phase)}); its program is still there`;
-  if (known?.state === "released") return "all senders have let go; its hook or its program is not done";
+  if (known?.state === "released") return "released; its hook or its program is not done";
   if (known && known.waitsFor.length > 0) {
     const more = known.waitsForMore > 0 ? ` and ${known.waitsForMore} more` : "";
     return `waits for ${known.waitsFor.map((one) => printable(one)).join(", ")}${more}`;
@@ -75,7 +76,7 @@ function boundText(since: number, graceSeconds: number | undefined): string {
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 1_000)} s`;
 
 export function* terminatingLines(pods: readonly TerminatingNow[], more: number): Generator<string> {
-  yield `terminating: ${pods.length === 0 ? "no pod" : pods.length === 1 ? "1 pod" : `${pods.length} pods`}`;
+  yield `terminating: ${pods.length === 0 ? "no pod" : count(pods.length, "pod")}`;
   for (const { namespace, name, workload, since, isAtLeast, graceSeconds, waits } of pods) {
     yield `  ${namespace}/${name} (${workload}): for ${isAtLeast ? "at least " : ""}${seconds(since)}${boundText(since, graceSeconds)}; ${waits}`;
   }

@@ -1,6 +1,7 @@
 import { injectLabel, operatorNames } from "@lameduck/protocol";
 import { injectLabelValue } from "@lameduck/inject";
 import { printable } from "@lameduck/drain/common";
+import { count } from "@lameduck/accounting";
 import { acknowledgementLines } from "./coordinator.ts";
 import { terminatingLines } from "./terminating.ts";
 import { trialText } from "../install/trial.ts";
@@ -26,7 +27,7 @@ function* lines(status: Status): Generator<string> {
     yield `only namespace ${status.namespace} is looked at: Lameduck is not installed in it (status without -n shows the cluster)`;
   else if (operator === undefined && !policy) yield "not installed: lameduck install";
   if (operator) {
-    yield `webhook ${operator.version} in ${status.namespace}: ${operator.ready} of ${operator.wanted} replicas ready`;
+    yield `webhook ${operator.version} in ${status.namespace}: ${operator.ready} of ${count(operator.wanted, "replica")} ready`;
     for (const trouble of operator.trouble) yield `  ${printable(trouble)}`;
     if (operator.former.length > 0) yield `  in force meanwhile: ${operator.former.join(", ")}`;
   }
@@ -75,7 +76,7 @@ function* namespaceLines({
   if (!isEnabled)
     yield `namespace ${name}: not labelled ${injectLabel}=${injectLabelValue}, so that nothing is injected`;
   const injected = pods.filter(({ version }) => version !== undefined);
-  yield `namespace ${name}: ${injected.length} of ${pods.length} pods run with Lameduck${versionsOf(injected)}`;
+  yield `namespace ${name}: ${injected.length} of ${count(pods.length, "pod")} with Lameduck${versionsOf(injected)}`;
   for (const problem of policy) yield `  DrainPolicy: ${printable(problem)}`;
   if (losing !== undefined) yield `  will lose requests: ${printable(losing)}`;
   if (initVolume !== "usable" && isEnabled)
@@ -99,9 +100,9 @@ function* namespaceLines({
 function* sleepLines({ pods, lately }: NonNullable<NamespaceStatus["formerSleeps"]>): Generator<string> {
   const unknown = "how much time that saves is not known:";
   if (lately === undefined)
-    yield `  sleeps were replaced in ${pods} pods; ${unknown} there are no records that may be read (lameduck install --acknowledgements)`;
+    yield `  sleeps were replaced in ${count(pods, "pod")}; ${unknown} there are no records that may be read (lameduck install --acknowledgements)`;
   else if (lately.terminations === 0)
-    yield `  sleeps were replaced in ${pods} pods; ${unknown} no such pod has reported its end in the last 24h`;
+    yield `  sleeps were replaced in ${count(pods, "pod")}; ${unknown} no such pod has reported its end in the last 24h`;
   else
     yield `  in the last 24h ${savedText(lately)}${lately.unknown > 0 ? `; of ${lately.unknown} more it is not known` : ""}`;
 }
@@ -110,7 +111,7 @@ function* sleepLines({ pods, lately }: NonNullable<NamespaceStatus["formerSleeps
 function savableLine(savable: NonNullable<NamespaceStatus["savable"]>): string {
   const { terminations, unknown } = savable;
   if (terminations === 0)
-    return `  in the last 24h ${unknown} pods slept at their end; whether holds would have saved time is not known: nobody knows when their senders had let go`;
+    return `  in the last 24h ${count(unknown, "pod")} slept at the end; whether holds would have saved time is not known: nobody knows when their senders stopped sending`;
   return `  in the last 24h ${savableText(savable)}${unknown > 0 ? `; of ${unknown} more it is not known` : ""}`;
 }
 
@@ -135,7 +136,7 @@ function* graceLines(pods: readonly JudgedPod[]): Generator<string> {
   );
   if (long.length === 0) return;
   const longest = Math.max(...long.map(({ graceSeconds }) => graceSeconds));
-  yield `grace periods: ${long.length} injected pods have more than ${usualGraceSeconds} s, ${longest} s at most`;
+  yield `grace periods: ${count(long.length, "injected pod")} with more than ${usualGraceSeconds} s, ${longest} s at most`;
   yield `  a drain of a node, and each step of scaling down, may take that long where traffic does not go; usually it goes sooner`;
   if (longest > autoscalerLimitSeconds)
     yield `  the cluster autoscaler ends pods after ${autoscalerLimitSeconds} s unless --max-graceful-termination-sec says more`;

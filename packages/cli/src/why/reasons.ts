@@ -1,5 +1,6 @@
 import { onlySleep } from "@lameduck/audit";
 import { printable } from "@lameduck/drain/common";
+import { count } from "@lameduck/accounting";
 import { controllerOf, type ContainerStatus, type Event } from "@lameduck/kube";
 import { heldMark } from "@lameduck/protocol";
 import { timeOf, type Budget, type Known, type PreStop, type SpecContainer, type WholePod } from "./read.ts";
@@ -404,7 +405,7 @@ function rolloutWaits(pod: WholePod, { kind, object }: NonNullable<Known["worklo
   );
   const paused = spec.paused === true;
   const partition = spec.updateStrategy?.rollingUpdate?.partition ?? 0;
-  const state = `${status.updatedReplicas ?? 0} of ${spec.replicas ?? 1} pods are new, ${status.readyReplicas ?? 0} of all are ready`;
+  const state = `${status.updatedReplicas ?? 0} of ${count(spec.replicas ?? 1, "pod")} new, ${status.readyReplicas ?? 0} of all ready`;
   const why = paused
     ? "its rollout is paused"
     : partition > 0

@@ -186,7 +186,7 @@ export class ConsumerRequests {
     const consumer = mayBeNamed ? consumers.report(report, at) : undefined;
     if (!consumer) {
       onReport("too-many");
-      this.#refuse(stream, 503, "there are too many consumers");
+      this.#refuse(stream, 503, "there are too many senders");
       return;
     }
     onReport("taken");

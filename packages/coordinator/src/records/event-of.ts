@@ -32,7 +32,7 @@ function cappedText({ hold, moments, overruledBy, unknown }: NewReport): string 
   const isOverruled = overruledBy !== undefined || unknown.some((one) => one.startsWith("overruled:"));
   const why = isOverruled ? "a new connection came after that" : "something was still in flight";
   if (released !== undefined && released < closing)
-    return `, although every consumer had let go after ${(released / 1_000).toFixed(1)}s: ${why}${said}`;
+    return `, although every sender had stopped sending after ${(released / 1_000).toFixed(1)}s: ${why}${said}`;
   return `, before the traffic was seen to have gone${said}`;
 }
 
@@ -62,7 +62,7 @@ export function eventOf(report: NewReport): Occurrence[] {
   if (overruledBy !== undefined)
     add(
       "DrainOverruled",
-      `reports a new connection from ${overrulerText(report)} after every consumer had reported that it let go${falseAcknowledgersText(report)}`,
+      `reports a new connection from ${overrulerText(report)} after it was released${falseAcknowledgersText(report)}`,
     );
   const late = lateText(report);
   if (late !== undefined) add("DrainLate", `ran on: ${late}`);

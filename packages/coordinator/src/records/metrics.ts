@@ -20,7 +20,7 @@ export function recordMetrics(
   });
   const release = new Histogram({
     name: "lameduck_drain_release_seconds",
-    help: "From the deletion until every consumer had let go.",
+    help: "From the deletion until every sender had stopped sending.",
     buckets: seconds,
     registers,
   });
@@ -32,7 +32,7 @@ export function recordMetrics(
   });
   const convergence = new Histogram({
     name: "lameduck_consumer_convergence_seconds",
-    help: "From the withdrawal until a consumer reported that it is applied.",
+    help: "From the withdrawal until a sender reported that it is applied.",
     labelNames: ["kind", "basis"] as const,
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 30, 60],
     registers,
@@ -69,7 +69,7 @@ export function recordMetrics(
   const namedWorkload = firstNames();
   const overruled = new Counter({
     name: "lameduck_drains_overruled_total",
-    help: "Terminations in which a new connection came after every consumer had reported that it let go.",
+    help: "Terminations in which a new connection came after the pod was released.",
     registers,
   });
   const atRisk = new Counter({
@@ -80,13 +80,13 @@ export function recordMetrics(
   });
   const consumers = new Counter({
     name: "lameduck_drain_consumers_total",
-    help: "Consumers of terminations by how far they had come at the end: applied, behind, silent, missing.",
+    help: "Senders of terminations by how far they had come at the end: applied, behind, silent, missing.",
     labelNames: ["kind", "state"] as const,
     registers,
   });
   const stuck = new Counter({
     name: "lameduck_drain_consumers_stuck_total",
-    help: "Terminations that a consumer had not let go of long after the pod's end, by consumer.",
+    help: "Terminations of pods that a sender still sent to long after their end, by sender.",
     labelNames: ["consumer"] as const,
     registers,
   });

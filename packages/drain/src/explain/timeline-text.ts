@@ -4,7 +4,7 @@ import type { PendingSender } from "../senders/senders.ts";
 
 /**
  * Why a hold took as long as it did, in one phrase: "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7", or "floor 1.0, released by 5 of 5
- * consumers at 5.1 (kube-proxy/node5 last)". Times are seconds since the termination, in the order in which the conditions of the stop were met.
+ * senders at 5.1 (kube-proxy/node5 last)". Times are seconds since the termination, in the order in which the conditions of the stop were met.
  */
 export function timelineText({ met, unmet, sender, release, overruled }: Timeline): string {
   const parts = met.map((one) =>
@@ -21,9 +21,9 @@ function pendingSenderText({ sender, perSecond, silence }: PendingSender): strin
   return `${sender ?? "other senders"} (${rate(perSecond)}/s before, silent ${seconds(silence)} s)`;
 }
 
-/** "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)". */
+/** "released by 5 of 5 senders at 5.1 (kube-proxy/node5 last)". */
 function releaseText({ consumers, last, after }: NonNullable<Timeline["release"]>): string {
-  const by = consumers === undefined ? "" : ` by ${consumers.replace("/", " of ")} consumers`;
+  const by = consumers === undefined ? "" : ` by ${consumers.replace("/", " of ")} senders`;
   return `released${by} at ${seconds(after)}${last === undefined ? "" : ` (${last} last)`}`;
 }
 

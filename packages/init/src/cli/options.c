@@ -80,7 +80,7 @@ const char option_help[] =
 	"  --floor D          shortest hold (1s)\n"
 	"  --cap D            longest hold (grace - prestop - reserve)\n"
 	"  --loss-budget N    adaptive: requests that a termination may lose on average (0.001)\n"
-	"  --convergence D    adaptive: mean time until a sender learns of the deletion (4s)\n"
+	"  --convergence D    adaptive: mean time until a sender stops sending (4s)\n"
 	"  --learnt TEXT      adaptive: what earlier terminations have taught, as one line of text\n"
 	"  --window D         quiet: stop when nothing has arrived for this time (5s)\n"
 	"  --delay D          fixed: length of the hold\n"

@@ -112,7 +112,7 @@ static void add_cluster_fields(struct writer *text, const struct report *report,
 		text_add(text, ",\"overruled_by\":\"%s\"", json_escape(release->overruled_by, escaped, sizeof escaped));
 }
 
-/* "; the cluster: waiting, 4/5 consumers, behind: kube-proxy/node5". */
+/* "; the cluster: waiting, 4/5 senders, behind: kube-proxy/node5". */
 static void add_cluster(struct writer *text, const struct report *report, double now)
 {
 	const struct status *status = &report->coordinator->status;
@@ -120,7 +120,7 @@ static void add_cluster(struct writer *text, const struct report *report, double
 		return;
 	text_add(text, "; the cluster: %s", state_of_cluster(report, now));
 	if (status->relevant > 0)
-		text_add(text, ", %u/%u consumers", status->reported, status->relevant);
+		text_add(text, ", %u/%u senders", status->reported, status->relevant);
 	if (*status->behind)
 		text_add(text, ", behind: %s", status->behind);
 }

@@ -18,12 +18,12 @@ static void add_pending(struct writer *text, const struct drain *drain, const st
 	text_add(text, "silent %.1f s)", fmax(0, silence) / 1000);
 }
 
-/* "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)". */
+/* "released by 5 of 5 senders at 5.1 (kube-proxy/node5 last)". */
 static void add_release(struct writer *text, const struct drain *drain, const struct status *status)
 {
 	text_add(text, "released");
 	if (status->relevant > 0)
-		text_add(text, " by %u of %u consumers", status->reported, status->relevant);
+		text_add(text, " by %u of %u senders", status->reported, status->relevant);
 	text_add(text, " at %.1f", (drain->release.given_at - drain->terminated_at) / 1000);
 	if (*status->last)
 		text_add(text, " (%s last)", status->last);

@@ -87,7 +87,7 @@ function schema(): object {
           acknowledgements: {
             type: "object",
             description:
-              "When the cluster says that all senders have let go of a pod. docs/operate/acknowledgements.md describes each field.",
+              "When the cluster says that all senders have stopped sending to a pod. docs/operate/acknowledgements.md describes each field.",
             properties: Object.fromEntries(
               Object.entries(acknowledgementFields).map(([name, field]) => [name, propertyOf(field)]),
             ),

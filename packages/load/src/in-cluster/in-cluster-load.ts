@@ -12,6 +12,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { LoadCounts, LoadSeen, LoadSource } from "../routes/load-source.ts";
 import { messageOf } from "@lameduck/drain/common";
+import { count } from "@lameduck/accounting";
 import { judgeRoutes } from "../routes/plan.ts";
 import type { Judgement } from "../worked.ts";
 import { InClusterError } from "./errors.ts";
@@ -95,7 +96,9 @@ export class InClusterLoad implements LoadSource {
       const waited = Date.now() - began;
       if (waited > longestStartMs || isRefusal(warning)) {
         const why = warning === "" ? "" : `: ${warning}`;
-        throw this.#notStarted(`${size} of ${parallel} pods after ${Math.round(waited / 1_000)} s${why}`);
+        throw this.#notStarted(
+          `${size} of ${count(parallel, "pod")} after ${Math.round(waited / 1_000)} s${why}`,
+        );
       }
       await this.#pause(lookPeriodMs);
     }
@@ -173,7 +176,7 @@ export class InClusterLoad implements LoadSource {
         new InClusterError(
           "LAMEDUCK_IN_CLUSTER_PODS_LOST",
           `job ${this.name}`,
-          `all of its ${pods.length} pods ended before the rollout did`,
+          `all of its pods ended before the rollout did`,
         ),
     );
   }

@@ -1,4 +1,4 @@
-import { quantile } from "@lameduck/accounting";
+import { count, quantile } from "@lameduck/accounting";
 import type { LoadPod } from "./load-pod.ts";
 
 /** A correction of more than this is worth a word. */
@@ -13,7 +13,7 @@ export function notesOf(pods: readonly LoadPod[], parallel: number): string[] {
   const note = (applies: boolean, text: string): void => {
     if (applies) notes.push(text);
   };
-  note(pods.length !== parallel, `${pods.length} pods sent the load, ${parallel} were meant to`);
+  note(pods.length !== parallel, `${count(pods.length, "pod")} sent the load, ${parallel} were meant to`);
   for (const { name, log, end, endedEarly, missing, doubled, bounds } of pods) {
     note(!end, `pod ${name} ended without a last word: at least ${missing} of its requests are not known`);
     note(
@@ -27,9 +27,9 @@ export function notesOf(pods: readonly LoadPod[], parallel: number): string[] {
     note(end?.because === "log too slow", `pod ${name} stopped early: its log was taken away too slowly`);
     note(
       log.skipped > 0,
-      `${log.skipped} lines of ${name}'s log had been rotated away before they were read`,
+      `${count(log.skipped, "line")} of ${name}'s log had been rotated away before they were read`,
     );
-    note(doubled > 0, `${doubled} requests of ${name} came twice`);
+    note(doubled > 0, `${count(doubled, "request")} of ${name} came twice`);
     note(
       Math.abs(bounds.correction) > tolerableMs,
       `the clock of ${name} is ${Math.round(Math.abs(bounds.correction))} ms ${bounds.correction > 0 ? "slow" : "fast"}; its times are corrected`,

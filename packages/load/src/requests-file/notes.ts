@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import type { RequestsFormat } from "./detect.ts";
 
 /** What a reader of the account must know of where its requests came from. */
@@ -18,10 +19,10 @@ function ofFile(read: FileRead): string[] {
   const note = (applies: boolean, text: string): void => {
     if (applies) notes.push(`${read.file}: ${text}`);
   };
-  note(read.outside > 0, `${read.outside} requests before or after the time watched are left out`);
+  note(read.outside > 0, `left out: ${count(read.outside, "request")} before or after the time watched`);
   note(
     read.dropped > 0,
-    `${read.dropped} requests were due and never sent: the load tool had no free virtual user`,
+    `${count(read.dropped, "due request")} never sent: the load tool had no free virtual user`,
   );
   note(
     read.silentBeforeMs > pauseMs,

@@ -1,4 +1,4 @@
-import { type RunClock, StatusClasses, type RequestRecord } from "@lameduck/accounting";
+import { count, type RunClock, StatusClasses, type RequestRecord } from "@lameduck/accounting";
 import type { LoadEnd, LoadSeen, LoadSource } from "../routes/load-source.ts";
 import { LoadError } from "../errors.ts";
 import { wordsOf } from "../generator/trials.ts";
@@ -50,7 +50,7 @@ function mustHaveWorked(
     throw new LoadError(
       "LAMEDUCK_NEVER_WORKED",
       files.join(", "),
-      `none of ${records.length} requests worked: ${wordsOf(first)}`,
+      `none of ${count(records.length, "request")} worked: ${wordsOf(first)}`,
     );
 }
 

@@ -217,10 +217,7 @@ export class Coordinator {
     const { overruled } = this.#evidence.release;
     if (!overruled) return;
     const { consumers = "all" } = this.#answer ?? {};
-    this.#once(
-      "overruled",
-      `released by ${consumers} consumers, and ${overruled.sender} has connected since`,
-    );
+    this.#once("overruled", `released by ${consumers} senders, and ${overruled.sender} has connected since`);
     this.#unreleased(true);
     this.report({ overruled: isIP(overruled.sender) ? overruled.sender : "" });
   }

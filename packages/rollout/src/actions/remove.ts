@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { count } from "@lameduck/accounting";
 import { hasStatus, retry, transientOrStarting } from "@lameduck/kube";
 import { nameOf, pathOf, resources, type TargetReference } from "../target-reference.ts";
 import type { Action, ActionStage, ActionPod } from "./action.ts";
@@ -17,16 +18,13 @@ export function remove(reference: TargetReference, { how, pods }: RemoveOptions)
       ? name
       : pods === "all"
         ? `every pod of ${name}, one after another`
-        : `${pods} ${pods === 1 ? "pod" : "pods"} of ${name}${pods === 1 ? "" : ", one after another"}`;
+        : `${count(pods, "pod")} of ${name}${pods === 1 ? "" : ", one after another"}`;
   let removed = 0;
   return {
     name: how,
     plan: `${how} ${which}`,
     get summary() {
-      const what =
-        reference.kind === "pod" && removed > 0
-          ? name
-          : `${removed} ${removed === 1 ? "pod" : "pods"} of ${name}`;
+      const what = reference.kind === "pod" && removed > 0 ? name : `${count(removed, "pod")} of ${name}`;
       return `${what} ${removed === 1 ? "was" : "were"} ${how === "delete" ? "deleted" : "evicted"}`;
     },
     obstacle: () => undefined,

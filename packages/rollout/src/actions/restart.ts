@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import { retry, type Workload } from "@lameduck/kube";
 import { nameOf, pathOf, resources, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";
@@ -21,7 +22,7 @@ export function restart(reference: TargetReference): Action {
       if (type === "OnDelete")
         return "its update strategy is OnDelete: a restart replaces nothing, use --delete";
       if (partition > 0 && partition >= replicas)
-        return `its partition is ${partition}: a restart replaces none of its ${replicas} pods, use --delete`;
+        return `its partition is ${partition}: a restart replaces none of its ${count(replicas, "pod")}, use --delete`;
       return undefined;
     },
     rules: [{ ...resources[kind], verbs: ["patch"], name: reference.name }],

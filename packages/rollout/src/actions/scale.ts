@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import { retry, type Workload } from "@lameduck/kube";
 import { autoscalers, nameOf, pathOf, resources, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";
@@ -13,7 +14,7 @@ export function scale(reference: TargetReference, replicas: number): Action {
     summary: `${name} was scaled to ${replicas}`,
     obstacle: (target) => {
       if (kind === "daemonset" || kind === "pod") return `a ${kind} has no number of replicas`;
-      return target.replicas === replicas ? `it has ${replicas} replicas already` : undefined;
+      return target.replicas === replicas ? `it has ${count(replicas, "replica")} already` : undefined;
     },
     rules: [
       { group, resource: `${resource}/scale`, verbs: ["patch"], name: reference.name },

@@ -1,4 +1,5 @@
 import type { DrainOptions } from "@lameduck/drain";
+import { count } from "@lameduck/accounting";
 import { meanOf } from "@lameduck/load/propagation";
 import { defaultAcknowledgements } from "../model/acknowledgements.ts";
 import { sendingOf, type Scenario } from "../model/scenario.ts";
@@ -147,10 +148,10 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
           ["sleep 5", "sleep 15"].includes(prediction.policy)),
     ),
     arithmetic: [
-      `convergence ${s(convergence)}: mean over ${senders} senders and ${scenario.terminations} simulated terminations`,
+      `convergence ${s(convergence)}: mean over ${count(senders, "sender")} and ${count(scenario.terminations, "simulated termination")}`,
       evidence < 1
-        ? `floor ${s(floor)}: a sender makes ${(rate * convergence).toFixed(2)}/${senders} = ${+evidence.toPrecision(2)} connections while it converges, so silence says nothing; 99 % of terminations have converged by ${s(quantile(oracles, 0.99))}`
-        : `floor ${s(floor)}: the default; a sender makes ${+evidence.toPrecision(2)} connections while it converges, so silence soon tells`,
+        ? `floor ${s(floor)}: a sender makes ${(rate * convergence).toFixed(2)}/${senders} = ${+evidence.toPrecision(2)} connections before it stops sending, so silence says nothing; in 99 % of terminations all have stopped by ${s(quantile(oracles, 0.99))}`
+        : `floor ${s(floor)}: the default; a sender makes ${+evidence.toPrecision(2)} connections before it stops sending, so silence soon tells`,
       `reserve ${s(reserve)}: at least 5 s, three mean requests of ${s(meanOf(scenario.traffic.service))}`,
       evidence < 1
         ? `cap ${s(cap)}: ${slowest}`

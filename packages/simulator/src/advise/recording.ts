@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import { SimulatorError } from "../errors.ts";
 import type { ScenarioFile } from "../scenario/schema.ts";
 import { field, list, positive, type Source } from "./source.ts";
@@ -39,7 +40,7 @@ export function sourceOfRecording(text: string, file: string): Source {
         ? []
         : [
             {
-              sentence: `when each sender let go: ${file} tells of the last one only, and all are taken for one; say them with --senders`,
+              sentence: `when each sender stopped sending: ${file} tells of the last one only, and all are taken for one; say them with --senders`,
               isAnswered: namesSenders,
             },
           ]),
@@ -49,7 +50,7 @@ export function sourceOfRecording(text: string, file: string): Source {
 
 const namesSenders = ({ senders }: ScenarioFile): boolean => senders !== undefined;
 
-/** In a lab senders let go when the lab lets them: what comes back is what went in. */
+/** In a lab senders stop sending when the lab lets them: what comes back is what went in. */
 function assumedByTheLab(results: unknown, file: string): Source["unknown"] {
   if (field(results, "tool") !== "lab") return [];
   const name = field(results, "settings", "propagation", "name");
@@ -129,7 +130,10 @@ function convergenceOfLast(remedies: readonly unknown[], file: string): Converge
   return {
     endpoints: { drawn: 0 },
     senders: [
-      { name: `last of the senders, ${oracles.length} terminations`, convergence: empirical(oracles) },
+      {
+        name: `last of the senders, ${count(oracles.length, "termination")}`,
+        convergence: empirical(oracles),
+      },
     ],
   };
 }

@@ -5,7 +5,7 @@ import type { Contender, Stopper } from "./stopper.ts";
 export function oracle(): Contender {
   return {
     name: "oracle",
-    description: "stops when the last sender has converged",
+    description: "stops when the last sender has stopped sending",
     recipe: { kind: "oracle" },
     learns: false,
     start: ({ oracle: at }) => stopAt(at),

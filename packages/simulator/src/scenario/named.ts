@@ -84,7 +84,7 @@ export const namedScenarios = {
   "gke-neg": {
     summary: "GKE NEG, 11 pods, 100 requests/s, no serving drain: 96 x 502 in a rollout",
     source: "kubernetes/ingress-gce issue 583",
-    assumption: "the load balancer let go after 0.96 s on average, uniform from 0 to 1.92 s",
+    assumption: "the load balancer stopped sending after 0.96 s on average, uniform from 0 to 1.92 s",
     policy: "nothing",
     weff: 0.96,
     scenario: {

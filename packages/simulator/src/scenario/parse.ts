@@ -1,5 +1,6 @@
 import { DrainError, parseConfig, type DrainOptions } from "@lameduck/drain";
 import { withoutUndefined } from "@lameduck/drain/common";
+import { count } from "@lameduck/accounting";
 import { SimulatorError } from "../errors.ts";
 import { type Distribution, presets, type PresetName } from "@lameduck/load/propagation";
 import type { Forwarder } from "../model/forwarder.ts";
@@ -84,7 +85,7 @@ function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: 
       throw new SimulatorError(
         "LAMEDUCK_SCENARIO_IMPOSSIBLE",
         place(["acknowledgements", how]),
-        `${acknowledgements[how]} of ${consumers} consumers`,
+        `${acknowledgements[how]} of ${consumers} senders that report`,
       );
   return {
     name: file.name,
@@ -126,7 +127,7 @@ function rolloutOf({ rollout, replicas }: CheckedScenario, place: Locate): Rollo
     throw new SimulatorError(
       "LAMEDUCK_SCENARIO_IMPOSSIBLE",
       place(["rollout", "maxSurge"]),
-      `maxSurge and maxUnavailable both come to 0 of ${replicas} pods: no rollout could begin`,
+      `maxSurge and maxUnavailable both come to 0 of ${count(replicas, "pod")}: no rollout could begin`,
     );
   if (kind === "stateful-set") return inPlace("StatefulSet", maxUnavailable, ready);
   // With surge a DaemonSet starts the successor first, as a Deployment does.

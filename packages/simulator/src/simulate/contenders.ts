@@ -49,12 +49,12 @@ export function acknowledged(pod: DrainOptions): Contender[] {
     withCoordinator(
       "adaptive, told",
       pod,
-      "Lameduck's default, which stops earlier once all consumers have let go",
+      "Lameduck's default, which stops earlier once all senders have stopped sending",
     ),
     withCoordinator(
       "acknowledged",
       { ...pod, policy: "acknowledged" },
-      "stops once all consumers have let go",
+      "stops once all senders have stopped sending",
     ),
   ];
 }

@@ -21,7 +21,7 @@ export function simulationPage(simulation: Simulation): string {
     element("h1", {}, escape(scenario.name)),
     paragraph(scenario.summary),
     paragraph(
-      `${count(simulation.terminations, "termination")}, ${count(scenario.replicas, "replica")}, ${count(sendersOf(scenario), "sender")}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${seconds(scenario.pod.grace)}, seed ${simulation.seed}. The last sender converged after ${seconds(oracle.mean)} on average, ${seconds(oracle.max)} at most.`,
+      `${count(simulation.terminations, "termination")}, ${count(scenario.replicas, "replica")}, ${count(sendersOf(scenario), "sender")}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${seconds(scenario.pod.grace)}, seed ${simulation.seed}. The last sender stopped sending after ${seconds(oracle.mean)} on average, ${seconds(oracle.max)} at most.`,
     ),
     policyTable(simulation.policies),
     element(

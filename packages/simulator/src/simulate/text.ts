@@ -26,7 +26,7 @@ export function renderSimulation(simulation: Simulation): string {
   const rows = simulation.policies.map((result) => row(result, simulation));
   return [
     `${printable(scenario.name)}: ${count(simulation.terminations, "termination")}, ${count(scenario.replicas, "replica")}, ${count(senders, "sender")}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${formatDuration(scenario.pod.grace)}, seed ${simulation.seed}`,
-    `last sender converged (oracle): mean ${seconds(oracle.mean)}, p90 ${seconds(oracle.p90)}, max ${seconds(oracle.max)}; ${count(simulation.conflicts, "EndpointSlice conflict")}`,
+    `last sender stopped sending (oracle): mean ${seconds(oracle.mean)}, p90 ${seconds(oracle.p90)}, max ${seconds(oracle.max)}; ${count(simulation.conflicts, "EndpointSlice conflict")}`,
     "",
     ...table([head, ...rows]),
     "",

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { count } from "@lameduck/accounting";
 import { argumentsOf, childOf } from "../runtime/children.ts";
 import type { PodNetwork } from "../network/network.ts";
 
@@ -72,7 +73,7 @@ function connected(
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   const named = [...counts].sort((a, b) => b[1] - a[1]).map(([name, number]) => `${number} of ${name}`);
-  return `${remotes.length} connection${remotes.length === 1 ? " was" : "s were"} open: ${named.join(", ")}`;
+  return `${count(remotes.length, "connection")} ${remotes.length === 1 ? "was" : "were"} open: ${named.join(", ")}`;
 }
 
 function nameOf(pid: number): string | undefined {

@@ -108,7 +108,7 @@ export class Evictions {
       if (why !== undefined) return { later: retryLaterSeconds, why };
     }
     await pods.withdraw(pod, remove, { ...steps, stepBegan: now() }, mark);
-    return { later: retrySoonSeconds, why: "senders are letting go of the pod" };
+    return { later: retrySoonSeconds, why: "senders still send to the pod" };
   }
 
   async #checkRelease(
@@ -123,6 +123,6 @@ export class Evictions {
     if (await isReleased(withdrawn, this.#dependencies, gone))
       return { ending: this.#dependencies.consumers ? "released" : "waited" };
     if (now() >= mark.stepBegan + settings.evictionLimit) return { ending: "limit" };
-    return { later: retrySoonSeconds, why: "senders are letting go of the pod" };
+    return { later: retrySoonSeconds, why: "senders still send to the pod" };
   }
 }

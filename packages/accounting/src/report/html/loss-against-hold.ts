@@ -1,3 +1,4 @@
+import { count } from "../../words.ts";
 import type { RemedyResult } from "../../model/results.ts";
 import { seconds, short, testedOf } from "../figures.ts";
 import { verdictOf } from "../verdict.ts";
@@ -28,7 +29,7 @@ export function lossAgainstHold(remedies: readonly RemedyResult[]): string {
     {
       viewBox: `0 0 ${width} ${height}`,
       role: "img",
-      "aria-label": `Lost requests per termination against hold, ${shown.length} remedies; the table above has the figures. Best: ${best.remedy}.`,
+      "aria-label": `Lost requests per termination against hold, ${count(shown.length, "remedy", "remedies")}; the table above has the figures. Best: ${best.remedy}.`,
     },
     oracleBand(shown, x),
     axes(x, y),
@@ -56,12 +57,19 @@ function oracleBand(shown: readonly RemedyResult[], x: Scale): string {
         height: height - frame.top - frame.bottom,
         class: "oracle",
       },
-      title(`Last sender converged: median ${seconds(from)} s, at most ${seconds(to)} s after the deletion`),
+      title(
+        `Last sender stopped sending: median ${seconds(from)} s, at most ${seconds(to)} s after the deletion`,
+      ),
     ),
-    label(x(to) - 6, frame.top + 14, `last sender converged: ${seconds(from)} (median) to ${seconds(to)} s`, {
-      class: "quiet",
-      ...(x(to) > width / 2 ? { "text-anchor": "end" } : { x: x(to) + 6 }),
-    }),
+    label(
+      x(to) - 6,
+      frame.top + 14,
+      `last sender stopped sending: ${seconds(from)} (median) to ${seconds(to)} s`,
+      {
+        class: "quiet",
+        ...(x(to) > width / 2 ? { "text-anchor": "end" } : { x: x(to) + 6 }),
+      },
+    ),
   );
 }
 
@@ -106,7 +114,7 @@ function point(result: RemedyResult, x: Scale, y: Scale): string {
     element("circle", { cx: x(hold.p50), cy: at, r: 6 }),
     title(
       `${result.remedy}: ${short(mean)} lost per termination${mean > 0 ? ` (95 %: ${short(low)} to ${short(high)})` : ""}, ` +
-        `hold ${seconds(hold.p50)} s (at most ${seconds(hold.max)} s), ${testedOf(result)} terminations`,
+        `hold ${seconds(hold.p50)} s (at most ${seconds(hold.max)} s), ${count(testedOf(result), "termination")}`,
     ),
   );
 }

@@ -17,9 +17,11 @@ function headingOf(remedies: readonly RemedyResult[], ofOne: string): string {
   if (tested.length < 2) return ofOne;
   const good = lossless(tested);
   return good.length === 0
-    ? `Each of ${whole(tested.length)} remedies lost requests or was not tested`
-    : `${whole(good.length)} of ${whole(tested.length)} remedies lost nothing within the grace period: ${good.map(titleOf).join(", ")}`;
+    ? `Each of ${remediesOf(tested)} lost requests or was not tested`
+    : `${whole(good.length)} of ${remediesOf(tested)} lost nothing within the grace period: ${good.map(titleOf).join(", ")}`;
 }
+
+const remediesOf = ({ length }: readonly RemedyResult[]): string => count(length, "remedy", "remedies");
 
 function ranOn({ command, machine, node }: NonNullable<Results["ranOn"]>): string {
   return element(
@@ -39,9 +41,7 @@ export function htmlReport(results: Results, instead?: Wording): string {
     remedies,
     `${count(lost, "request")} lost in ${count(terminations, "termination")}`,
   );
-  const rows = instead
-    ? remedies.map(({ remedy }) => remedy).join(", ")
-    : `${whole(remedies.length)} remedies`;
+  const rows = instead ? remedies.map(({ remedy }) => remedy).join(", ") : remediesOf(remedies);
   return htmlPage(heading, [
     element("h1", {}, escape(heading)),
     paragraph(
@@ -53,7 +53,7 @@ export function htmlReport(results: Results, instead?: Wording): string {
     ...[...reservations(remedies), ...(instead?.notes ?? [])].map((one) => paragraph(one)),
     element("h2", {}, "Loss against hold"),
     paragraph(
-      "Below is better, left is better. A hold that ends before the last sender has converged loses requests; one that ends later wastes time.",
+      "Below is better, left is better. A hold that ends before the last sender stops sending loses requests; one that ends later wastes time.",
     ),
     pictured(lossAgainstHold(remedies)),
     legend,
@@ -109,7 +109,7 @@ const heads = [
   ["W_eff, s", "Lost requests divided by the request rate through the terminated pods"],
   ["slow", "Answered more than 1 s late"],
   ["hold, s", "p50/p90/max: deletion until the pod stopped accepting"],
-  ["oracle, s", "p50/max: deletion until the last sender had converged"],
+  ["oracle, s", "p50/max: deletion until the last sender stopped sending"],
   ["killed", "Ended by SIGKILL when the grace period was over"],
   ["verdict", ""],
 ] as const;

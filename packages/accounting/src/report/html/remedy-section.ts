@@ -1,3 +1,4 @@
+import { count } from "../../words.ts";
 import { podLives } from "../../evidence/pod-life.ts";
 import { senderHistories } from "../../evidence/sender-history.ts";
 import type { LostRequest, RemedyResult, TerminationResult } from "../../model/results.ts";
@@ -28,8 +29,8 @@ export function remedySection(result: RemedyResult, index: number): string {
 
 function causeList(result: RemedyResult): string {
   if (result.lost === 0) {
-    const untested = result.untested ? `; ${whole(result.untested)} more are untested.` : ".";
-    const tested = `${whole(result.sent)} requests in ${whole(testedOf(result))} terminations`;
+    const untested = result.untested ? `; ${whole(result.untested)} more untested.` : ".";
+    const tested = `${count(result.sent, "request")} in ${count(testedOf(result), "termination")}`;
     return element("p", {}, `Nothing lost of ${tested}${untested}`);
   }
   const items = whyOf(result).map(({ cause, words, lost, example }) => {
@@ -69,7 +70,7 @@ function figures({ each, timeline, lostRequests, lost }: RemedyResult): string[]
       ? ["All", ""]
       : [`The ${whole(shown.length)}`, lost > 0 ? "that lost most" : "held longest"];
   return [
-    element("h3", {}, `${which} of ${whole(each.length)} terminations ${why}`),
+    element("h3", {}, `${which} of ${count(each.length, "termination")} ${why}`),
     ...shown.map((one) => figure(caption(one.result), terminationPicture({ ...one, atLeast }))),
   ];
 }
@@ -78,7 +79,9 @@ function caption({ pod, lost, hold, stopReason, oracle, lastArrival, killed }: T
   const parts = [
     `${whole(lost)} lost`,
     `held ${seconds(hold)} s, ended by ${stopReason}${killed ? " (SIGKILL)" : ""}`,
-    oracle === undefined ? "a sender never converged" : `last sender converged after ${seconds(oracle)} s`,
+    oracle === undefined
+      ? "a sender never stopped sending"
+      : `last sender stopped sending after ${seconds(oracle)} s`,
     ...(lastArrival === undefined ? [] : [`last arrival after ${seconds(lastArrival)} s`]),
   ];
   return `${element("b", {}, escape(pod))}: ${escape(parts.join(" · "))}`;
@@ -98,7 +101,7 @@ const terminationColumns: readonly (readonly [head: string, text: (one: Terminat
 function terminationTable(each: readonly TerminationResult[]): string {
   const heads = terminationColumns.map(([head]) => head);
   const rows = each.map((one) => terminationColumns.map(([, text]) => text(one)));
-  return fold(`All ${whole(each.length)} terminations`, heads, rows, [0, 7]);
+  return fold(count(each.length, "termination"), heads, rows, [0, 7]);
 }
 
 function sentenceTable(lost: readonly LostRequest[], index: number): string {
@@ -113,8 +116,8 @@ function sentenceTable(lost: readonly LostRequest[], index: number): string {
   ]);
   const name =
     some.length === lost.length
-      ? `All ${whole(lost.length)} lost requests`
-      : `${whole(some.length)} of ${whole(lost.length)} lost requests, evenly chosen`;
+      ? count(lost.length, "lost request")
+      : `${whole(some.length)} of ${count(lost.length, "lost request")}, evenly chosen`;
   return filtered(name, ["at", "cause", "what happened", "caller waited"], rows, [1, 2], {
     id: `remedy-${index}`,
     tags: some.map(({ cause, pod, sender }) => [cause, pod ?? "unknown pod", sender]),

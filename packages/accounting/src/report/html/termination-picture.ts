@@ -71,8 +71,8 @@ export function terminationPicture(pictured: PicturedTermination): string {
   function inWords(): string {
     const oracle =
       result.oracle === undefined
-        ? "a sender never converged"
-        : `last sender converged after ${spell(result.oracle)}`;
+        ? "a sender never stopped sending"
+        : `last sender stopped sending after ${spell(result.oracle)}`;
     return `${life.pod}: held ${spell(result.hold)}, ended by ${result.stopReason}; ${oracle}; ${counted ? `${lost.length} lost` : "losses not counted"}.`;
   }
 
@@ -109,7 +109,7 @@ export function terminationPicture(pictured: PicturedTermination): string {
     const to = converged === undefined ? extent : converged - origin;
     const words =
       converged === undefined
-        ? `${sender.sender} never converged`
+        ? `${sender.sender} never stopped sending`
         : `${sender.sender} could still choose ${life.pod} for ${spell(to)} after the deletion`;
     const safe = Math.min(to, accepting ?? to);
     const raced =

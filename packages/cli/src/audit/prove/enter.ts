@@ -1,4 +1,5 @@
 import type { Audit, AuditOptions } from "@lameduck/audit";
+import { count } from "@lameduck/accounting";
 import { enterStage, insideStage } from "@lameduck/stage";
 import { findOutside, openOutside } from "../../images/outside.ts";
 import { catchInterrupt } from "../../interrupt.ts";
@@ -50,7 +51,7 @@ export async function proofsOf(audit: Audit, options: AuditOptions): Promise<Pro
     return { proofs };
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
-    progress.say(`interrupted; ${proofs.length} ${proofs.length === 1 ? "workload" : "workloads"} rolled`);
+    progress.say(`interrupted; ${count(proofs.length, "workload")} rolled`);
     return { proofs: proofs.length === 0 ? undefined : proofs, interrupted: interrupt.exitCode };
   } finally {
     progress.done();

@@ -124,7 +124,7 @@ function sendersOf(
       : "an assumption: no Service is in the input";
   return {
     propagation: parsePropagation(`exactly ${from}s..${to}s`, "convergence"),
-    note: `senders let go of a deleted pod after ${from} to ${to} s, ${because}`,
+    note: `senders stop sending to a deleted pod after ${from} to ${to} s, ${because}`,
   };
 }
 

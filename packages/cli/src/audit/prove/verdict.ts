@@ -1,5 +1,6 @@
 import { ruleNamed, type Finding, type Symptom } from "@lameduck/audit";
 import type { RemedyResult } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting";
 
 /** No pass are `not tried`, where a rollout could not have shown it, and `not proved`, where this machine could not roll it. */
 export interface Verdict {
@@ -29,7 +30,7 @@ export function verdictOf(finding: Finding, rolled: Rolled | undefined): Verdict
     return notTried(finding, before.skipped ?? "no termination was tested");
   const seen = seenOf(symptom, before);
   if (seen === "")
-    return { finding, verdict: "not confirmed", because: `nothing of it in ${tested} terminations` };
+    return { finding, verdict: "not confirmed", because: `nothing of it in ${count(tested, "termination")}` };
   return { finding, verdict: "confirmed", because: `${seen}${after ? fixedOf(symptom, after) : ""}` };
 }
 
@@ -50,9 +51,9 @@ function notTried(finding: Finding, because: string): Verdict {
 function seenOf({ causes, killed }: Symptom, result: RemedyResult): string {
   const lost = causes.reduce((sum, cause) => sum + (result.lostByCause[cause] ?? 0), 0);
   return [
-    ...(lost > 0 ? [`${lost} ${lost === 1 ? "request" : "requests"} lost`] : []),
+    ...(lost > 0 ? [`${count(lost, "request")} lost`] : []),
     ...(killed && result.killed > 0
-      ? [`${result.killed} of ${result.terminations} pods killed by SIGKILL`]
+      ? [`${result.killed} of ${count(result.terminations, "pod")} killed by SIGKILL`]
       : []),
   ].join(", ");
 }

@@ -38,16 +38,16 @@ export function missingText(consumers: readonly ConsumerRecord[]): string {
   return `${first.name} (${first.reason})${more}`;
 }
 
-/** "nginx/edge and 2 more had not let go (not reloaded since its files changed)" */
+/** "nginx/edge and 2 more had not stopped sending (not reloaded since its files changed)" */
 export function behindText(consumers: readonly ConsumerRecord[]): string {
   const [{ reason } = {}] = consumers;
-  return `${namesOf(consumers)} had not let go${reason === undefined ? "" : ` (${reason})`}`;
+  return `${namesOf(consumers)} had not stopped sending${reason === undefined ? "" : ` (${reason})`}`;
 }
 
-/** "nginx/edge and 2 more had not let go of it (not reloaded since its files changed)" */
+/** "nginx/edge and 2 more had not stopped sending (not reloaded since its files changed)" */
 export function stuckText([first, ...others]: readonly StuckConsumer[]): string {
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  return `${first?.name ?? "none"}${more} had not let go of it${first?.reason === undefined ? "" : ` (${first.reason})`}`;
+  return `${first?.name ?? "none"}${more} had not stopped sending${first?.reason === undefined ? "" : ` (${first.reason})`}`;
 }
 
 /** "198.18.1.5 (pod shop/client on node5)" */

@@ -20,7 +20,7 @@ export type NewReport = Omit<DrainReport, "metadata"> & {
 /** Of those that the report names. */
 export const mostStuck = 20;
 
-const notAsked = "no consumer was asked";
+const notAsked = "no sender was asked";
 
 /** The record of a termination that has ended. Unknown facts are listed as unknown, never guessed. */
 export function describeTermination(termination: TerminationView, followed: Followed): NewReport {
@@ -83,7 +83,7 @@ export function describeTermination(termination: TerminationView, followed: Foll
       namespace: termination.namespace,
       labels: { "app.kubernetes.io/managed-by": "lameduck" },
     },
-    summary: summaryOf(body, consumers, isAsked ? "no consumer is known" : notAsked, mute),
+    summary: summaryOf(body, consumers, isAsked ? "no sender is known" : notAsked, mute),
     ...body,
   };
 }
@@ -166,7 +166,7 @@ function unknownOf(
   return [
     ...(isWhole ? [] : ["before: the coordinator began to watch in the middle of the termination"]),
     ...(withdrawnAt === undefined ? ["withdrawn: no change of its endpoints was seen"] : []),
-    ...(consumers.length >= mostNamed ? [`consumers: only the slowest ${mostNamed} are listed`] : []),
+    ...(consumers.length >= mostNamed ? [`senders: only the slowest ${mostNamed} are listed`] : []),
     ...(mayBeProbe
       ? [`overruled: a connection came from ${overruledBy}, of its own node, where the kubelet probes from`]
       : []),

@@ -54,7 +54,7 @@ function releaseSentence({ moments }: Body, consumers: readonly ConsumerRecord[]
   if (moments.released !== undefined) {
     const last = applied[0] ? ` (${applied[0].name} last)` : "";
     const whom =
-      consumers.length < mostNamed ? `${applied.length} of ${consumers.length} consumers` : "the consumers";
+      consumers.length < mostNamed ? `${applied.length} of ${consumers.length} senders` : "the senders";
     return `released by ${whom} after ${seconds(moments.released)}${last}`;
   }
   const missing = consumers.filter(({ state }) => state === "missing");
