@@ -1,15 +1,17 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
-import { writeOperatorImage } from "@lameduck/operator/image";
+import { defaultRepository, writeOperatorImage } from "@lameduck/operator/image";
 import { cacheDirectory } from "../cluster/host/paths.ts";
 import { buildHelm } from "../cluster/host/programs.ts";
 import { until, type Cluster } from "../cluster/index.ts";
 
 const root = join(import.meta.dirname, "..", "..");
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
 export const chart = join(root, "packages", "operator", "chart", "lameduck");
 const program = join(root, "packages", "cli", "bin", "lameduck.js");
 const execute = promisify(execFile);
@@ -22,7 +24,10 @@ export interface CommandResult {
 
 /** The command as a person would run it against this cluster. It may end with any code. */
 export async function lameduck(cluster: Cluster, ...args: readonly string[]): Promise<CommandResult> {
-  const command = [program, ...args, "--kubeconfig", cluster.kubeconfig];
+  // No release is published: the nodes have what `deliverImage` loads.
+  const named =
+    args[0] === "install" && !args.includes("--image") ? ["--image", `${defaultRepository}:${version}`] : [];
+  const command = [program, ...args, ...named, "--kubeconfig", cluster.kubeconfig];
   try {
     const { stdout, stderr } = await execute(process.execPath, command);
     return { code: 0, out: stdout, err: stderr };

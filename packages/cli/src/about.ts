@@ -30,6 +30,12 @@ export function pagesIn(folder: string): string[] {
     .sort();
 }
 
+/** The names of all pages, as for `pageText`. */
+export function pages(): string[] {
+  const files = readdirSync(pageAt(""), { recursive: true, encoding: "utf8" });
+  return files.map((file) => file.replaceAll("\\", "/")).filter((file) => file.endsWith(".md"));
+}
+
 function pageAt(name: string): URL {
   const packed = new URL(`../docs/${name}`, import.meta.url);
   return existsSync(packed) ? packed : new URL(`../../../docs/${name}`, import.meta.url);
@@ -56,9 +62,11 @@ export function addressOf(page: string): string | undefined {
 }
 
 /** Names that end in .example lead nowhere (RFC 2606). */
+const leadsNowhere = (host: string): boolean => host.endsWith(".example");
+
 function homepage(): string | undefined {
   const { homepage: address } = packageJson();
-  return new URL(address).hostname.endsWith(".example") ? undefined : address;
+  return leadsNowhere(new URL(address).hostname) ? undefined : address;
 }
 
 const pathOf = ({ pathname, hash }: URL): string => pathname.slice(1) + hash;
@@ -67,3 +75,21 @@ const pathOf = ({ pathname, hash }: URL): string => pathname.slice(1) + hash;
 export function imageRepository(): string {
   return packageJson().image;
 }
+
+/** The operator's image of this release, as the chart has it. */
+export function defaultImage(): string {
+  return `${imageRepository()}:${version()}`;
+}
+
+/** What can be pulled nowhere as long as nothing is published. */
+export function isPublished(image: string): boolean {
+  return !leadsNowhere(image.split("/", 1)[0] ?? "");
+}
+
+/** What stands for an image that a user has built. */
+export function ownImage(): string {
+  return `REGISTRY/lameduck:${version()}`;
+}
+
+export const howToBuildImage =
+  "build it in a clone (`npm run build:init && npm run image -- lameduck.tar`), push it to a registry of yours, and name it by --image";

@@ -1,4 +1,5 @@
 import { errorClass } from "@lameduck/drain/common";
+import { howToBuildImage } from "./about.ts";
 
 /** Every mistake on the command line that is not another package's to find. The same codes stand in docs/reference/errors.md. */
 export const cliErrors = {
@@ -8,8 +9,9 @@ export const cliErrors = {
   LAMEDUCK_OLD_NODE: "install it, or put it into the app: `npm install --save-dev node@24`",
   LAMEDUCK_TRACE_UNREADABLE: "name a file that exists and may be read",
   LAMEDUCK_OF_HELM: "use `helm upgrade` or `helm uninstall` for this release",
+  LAMEDUCK_NO_IMAGE: `${howToBuildImage}; docs/operate/install.md`,
   LAMEDUCK_NOT_READY:
-    "see what the message names; --timeout waits longer; until then pods start without the drain",
+    "see what the message names; --timeout waits longer; until then pods start without the hold",
   LAMEDUCK_NO_REPORTS: "install the coordinator, which writes them: lameduck install --acknowledgements",
   LAMEDUCK_REPORTS_FORBIDDEN:
     "ask an administrator for the right to list drainreports.lameduck.dev in that namespace",

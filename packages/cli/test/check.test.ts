@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
 import type { CheckReport } from "../src/check/report.ts";
-import { imageRepository, version } from "../src/about.ts";
+import { ownImage } from "../src/about.ts";
 import { checkText } from "../src/check/text.ts";
 import { Cluster, type Stored } from "./install-cluster.ts";
 
@@ -85,7 +85,7 @@ test("lameduck check of a usual cluster: everything is known, and the last line 
   assert.doesNotMatch(out, /not known/);
   assert.match(
     out.trimEnd().split("\n").at(-1) ?? "",
-    /^ {2}lameduck install --acknowledgements --enable shop --kubeconfig/,
+    /^ {2}lameduck install --acknowledgements --enable shop --image REGISTRY\/lameduck:\S+ --kubeconfig/,
   );
   assert.match(out, /kube-proxy chooses pods on 1 node: a watcher reads it/);
   assert.match(out, /kube-proxy: 10 s \(iptables takes 1 to 10 s on a busy node\); cap 25 s, grace 55 s/);
@@ -312,7 +312,7 @@ test("lameduck check prints the patch by which a watcher reads a proxy, and allo
       {
         name: "lameduck-watcher",
         restartPolicy: "Always",
-        image: `${imageRepository()}:${version()}`,
+        image: ownImage(),
         args: [
           "watcher",
           "--coordinator=http://lameduck-consumers.lameduck-system.svc:8070",

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { defaultImage } from "../src/about.ts";
 import { run, type Ended } from "./running.ts";
 
 const dist = join(import.meta.dirname, "..", "..", "init", "dist");
@@ -119,6 +120,14 @@ export class Cluster {
 
   /** The command `lameduck` with access to it. */
   lameduck(...args: readonly string[]): Promise<Ended> {
+    const isThere = [...this.objects.keys()].some((path) => path.endsWith("/deployments/lameduck-webhook"));
+    // As long as no image is published, a first installation names one.
+    const isLeftOut = args[0] === "install" && !args.includes("--image") && !isThere;
+    return this.asTyped(...args, ...(isLeftOut ? ["--image", defaultImage()] : []));
+  }
+
+  /** The same, and nothing is added. */
+  asTyped(...args: readonly string[]): Promise<Ended> {
     return run([...args, "--kubeconfig", join(this.#folder, "kubeconfig")]);
   }
 

@@ -35,6 +35,27 @@ describe("lameduck install", () => {
     assert.deepEqual(cluster.changes, []);
   });
 
+  test("an image that is published nowhere is refused before anything is changed, and told in dry runs", async () => {
+    const told =
+      /lameduck\.example\/lameduck:\S+ is not published yet: no node can pull it.*npm run image.*--image/;
+    const refused = await cluster.asTyped("install", "--yes", "--enable", "shop");
+    assert.match(refused.err, told);
+    assert.match(refused.err, /\[LAMEDUCK_NO_IMAGE\]/);
+    assert.equal(refused.code, 2);
+    assert.deepEqual(cluster.changes, []);
+    const dry = await cluster.asTyped("install", "--dry-run");
+    assert.match(dry.err, told);
+    assert.equal(dry.code, 0);
+    assert.equal(
+      (await cluster.asTyped("install", "--yes", "--policy-only")).code,
+      0,
+      "the policy needs no image",
+    );
+    const own = ["install", "--yes", "--disable", "policy-only", "--image", "r.example/x:1"];
+    assert.equal((await cluster.asTyped(...own)).code, 0);
+    assert.equal((await cluster.asTyped("install", "--yes")).code, 0, "the image that is there is kept");
+  });
+
   test("--enable refuses a namespace whose pods are never injected, before anything is changed", async () => {
     for (const name of ["kube-system", "lameduck-system"]) {
       const { code, err } = await cluster.lameduck("install", "--yes", "--timeout", "1s", "--enable", name);
@@ -206,7 +227,7 @@ describe("lameduck install", () => {
     assert.match(out, /NetworkPolicy lameduck-coordinator, all lets nobody in to port 9090.*--metrics-from/);
     assert.match(
       out,
-      /one: 2 consumers report, mode availability unless .*; 4 pods terminate, 1 of them released/,
+      /one: reports of 2 senders, mode availability unless .*; 4 pods terminating, 1 of them released/,
     );
     assert.match(out, /nobody reports for node3: pods that they may send to decide by themselves/);
     assert.match(out, /silent: kube-proxy\/node2\n {4}kube-proxy\/node2: no such program: nft/);
@@ -328,7 +349,7 @@ describe("lameduck install", () => {
     const usual = await cluster.lameduck("install", "--yes", "--acknowledgements");
     assert.match(
       usual.err,
-      /^note: Cilium's agent.* on 1 nodes, .*: no pod is released; --node-reader cilium/m,
+      /^note: Cilium's agent.* on 1 node, .*: no pod is released; --node-reader cilium/m,
     );
     assert.ok(spec().containers[0].args.includes("--consumer=kube-proxy"));
     const reader = "cilium=/run/c/cilium.sock";
@@ -497,7 +518,7 @@ describe("lameduck install", () => {
     assert.equal(code, 4);
     assert.match(
       err,
-      /0 of 2 replicas are ready: ErrImagePull no; in force meanwhile: nothing, .* \[LAMEDUCK_NOT_READY\]/,
+      /0 of 2 replicas ready: ErrImagePull no; in force meanwhile: nothing, .* \[LAMEDUCK_NOT_READY\]/,
     );
   });
 

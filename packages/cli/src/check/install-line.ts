@@ -1,3 +1,5 @@
+import { count as counted } from "@lameduck/accounting";
+import { howToBuildImage } from "../about.ts";
 import type { BesideProxy } from "../cluster/beside.ts";
 import type { HeldWorkload } from "../cluster/held.ts";
 import type { Admission } from "./admission.ts";
@@ -17,6 +19,8 @@ interface Circumstances {
   readonly namespace: string;
   readonly enabled: readonly string[];
   readonly connectionFlags: readonly string[];
+  /** What stands for an image of the user's own, as long as none is published. */
+  readonly image: string | undefined;
   readonly kubernetes: { readonly major: number; readonly minor: number } | undefined;
   /** Minor version that the webhook needs. */
   readonly oldest: number;
@@ -30,7 +34,7 @@ interface Circumstances {
 }
 
 export function installLine(around: Circumstances): InstallLine {
-  const { kubernetes, oldest, connectionFlags, proxies } = around;
+  const { kubernetes, oldest, connectionFlags, proxies, image } = around;
   if (kubernetes && kubernetes.major === 1 && kubernetes.minor < oldest)
     return {
       command: null,
@@ -49,9 +53,12 @@ export function installLine(around: Circumstances): InstallLine {
     ...(isWorth ? ["--acknowledgements"] : []),
     ...accounts,
     ...begin.flags,
+    ...(image === undefined ? [] : ["--image", image]),
     ...connectionFlags,
   ].join(" ");
-  return { command, because: [...because, ...begin.because] };
+  const unpublished =
+    image === undefined ? [] : [`--image ${image}: no image is published yet; ${howToBuildImage}`];
+  return { command, because: [...because, ...begin.because, ...unpublished] };
 }
 
 /** Whether acknowledgements would let pods stop earlier here. They never make anything worse but cost what runs for them. */
@@ -71,13 +78,13 @@ function acknowledgements({ nodes, watcher, nodeProxies, services, proxies }: Ci
   const without = nodes.filter(({ noWatcher }) => noWatcher !== undefined);
   if (without.length > 0) {
     const named = without
-      .map(({ environment, nodes: count }) => `${count} node${count === 1 ? "" : "s"} of ${environment}`)
+      .map(({ environment, nodes: count }) => `${counted(count, "node")} of ${environment}`)
       .join(", ");
     return no(`nodes choose pods for every Service, and nothing can report for ${named}`);
   }
   const others = nodeProxies.filter(({ who }) => who !== undefined && who !== "kube-proxy");
   if (others.length > 0) {
-    const named = others.map(({ who, nodes: count }) => `${who} on ${count} nodes`).join(", ");
+    const named = others.map(({ who, nodes: count }) => `${who} on ${counted(count, "node")}`).join(", ");
     const reader = others.find((one) => one.reader !== undefined)?.reader;
     const chosen =
       reader === undefined
@@ -93,7 +100,7 @@ function acknowledgements({ nodes, watcher, nodeProxies, services, proxies }: Ci
   return {
     isWorth: true,
     because: [
-      `with --acknowledgements: pods of ${gain} of ${services.services} Services stop as soon as all their senders have let go${patched}`,
+      `with --acknowledgements: pods of ${gain} of ${counted(services.services, "Service")} stop as soon as they are released${patched}`,
     ],
   };
 }

@@ -1,7 +1,7 @@
 import { oldestKubernetes, operatorNames } from "@lameduck/protocol";
 import { orUndefined, rightsYaml, type KubernetesClient } from "@lameduck/kube";
 import { architecturesOf } from "@lameduck/webhook";
-import { imageRepository, version } from "../about.ts";
+import { defaultImage, isPublished, ownImage, version } from "../about.ts";
 import { badOption } from "../errors.ts";
 import { proxiesToRead, type BesideProxy } from "../cluster/beside.ts";
 import { isOfSystem, judgeWorkload, type HeldWorkload, type KnownFacts } from "../cluster/held.ts";
@@ -99,10 +99,11 @@ export async function checkCluster(
     .filter((one) => namespaces?.includes(one.namespace))
     .map((one) => judgeWorkload(one, read, facts, namespace));
   const asked = askedSenders(read, namespace);
+  const image = isPublished(defaultImage()) ? defaultImage() : ownImage();
   const proxies = proxiesToRead(
     read,
     asked.map(({ need }) => need),
-    { namespace, image: `${imageRepository()}:${version()}` },
+    { namespace, image },
   );
   const nodes = ifRead("nodes", () => nodesByKind(read.nodes));
   const onNodes = isRead("pods")
@@ -152,6 +153,7 @@ export async function checkCluster(
     rights: rights.length === 0 ? null : rightsYaml(namespaces?.[0] ?? "NAMESPACE", rights, "lameduck-check"),
     install: installLine({
       ...options,
+      image: image === defaultImage() ? undefined : image,
       kubernetes,
       oldest: oldestKubernetes.webhook,
       nodes,

@@ -108,6 +108,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
     "No request was answered as it should be before the rollout began, such as 401 to each. What is lost in a rollout cannot be told then, so none began.",
   LAMEDUCK_NOT_A_SERVER: "lameduck() was given something that is no server.",
   LAMEDUCK_NOT_CONFIRMED: "The rollout was not confirmed, so nothing was done.",
+  LAMEDUCK_NO_IMAGE: "No image of the operator is published for this release, and --image names none.",
   LAMEDUCK_NOT_READY: "What was installed was not ready or not in force in time.",
   LAMEDUCK_NOT_TAKEN_BACK:
     "Something that the command changed on the cluster, such as a cordon, could not be undone.",

@@ -5,19 +5,28 @@ import { parseDuration } from "@lameduck/drain";
 import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
 import { manifestYaml } from "@lameduck/manifests";
 import { obtainConsent } from "../consent.ts";
-import { badOption } from "../errors.ts";
+import { badOption, CliError, cliErrors } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
 import { collect, mustBeNamespace } from "../options.ts";
-import { imageRepository, version } from "../about.ts";
+import { defaultImage, isPublished, version } from "../about.ts";
 import { judgeWorkload, timesText, workloadGroups, type HeldWorkload } from "../cluster/held.ts";
 import { readCluster, type ClusterRead } from "../cluster/reading.ts";
 import { initVolumeFor } from "./init-volume.ts";
 import { connect, type ConnectionFlags } from "../cluster/connection.ts";
 import { differenceOf } from "./difference.ts";
-import { extras, installedNow, merged, mustBeExtra, nothingInstalled, type Asked } from "./kept.ts";
+import {
+  extras,
+  installedNow,
+  merged,
+  mustBeExtra,
+  nothingInstalled,
+  type Asked,
+  type Installed,
+  type Merged,
+} from "./kept.ts";
 import { factsOf } from "../cluster/facts.ts";
 import { peerOf } from "./metrics-from.ts";
 import { mustBeIn, mustNotBeHelms } from "./place.ts";
@@ -64,7 +73,7 @@ export function installCommand(exit: (code: number) => void): Command {
     )
     .option(
       "--surge",
-      "also install the webhook that puts the eviction of an only pod off until another is ready, for pods that ask for it (docs/operate/surge.md)",
+      "also install the webhook that puts off the eviction of a workload's only pod until another is ready, for pods that ask for it (docs/operate/surge.md)",
     )
     .option(
       "--acknowledgements",
@@ -72,12 +81,12 @@ export function installCommand(exit: (code: number) => void): Command {
     )
     .option(
       "--consumer-account <account>",
-      "NAMESPACE/NAME=KIND of a ServiceAccount that may report to the coordinator as this kind, such as that of watchers beside an ingress proxy; without KIND as any; may be repeated (default: the watchers' of the nodes alone)",
+      "ServiceAccount that may report to the coordinator, such as that of watchers beside an ingress proxy, as NAMESPACE/NAME=KIND; without =KIND it reports as any kind; may be repeated (default: only that of the nodes' watchers)",
       collect,
     )
     .option(
       "--node-reader <reader>",
-      "what the watcher of each node reads: kube-proxy, kube-proxy=MODE, or cilium[=SOCKET] in its place (docs/operate/watchers.md; default: kube-proxy)",
+      "what the watcher of each node reads: kube-proxy, kube-proxy=MODE, or cilium[=SOCKET] (docs/operate/watchers.md; default: kube-proxy)",
     )
     .option(
       "--metrics-from <peer>",
@@ -86,7 +95,7 @@ export function installCommand(exit: (code: number) => void): Command {
     )
     .option(
       "--disable <name>",
-      `remove what an earlier installation has added; everything else is kept: ${extras.join(", ")}; may be repeated (default: none)`,
+      `remove what an earlier installation has added, and keep everything else; one of ${extras.join(", ")}; may be repeated (default: none)`,
       collect,
     )
     .option(
@@ -96,7 +105,7 @@ export function installCommand(exit: (code: number) => void): Command {
     )
     .option(
       "--image <reference>",
-      "image of the operator, such as a copy in your registry (default: that of this release)",
+      "image of the operator, such as a copy in your registry (default: that of this release, once it is published)",
     )
     .option(
       "--timeout <time>",
@@ -128,6 +137,7 @@ async function install(options: Options): Promise<number> {
   const client = connected(options);
   if (client === undefined) {
     const { wanted } = merged(asked, nothingInstalled, version());
+    mustBePullable(wanted, nothingInstalled, dryRun);
     printed(manifestsOf({ ...wanted, namespace }));
     return exitCodes.clean;
   }
@@ -137,7 +147,7 @@ async function install(options: Options): Promise<number> {
     const there = await installedNow(client, namespace, signal);
     const looksAround = dryRun || asked.acknowledgements;
     const read = looksAround ? await readCluster(client, signal) : undefined;
-    const image = asked.image ?? `${imageRepository()}:${version()}`;
+    const { image = defaultImage() } = merged(asked, there, version()).wanted;
     // A later installation keeps what was chosen, unless it is asked anew.
     const readers = read && asked.acknowledgements ? readersFor(read, { namespace, image }) : [];
     const chosen = asked.disabled.includes("consumer-accounts")
@@ -146,6 +156,7 @@ async function install(options: Options): Promise<number> {
     const consumerAccounts = [...new Set([...asked.consumerAccounts, ...chosen])];
     const { wanted, kept } = merged({ ...asked, consumerAccounts }, there, version());
     const { mode, acknowledgements = false, heldDeletions = false, surge = false } = wanted;
+    mustBePullable(wanted, there, dryRun);
     for (const note of await requireVersion(client, oldestKubernetes[mode], `lameduck install (${mode})`))
       say(`note: ${note}`);
     const objects = manifestsOf({ ...wanted, namespace });
@@ -254,6 +265,19 @@ function mustFit(asked: Asked): void {
   }
 }
 
+/**
+ * Nodes have the image of an installation of this release that is there.
+ * @throws {CliError} LAMEDUCK_NO_IMAGE
+ */
+function mustBePullable({ mode, image }: Merged["wanted"], there: Installed, dryRun: boolean): void {
+  if (mode === "policy" || image !== undefined || there.image?.version === version()) return;
+  const usual = defaultImage();
+  if (isPublished(usual)) return;
+  const problem = `${usual} is not published yet: no node can pull it`;
+  if (!dryRun) throw new CliError("LAMEDUCK_NO_IMAGE", "--image", problem);
+  say(`note: ${problem}; ${cliErrors.LAMEDUCK_NO_IMAGE}`);
+}
+
 /** A policy in the API server does not see what leads to a pod. */
 function knownTo(mode: Mode, read: ClusterRead): ClusterRead {
   const services = { name: "services", resource: "services", state: "refused" } as const;
@@ -313,7 +337,7 @@ const examples = ending(
   `
 Examples:
   $ lameduck install --dry-run > lameduck.yaml
-  $ lameduck install --enable shop
+  $ lameduck install --enable shop --image registry.example/lameduck:0.1.0
   $ kubectl rollout restart deployment -n shop      pods that already run are not changed
   $ lameduck status
 

@@ -22,7 +22,7 @@ export const extras = [
 type Extra = (typeof extras)[number];
 
 /** What is installed now. */
-interface Installed {
+export interface Installed {
   readonly mode: Mode | undefined;
   readonly acknowledgements: boolean;
   readonly heldDeletions: boolean;
