@@ -39,7 +39,7 @@ test("a rule of the audit is explained as its page does, without its examples", 
   assert.equal(code, 0);
   assert.match(out, /^no-lame-duck\n\n.+What to do:.+\n\nMore: docs\/rules\/no-lame-duck\.md\n$/s);
   assert.doesNotMatch(out, /apiVersion/);
-  for (const topic of ["../lab", "", "no-lame-duck.md"])
+  for (const topic of ["../lab", "", "."])
     assert.throws(() => explain(topic), { code: "LAMEDUCK_UNKNOWN_TOPIC" });
 });
 
@@ -101,6 +101,26 @@ test("the help of every command has an example, exit codes and an address, and f
       name,
     );
   }
+});
+
+test("a page is found by its path and by its last name, with .md and without, after commands and words", async () => {
+  for (const [topic, title] of [
+    ["docs/start/node.md", /^# /],
+    ["docs/start/node", /^# /],
+    ["start/node", /^# /],
+    ["node", /^# /],
+    ["no-lame-duck.md", /^# no-lame-duck\n/],
+    ["why not sleep", /^# Why not/],
+    ["why-not-sleep", /^# Why not/],
+    ["lab", /^Usage: lameduck lab/],
+    ["docs/tools/lab#images", /^# lameduck lab/],
+  ] as const)
+    assert.match((await run(["help", ...topic.split(" ")])).out, title, topic);
+  assert.equal((await run(["help", "node"])).out, (await run(["help", "docs/start/node.md"])).out);
+  assert.equal(
+    (await run(["help", "results"])).out,
+    "lameduck help docs/evidence/results.md\nlameduck help docs/reference/results.md\n",
+  );
 });
 
 test("a code that two say has the remedy of each", () => {

@@ -2,7 +2,7 @@ import { causes } from "@lameduck/accounting";
 import { eventMeanings } from "@lameduck/cluster";
 import { reasonCodes } from "@lameduck/inject";
 import { Command } from "commander";
-import { hasPage, pagesIn, pageText, withAddresses } from "../about.ts";
+import { hasPage, pages, pagesIn, pageText, withAddresses } from "../about.ts";
 import { CliError } from "../errors.ts";
 import { exitCodeOfError, exitCodes, exitCodesText } from "../exit-codes.ts";
 import { columns } from "../output.ts";
@@ -17,7 +17,7 @@ export function help(): Command {
     )
     .argument(
       "[topic...]",
-      "a command, an error code such as LAMEDUCK_NO_KUBECONFIG, a word such as oracle, a cause of loss such as C2, a rule such as no-lame-duck, an Event such as DrainCapped, a reason such as held-by-hook; or a list: codes, rules, causes, events, reasons, exit-codes; or a page such as docs/tools/lab.md",
+      'a command, an error code such as LAMEDUCK_NO_KUBECONFIG, a word such as oracle, a cause of loss such as C2, a rule such as no-lame-duck, an Event such as DrainCapped, a reason such as held-by-hook; or a list: codes, rules, causes, events, reasons, exit-codes; or a page such as docs/tools/lab or "why not sleep"',
     )
     .action((words: readonly string[], _options: unknown, { parent }: Command) => {
       const topic = words.length === 0 ? undefined : words.join(" ");
@@ -27,10 +27,10 @@ export function help(): Command {
     });
 }
 
-/** Everything of a kind, a line each; or a page that help and errors name. */
+/** Everything of a kind, a line each; or a page by its path. */
 function listOf(topic: string): string | undefined {
-  const page = /^docs\/((?:[\w-]+\/)?[\w-]+\.md)(?:#.*)?$/.exec(topic)?.[1];
-  if (page !== undefined && hasPage(page)) return pageText(page);
+  const page = /^docs\/((?:[\w-]+\/)?[\w-]+?)(?:\.md)?(?:#.*)?$/.exec(topic)?.[1];
+  if (page !== undefined && hasPage(`${page}.md`)) return pageText(`${page}.md`);
   switch (topic.replaceAll(/[\s-]+/g, " ")) {
     case "codes":
       return `${errorCodes().sort().join("\n")}\n`;
@@ -85,9 +85,20 @@ function causeText(topic: string): string | undefined {
   );
 }
 
+const plain = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]+/g, " ");
+
+/** A page by its path below docs or by its last name. Where several have that name, how to ask for each. */
+function namedPageText(topic: string): string | undefined {
+  const wanted = plain(topic.replace(/\.md$/, ""));
+  const named = pages().filter((page) => `/${plain(page)}`.endsWith(`/${wanted}.md`));
+  const [only] = named;
+  return named.length > 1
+    ? named.map((page) => `lameduck help docs/${page}\n`).join("")
+    : only && pageText(only);
+}
+
 /** A word of reports, as their page explains it. "sleep-5" is a sleep-N. */
 function wordText(topic: string): string | undefined {
-  const plain = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]+/g, " ");
   const wanted = plain(topic.replace(/^(sleep-)\d+$/i, "$1N"));
   const [, ...sections] = pageText("understand/glossary.md").split(/^### /m);
   const section = sections.find((one) => plain(one.split("\n", 1)[0] ?? "") === wanted);
@@ -107,7 +118,12 @@ function ruleText(topic: string): string | undefined {
 /** @throws {CliError} where there is no such topic. */
 export function explain(topic: string): string {
   const text =
-    causeText(topic) ?? wordText(topic) ?? ruleText(topic) ?? meaningText(topic) ?? exitCodeText(topic);
+    causeText(topic) ??
+    wordText(topic) ??
+    ruleText(topic) ??
+    meaningText(topic) ??
+    exitCodeText(topic) ??
+    namedPageText(topic);
   if (text !== undefined) return text;
   const name = topic.toUpperCase().replaceAll(/[\s-]+/g, "_");
   const code = name.startsWith("LAMEDUCK_") ? name : `LAMEDUCK_${name}`;
@@ -116,7 +132,7 @@ export function explain(topic: string): string {
     throw new CliError(
       "LAMEDUCK_UNKNOWN_TOPIC",
       "lameduck help",
-      `"${topic}" is no command, no error code, no cause of loss, no word of reports (docs/understand/glossary.md), no rule of the audit, no Event, no reason of an injection and no exit code`,
+      `"${topic}" is no command, no error code, no cause of loss, no word of reports (docs/understand/glossary.md), no rule of the audit, no Event, no reason of an injection, no exit code and no page`,
     );
   const lines = remedies.map(({ of, remedy }) => `  ${remedies.length > 1 ? `${of}: ` : ""}${remedy}.`);
   const exitCode = exitCodeOfError(code);
