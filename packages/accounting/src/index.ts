@@ -38,6 +38,14 @@ export { heldAgainstPods, verdictOf } from "./report/verdict.ts";
 export type { Wording } from "./report/explanations.ts";
 export { average, boundAfterNone, quantile, quantiles, withoutDrawing } from "./statistics.ts";
 export { linear, logWithZero, type Scale } from "./report/html/scale.ts";
-export { plot, plotSize, plotted, type PlotOptions, type Series } from "./report/html/plot.ts";
+export {
+  dashOf,
+  plot,
+  plotSize,
+  plotted,
+  sampleOf,
+  type PlotOptions,
+  type Series,
+} from "./report/html/plot.ts";
 export { skippedRemedy } from "./summary.ts";
 export { count, spell } from "./words.ts";

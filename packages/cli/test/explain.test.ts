@@ -106,6 +106,8 @@ test("the HTML page of lameduck explain is one file without script, with every s
   assert.match(html, /^<!doctype html>[^]*<svg [^]*<\/html>\n$/);
   assert.doesNotMatch(html, /<script|<b>|\bsrc=|\bhref=|NaN|undefined/);
   assert.match(html, /&lt;b&gt;&amp;198/);
+  const lines = [...html.matchAll(/<polyline [^>]*stroke-dasharray="([^"]+)"/g)].map(([, dash]) => dash);
+  assert.equal(new Set(lines).size, 2, "lines of senders differ without colours");
 });
 
 test("the JSON of lameduck explain has each moment of the hold and its senders", async () => {

@@ -29,7 +29,8 @@ test("lameduck simulate compares the usual remedies in a table, as JSON and as a
   assert.ok(lost("adaptive") < 0.01);
   assert.equal(lost("oracle"), 0);
   assert.deepEqual(JSON.parse(JSON.stringify(json)).schema, "lameduck.simulation/v1");
-  assert.equal((html.match(/<svg/g) ?? []).length, 4);
+  assert.equal((html.match(/<svg [^>]*role="img"/g) ?? []).length, 4);
+  assert.match(html, /<polyline [^>]*stroke-dasharray/, "lines differ without colours");
   assert.ok(!/(src|href)=/.test(html), "the page needs nothing else");
   assert.deepEqual(progress.slice(-1), [12]);
   // The shares of three senders in 200 terminations add up to a little more than 1.

@@ -1,3 +1,4 @@
+import { dashOf, sampleOf } from "@lameduck/accounting";
 import { htmlPage } from "@lameduck/accounting/html-page";
 import { element, escape } from "@lameduck/accounting/markup";
 import { timelineText } from "@lameduck/drain";
@@ -47,15 +48,12 @@ function table(timelines: readonly SenderTimeline[]): string {
     "table",
     {},
     element("thead", {}, element("tr", {}, ...head.map((title) => element("th", {}, title)))),
-    element("tbody", {}, ...timelines.map((timeline, index) => row(timeline, colours[index]!))),
+    element("tbody", {}, ...timelines.map((timeline, index) => row(timeline, index))),
   );
 }
 
-function row({ name, perSecond, arrivals, silence, losses }: SenderTimeline, colour: string): string {
+function row({ name, perSecond, arrivals, silence, losses }: SenderTimeline, index: number): string {
   const last = arrivals.findLast(({ isConnection }) => isConnection)?.at;
-  const swatch = element("i", {
-    style: `display:inline-block;width:.8rem;height:.8rem;border-radius:2px;background:${colour}`,
-  });
   const cells = [
     `${Number(perSecond.toPrecision(2))}/s`,
     String(arrivals.length),
@@ -66,7 +64,7 @@ function row({ name, perSecond, arrivals, silence, losses }: SenderTimeline, col
   return element(
     "tr",
     {},
-    element("td", {}, `${swatch.replace("/>", "></i>")} ${escape(name)}`),
+    element("td", {}, sampleOf(colours[index]!, dashOf(index + 1)) + escape(name)),
     ...cells.map((cell) => element("td", {}, escape(cell))),
   );
 }

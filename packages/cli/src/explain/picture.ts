@@ -1,4 +1,4 @@
-import { linear, logWithZero, type Scale } from "@lameduck/accounting";
+import { count, dashOf, linear, logWithZero, type Scale } from "@lameduck/accounting";
 import { element, label, title } from "@lameduck/accounting/markup";
 import type { Met } from "@lameduck/drain";
 import { budgetOf, seconds, type SenderTimeline, type Explained } from "./explained.ts";
@@ -7,9 +7,19 @@ import { budgetOf, seconds, type SenderTimeline, type Explained } from "./explai
 export const colours = ["#3b7dd8", "#d17a00", "#2a9d6f", "#b455b6", "#c2452d", "#6b7f99"] as const;
 
 const width = 960;
-const frame = { left: 84, right: 24, top: 34, plot: 300 };
+const frame = { left: 112, right: 24, top: 34, plot: 300 };
 const axisHeight = 34;
 const rowHeight = 18;
+
+interface Stroke {
+  readonly style: string;
+  readonly "stroke-dasharray"?: string | undefined;
+}
+
+const strokeOf = (sender: number): Stroke => ({
+  style: `stroke:${colours[sender]!}`,
+  "stroke-dasharray": dashOf(sender + 1),
+});
 
 /** Expected loss in all and by sender, the conditions of the stop, and below them each sender's arrivals. */
 export function lossOverTime(explained: Explained, timelines: readonly SenderTimeline[]): string {
@@ -22,13 +32,13 @@ export function lossOverTime(explained: Explained, timelines: readonly SenderTim
   // Lower values are drawn at a tenth of the budget.
   const shown = (loss: number): number => Math.max(loss, least);
   const y = logWithZero([...total, least].map(shown), [bottom, frame.top]);
-  const line = (losses: readonly number[], colour: string, thick: number, words: string): string =>
+  const line = (losses: readonly number[], words: string, thick: number, stroke: Stroke): string =>
     element(
       "polyline",
       {
         fill: "none",
         "stroke-width": thick,
-        style: `stroke:${colour}`,
+        ...stroke,
         "stroke-linejoin": "round",
         points: losses
           .map((loss, index) => `${round(x(moments[index]!.at / 1_000))},${round(y(shown(loss)))}`)
@@ -48,9 +58,9 @@ export function lossOverTime(explained: Explained, timelines: readonly SenderTim
       axes(x, y, bottom),
       budget === undefined ? "" : budgetLine(y(budget), budget),
       ...conditions(timeline.met, x, bottom),
-      ...timelines.map(({ losses, name }, index) => line(losses, colours[index]!, 1.5, name)),
-      line(total, "var(--ink)", 2.5, "all senders"),
-      ...timelines.map((one, index) => arrivals(one, x, rows + index * rowHeight, colours[index]!)),
+      ...timelines.map(({ losses, name }, index) => line(losses, name, 1.5, strokeOf(index))),
+      line(total, "all senders", 2.5, { style: "stroke:var(--ink)" }),
+      ...timelines.map((one, index) => arrivals(one, x, rows + index * rowHeight, strokeOf(index))),
     ),
   );
 }
@@ -98,7 +108,8 @@ function conditions(met: readonly Met[], x: Scale, bottom: number): string[] {
   });
 }
 
-function arrivals({ name, arrivals: times }: SenderTimeline, x: Scale, y: number, colour: string): string {
+/** A piece of the sender's line, its name and its arrivals. */
+function arrivals({ name, arrivals: times }: SenderTimeline, x: Scale, y: number, stroke: Stroke): string {
   const end = width - frame.right;
   // A thousand arrivals in a tenth of a second are one mark.
   const reach = new Map<number, number>();
@@ -109,7 +120,8 @@ function arrivals({ name, arrivals: times }: SenderTimeline, x: Scale, y: number
   return element(
     "g",
     {},
-    title(`${name}: ${times.length} arrivals in the hold`),
+    title(`${name}: ${count(times.length, "arrival")} in the hold`),
+    element("line", { x1: 2, x2: 26, y1: y, y2: y, "stroke-width": 2, ...stroke }),
     label(frame.left - 8, y + 4, name.length > 13 ? `${name.slice(0, 12)}…` : name, {
       "text-anchor": "end",
       "font-size": 11,
@@ -121,7 +133,7 @@ function arrivals({ name, arrivals: times }: SenderTimeline, x: Scale, y: number
         x2: place,
         y1: y - up,
         y2: y + up,
-        style: `stroke:${colour}`,
+        style: stroke.style,
         "stroke-width": 1.2,
       }),
     ),

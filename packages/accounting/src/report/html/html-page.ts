@@ -57,7 +57,7 @@ svg .moment { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 3 } svg 
 svg text.moment-label { stroke: none; fill: var(--soft) } svg text.closed, svg text.killed, svg text.phase { fill: var(--lost) }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; font-size: .88rem; color: var(--soft); padding: 0; margin: .5rem 0; list-style: none }
 .legend i { display: inline-block; width: 1.4rem; height: .7rem; border-radius: 2px; margin-right: .4rem; vertical-align: baseline }
-.legend i.dot { width: .7rem; border-radius: 50% }
+.legend i.dot { width: .7rem; border-radius: 50% } svg.sample { display: inline-block; width: 2.5rem; height: .5rem; margin-right: .4rem; vertical-align: middle }
 details { margin: .6rem 0 } summary { cursor: pointer; color: var(--soft) }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; font-size: .88rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere }
 fieldset { border: 0; padding: 0; margin: .4rem 0; font-size: .88rem; color: var(--soft) } fieldset label { margin-right: .9rem; white-space: nowrap }

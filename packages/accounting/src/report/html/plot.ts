@@ -5,6 +5,8 @@ import { linear, logWithZero, type Scale } from "./scale.ts";
 export interface Series {
   readonly name: string;
   readonly color: string;
+  /** Of the line, as in `stroke-dasharray`. */
+  readonly dash?: string | undefined;
   readonly points: readonly (readonly [x: number, y: number])[];
   readonly line?: boolean;
   readonly dots?: boolean;
@@ -26,15 +28,47 @@ const frame = { left: 64, right: 16, top: 28, bottom: 40 };
 /** On a logarithmic axis a smaller value counts as zero. */
 const least = 1e-5;
 
+/** Lines that differ for who sees no colours. The first is whole. */
+const dashes = [undefined, "9 4", "2 3", "9 3 2 3", "16 4", "5 5", "1 6", "16 3 2 3 2 3"] as const;
+
+export function dashOf(index: number): string | undefined {
+  return dashes[index % dashes.length];
+}
+
+/** A short piece of a line, for legends. */
+export function sampleOf(color: string, dash: string | undefined): string {
+  const size = { width: 40, height: 8 };
+  return element(
+    "svg",
+    { viewBox: `0 0 ${size.width} ${size.height}`, class: "sample", "aria-hidden": "true" },
+    element("line", { x1: 0, x2: size.width, y1: 4, y2: 4, ...strokeOf(color, dash) }),
+  );
+}
+
+function strokeOf(
+  color: string,
+  dash: string | undefined,
+  thick = 2,
+): Record<string, string | number | undefined> {
+  return { fill: "none", stroke: color, "stroke-width": thick, "stroke-dasharray": dash };
+}
+
 /** A figure with its legend, for a page of the reports. */
-export function plot(series: readonly Series[], options: PlotOptions): string {
+export function plot(all: readonly Series[], options: PlotOptions): string {
+  const lines = all.filter(({ line }) => line);
+  const series = all.map((one) => ({ ...one, dash: one.line ? dashOf(lines.indexOf(one)) : undefined }));
   const picture = element(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": options.title },
     plotted(series, options),
   );
-  const legend = series.map(({ name, color }) =>
-    element("li", {}, element("i", { class: "dot", style: `background:${color}` }, ""), escape(name)),
+  const legend = series.map(({ name, color, dash, line }) =>
+    element(
+      "li",
+      {},
+      line ? sampleOf(color, dash) : element("i", { class: "dot", style: `background:${color}` }, ""),
+      escape(name),
+    ),
   );
   return figure(escape(options.title), picture + element("ul", { class: "legend" }, ...legend));
 }
@@ -63,10 +97,10 @@ function known(value: number): number {
 }
 
 function drawn(series: Series, x: Scale, y: (value: number) => number): string {
-  const { color, points, line, dots = true, labels, name } = series;
+  const { color, dash, points, line, dots = true, labels, name } = series;
   const at = points.map(([across, up]) => `${x(across).toFixed(1)},${y(up).toFixed(1)}`).join(" ");
   return [
-    line ? element("polyline", { fill: "none", stroke: color, "stroke-width": 2, points: at }) : "",
+    line ? element("polyline", { ...strokeOf(color, dash), points: at }) : "",
     ...(dots ? points : []).map(([across, up], index) =>
       element("circle", { cx: x(across), cy: y(up), r: 3.5, fill: color }, title(labels?.[index] ?? name)),
     ),
