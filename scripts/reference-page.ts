@@ -81,7 +81,7 @@ const commands = (await commandsFor(undefined, (code) => code)).filter(
 const text = await formatPage(
   [
     "# Reference",
-    "Options, variables, events and exit codes. `node scripts/reference-page.ts` writes this page from the code. [Errors](errors.md) are a page of their own.",
+    "Options, variables, events and exit codes. [Errors](errors.md) are a page of their own.",
     "## Exit codes of `lameduck`",
     `${exitCodesText}.`,
     "## Options of `lameduck`",

@@ -9,7 +9,7 @@ import { fileProblem } from "@lameduck/drain/common";
 export function initBinaryCommand(): Command {
   return new Command("init-binary")
     .description(
-      "Copy the lameduck-init binary to the file of --out, executable, or print its path: PID 1 or preStop hook for any software.",
+      "Copy the binary lameduck-init, PID 1 or preStop hook for any software, to the file of --out. Without --out print where it is.",
     )
     .addOption(
       new Option("--arch <name>", "processor of the containers (default: that of this machine)").choices([

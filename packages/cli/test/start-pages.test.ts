@@ -59,7 +59,7 @@ const lab = { ...found, says: /^remedy +pods/m } as const;
  */
 const rows: readonly Row[] = [
   [/^git clone REPOSITORY lameduck && cd lameduck && npm ci$/, "clone"],
-  [/^npm ci && npm test$/, "half an hour: .ci/run begins with it, on Node, npm and git alone"],
+  [/^npm ci$/, "a part of the line with `git clone`, which is run"],
   [/^git pull && npm ci$/, "a clone of this moment has nothing to pull"],
   [/^python3 -m pip install .* ziglang==/, "clone", { needs: ["python3"], unless: minutes }],
   [/^npm run install-into /, "clone", { says: /^installed lameduck/m }],

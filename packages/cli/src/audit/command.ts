@@ -56,7 +56,10 @@ export function auditCommand(exit: (code: number) => number): Command {
     )
     .argument("[paths...]", "files and folders of manifests; - is stdin (default: the working folder)")
     .optionsGroup("A cluster instead of files (it is only read):")
-    .option("-A, --all-namespaces", "all namespaces; -n one, --context and --kubeconfig that of the context")
+    .option(
+      "-A, --all-namespaces",
+      "audit the workloads of all namespaces; -n those of one, --context or --kubeconfig alone those of the context's",
+    )
     .optionsGroup("Facts that manifests do not contain:")
     .option(
       "--assume <name=duration>",
