@@ -7,7 +7,7 @@ import { budgetOf, seconds, type SenderTimeline, type Explained } from "./explai
 export const colours = ["#3b7dd8", "#d17a00", "#2a9d6f", "#b455b6", "#c2452d", "#6b7f99"] as const;
 
 const width = 960;
-const frame = { left: 112, right: 24, top: 34, plot: 300 };
+const frame = { left: 128, right: 24, top: 34, plot: 300 };
 const axisHeight = 34;
 const rowHeight = 18;
 
