@@ -46,7 +46,7 @@ const checks: readonly Step[] = [
 ];
 
 /** They load servers, and mostly wait: two go side by side, but nothing that computes. */
-const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove)\./;
+const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove|server-images)\./;
 /** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. */
 const alone = /stage\/test\/causes/;
 /** They wait for holds, time-outs and other processes, and leave half of a core to who computes. */

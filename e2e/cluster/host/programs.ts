@@ -137,7 +137,7 @@ export async function compile(name: string, cache: string): Promise<string> {
 }
 
 /** The sample server in Java, with no more of the JDK than it needs; undefined without a JDK. */
-async function buildJvm(cache: string, say: (line: string) => void): Promise<string | undefined> {
+export async function buildJvm(cache: string, say: (line: string) => void): Promise<string | undefined> {
   const jlink = await findProgram("jlink");
   const javac = await findProgram("javac");
   if (jlink === undefined || javac === undefined) return undefined;

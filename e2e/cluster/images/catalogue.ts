@@ -44,10 +44,17 @@ export const users: Layer = {
  * (users, the init) are equal and stored once.
  */
 export async function catalogue(programs: Programs): Promise<Image[]> {
-  const common = [users, await shell(), ...(await initLayer())];
-  const images = [
+  return [
     scratch(pauseImage, "/pause", programs.pause),
     scratch(recorderImage, "/recorder", programs.recorder),
+    ...(await serverImages(programs.jvm)),
+  ];
+}
+
+/** Servers under test. @param runtime the directory of a Java runtime, where there is one. */
+export async function serverImages(runtime: string | undefined): Promise<Image[]> {
+  const common = [users, await shell(), ...(await initLayer())];
+  const images = [
     await node(common),
     await offTheShelf(haproxyImage, "haproxy", common, { writable: ["/var/lib/haproxy"] }),
     await offTheShelf(nginxImage, "nginx", common, {
@@ -57,7 +64,7 @@ export async function catalogue(programs: Programs): Promise<Image[]> {
       stopSignal: "SIGQUIT",
     }),
     ...(await pythons(common)),
-    await jvm(common, programs.jvm),
+    await jvm(common, runtime),
   ];
   return images.filter((image) => image !== undefined);
 }

@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { dockerArchive, tarOf } from "../../images/test/archives.ts";
 
@@ -14,28 +13,6 @@ export function compiledServer(folder: string): string | undefined {
     if (status === 0) return output;
   }
   return undefined;
-}
-
-/** An image of a program of this machine, with the libraries that it needs. @returns undefined where one of them is missing. */
-export function machineImage(
-  name: string,
-  config: Readonly<Record<string, unknown>>,
-  files: Readonly<Record<string, string>>,
-): Buffer | undefined {
-  const program = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"]
-    .map((folder) => join(folder, name))
-    .find((path) => existsSync(path));
-  const { stdout, status } = spawnSync("ldd", [program ?? ""], { encoding: "utf8" });
-  if (program === undefined || status !== 0) return undefined;
-  const libraries = [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path = ""]) => path);
-  const layer = tarOf(
-    ...[program, ...libraries].map((path) => ({ path, text: readFileSync(path), mode: 0o755 })),
-    ...Object.entries(files).map(([path, text]) => ({ path, text })),
-    { path: "tmp", type: "Directory", mode: 0o1777 },
-  );
-  const { Cmd } = config as { readonly Cmd: readonly string[] };
-  const whole = { User: "101", ...config, Cmd: [program, ...Cmd], ExposedPorts: { "8080/tcp": {} } };
-  return dockerArchive([layer], { config: whole, names: [`registry.example/${name}:1`] });
 }
 
 /** An image of one program. */

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
   chmodSync,
@@ -16,11 +15,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { initBinary } from "@lameduck/init";
 import { until } from "../../load/test/servers.ts";
 import { resultsOf } from "../../accounting/test/results-of.ts";
 import { compiledServer, dockerArchive, serverImage, tarOf } from "./image-archive.ts";
-import { program, runProgram, start, withoutNamespaces, type Ended } from "./running.ts";
+import {
+  hasInit,
+  nobody,
+  program,
+  runProgram,
+  start,
+  withoutNamespaces,
+  withoutNobody,
+  type Ended,
+} from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-image-test-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -87,23 +94,6 @@ function mustBeClean(cache: string, images: number): void {
   assert.deepEqual([all.length, all.filter((one) => one.includes("tmp-"))], [images, []]);
   assert.deepEqual(globSync("lameduck/images/*/used-*", { cwd: cache }), []);
   assert.doesNotMatch(readFileSync("/proc/self/mountinfo", "utf8"), new RegExp(cache));
-}
-
-const nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
-
-/** Ordinary users may be forbidden to make namespaces, or to read this clone. */
-function withoutNobody(): string | false {
-  if (process.getuid?.() !== 0) return "runs as an ordinary user anyway";
-  const [file, ...args] = [...nobody, "unshare", "--user", "--map-root-user", "--net", "ls", program];
-  return spawnSync(file, args).status === 0 ? false : "needs user namespaces for ordinary users";
-}
-
-function hasInit(): boolean {
-  try {
-    return initBinary() !== "";
-  } catch {
-    return false;
-  }
 }
 
 // Each has namespaces of its own and little load.

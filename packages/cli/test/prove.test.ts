@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { isHere } from "../src/audit/prove/here.ts";
 import { pictureOf } from "../src/audit/prove/report.ts";
-import { compiledServer, machineImage, serverImage } from "./image-archive.ts";
+import { compiledServer, serverImage } from "./image-archive.ts";
 import { program, runAlone, runProgram, withoutNamespaces } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-prove-"));
@@ -101,37 +101,6 @@ const abrupt = server("abrupt.js", "process.exit()");
 
 const compiled = compiledServer(folder);
 
-/** As their makers' images are, but for the port. */
-const real = Object.entries({
-  nginx: machineImage(
-    "nginx",
-    { Cmd: ["-e", "/dev/stderr", "-c", "/etc/nginx.conf"], StopSignal: "SIGQUIT" },
-    {
-      "etc/nginx.conf": `daemon off; pid /tmp/nginx.pid; events { }
-http {
-  access_log off; client_body_temp_path /tmp/body; proxy_temp_path /tmp/proxy; fastcgi_temp_path /tmp/fastcgi;
-  uwsgi_temp_path /tmp/uwsgi; scgi_temp_path /tmp/scgi;
-  server { listen 8080; location / { return 200 "hello"; } }
-}`,
-    },
-  ),
-  haproxy: machineImage(
-    "haproxy",
-    { Cmd: ["-W", "-db", "-f", "/etc/haproxy.cfg"], StopSignal: "SIGUSR1" },
-    {
-      "etc/haproxy.cfg": `defaults
-  mode http
-  timeout client 5s
-  timeout server 5s
-  timeout connect 1s
-frontend web
-  bind :8080
-  http-request return status 200 content-type text/plain string hello
-`,
-    },
-  ),
-});
-
 // Each has namespaces of its own and little load.
 describe("audit --prove", { concurrency: 2 }, () => {
   test("audit --prove loses requests of a pod without a hold, and none with the fix", { skip }, async () => {
@@ -176,32 +145,6 @@ livenessProbe: { exec: { command: [/web, probe] } }`,
       assert.deepEqual(globSync("lameduck/images/*/used-*", { cwd: folder }), []);
     },
   );
-
-  for (const [name, image] of real)
-    test(
-      `audit --prove shows what the image of ${name} loses as it is, and loses no more with the fix`,
-      { skip: skip || (image === undefined && `needs ${name} and ldd`) },
-      async () => {
-        const archive = join(folder, `${name}.tar`);
-        writeFileSync(archive, image!);
-        const text = manifest(name).replaceAll("registry.example/web", `registry.example/${name}`);
-        const env = { ...process.env, XDG_CACHE_HOME: folder };
-        const args = ["audit", file(`${name}.yaml`, text), "--prove", "--json", "-"];
-        const { out, err } = await runAlone([...args, "--image", `registry.example/${name}:1=${archive}`], {
-          env,
-        });
-        const [proof] = (JSON.parse(out) as { proofs: Shown[] }).proofs;
-        assert.ok(proof?.before && proof.after, out + err);
-        assert.match(
-          proof.notes.join("\n"),
-          new RegExp(`container web runs the image registry\\.example/${name}:1`),
-        );
-        assert.deepEqual([proof.before.terminations, proof.after.terminations], [2, 2]);
-        assert.ok(proof.before.lost > 0, out);
-        assert.ok(proof.after.lost < proof.before.lost, out);
-        assert.equal(verdict(proof, "no-lame-duck"), "confirmed");
-      },
-    );
 
   test(
     "audit --prove tells, of a manifest from stdin, that pods with a shell as PID 1 meet SIGKILL",

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { initBinary } from "@lameduck/init";
 import { enterStage, type StageErrorCode } from "@lameduck/stage";
 import type { Asked } from "./commands-process.ts";
 import { program } from "./program.ts";
@@ -131,5 +132,24 @@ export async function withoutNamespaces(): Promise<string | false> {
   } catch (error) {
     if ((error as { code?: StageErrorCode }).code === "LAMEDUCK_NO_NAMESPACES") return "needs namespaces";
     throw error;
+  }
+}
+
+/** Put before a command that an ordinary user runs. */
+export const nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
+
+/** Ordinary users may be forbidden to make namespaces, or to read this clone. */
+export function withoutNobody(): string | false {
+  if (process.getuid?.() !== 0) return "runs as an ordinary user anyway";
+  const [file = "", ...args] = [...nobody, "unshare", "--user", "--map-root-user", "--net", "ls", program];
+  return spawnSync(file, args).status === 0 ? false : "needs user namespaces for ordinary users";
+}
+
+/** Whether lameduck-init has been built. */
+export function hasInit(): boolean {
+  try {
+    return initBinary() !== "";
+  } catch {
+    return false;
   }
 }

@@ -80,7 +80,7 @@ const rows: readonly Row[] = [
   [/^npx lameduck lab .*-- haproxy /, "app", { ...lab, needs: ["haproxy"] }],
   [/^npx lameduck lab -f /, "app", lab],
   [/^(?:npx )?lameduck help /, "app"],
-  [/--prove$/, "needs the image of the workload on this machine: packages/cli/test/prove.test.ts"],
+  [/--prove$/, "needs the image of the workload on this machine: packages/cli/test/server-images.test.ts"],
   [/^(?:npx )?lameduck audit (?:-n|--all-namespaces)/, "cluster"],
   [/^helm .*\| npx lameduck audit -$/, "app", { ...found, needs: ["helm"] }],
   [/^kustomize .*\| npx lameduck audit -$/, "app", { ...found, needs: ["kustomize"] }],
