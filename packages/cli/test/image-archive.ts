@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { dockerArchive, tarOf } from "../../images/test/archives.ts";
+import { dockerArchive, tarOf, type Entry } from "../../images/test/archives.ts";
 
 export { dockerArchive, tarOf } from "../../images/test/archives.ts";
 
@@ -15,12 +15,26 @@ export function compiledServer(folder: string): string | undefined {
   return undefined;
 }
 
+/** A library that leaves a mark where it is loaded while this machine's files are in reach. */
+export function compiledTrap(folder: string, mark: string): string {
+  const output = join(folder, "trap.so");
+  const source = join(import.meta.dirname, "fixtures/trap.c");
+  const args = ["-shared", "-fPIC", `-DMARK="${mark}"`, "-o", output, source];
+  if (["gcc", "cc"].some((compiler) => spawnSync(compiler, args).status === 0)) return output;
+  throw new Error(`${source} cannot be compiled`);
+}
+
 /** An image of one program. */
-export function serverImage(program: Buffer, more: Readonly<Record<string, unknown>> = {}): Buffer {
+export function serverImage(
+  program: Buffer,
+  more: Readonly<Record<string, unknown>> = {},
+  ...files: readonly Entry[]
+): Buffer {
   const layer = tarOf(
     { path: "web", text: program, mode: 0o755 },
     { path: "etc/passwd", text: "root:x:0:0::/root:/\nweb:x:101:102::/srv:/\n" },
     { path: "srv", type: "Directory" },
+    ...files,
   );
   const config = {
     User: "web",

@@ -17,7 +17,7 @@ import { after, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { until } from "../../load/test/servers.ts";
 import { resultsOf } from "../../accounting/test/results-of.ts";
-import { compiledServer, dockerArchive, serverImage, tarOf } from "./image-archive.ts";
+import { compiledServer, compiledTrap, dockerArchive, serverImage, tarOf } from "./image-archive.ts";
 import {
   hasInit,
   nobody,
@@ -96,12 +96,49 @@ function mustBeClean(cache: string, images: number): void {
   assert.doesNotMatch(readFileSync("/proc/self/mountinfo", "utf8"), new RegExp(cache));
 }
 
+const users = [
+  ["whoever runs the tests", [], skip],
+  ["an ordinary user", nobody, skip || withoutNobody()],
+] as const;
+
 // Each has namespaces of its own and little load.
 describe("images", { concurrency: 2 }, () => {
-  for (const [who, prefix, not] of [
-    ["whoever runs the tests", [], skip],
-    ["an ordinary user", nobody, skip || withoutNobody()],
-  ] as const)
+  for (const [who, prefix, not] of users)
+    test(
+      `hooks of an image's root run for ${who} as in the container: they stop PID 1, and nothing of the image leaves its root`,
+      { skip: not },
+      async () => {
+        const cache = mkdtempSync(join(folder, "cache-"));
+        chmodSync(cache, 0o777);
+        const hostile = join(cache, "hostile.tar");
+        const mark = join(cache, "trapped");
+        // Deaf to its own signal, as PID 1 without a handler is.
+        const config = {
+          StopSignal: "SIGTERM",
+          Env: ["OF_IMAGE=yes", "OF_BOTH=image", "LD_PRELOAD=./trap.so:/proc/1/root/trap.so"],
+        };
+        const library = { path: "trap.so", text: readFileSync(compiledTrap(cache, mark)), mode: 0o755 };
+        writeFileSync(hostile, serverImage(readFileSync(compiled!), config, library));
+        const user = prefix.length > 0 ? "65534" : String(process.getuid?.());
+        const path = join(cache, "root.yaml");
+        const text = readFileSync(manifest, "utf8")
+          .replace('value: "101" }', `value: "${user}" }, { name: LOOK_FOR_A_WAY_OUT, value: "1" }`)
+          .replace("runAsUser: 101, runAsNonRoot: true, allowPrivilegeEscalation: false", "runAsUser: 0")
+          .replace("[/web, hook]", "[/web, stop]");
+        writeFileSync(path, text);
+        const json = join(cache, "lab.json");
+        const image = ["--image", `registry.example/web:7=${hostile}`];
+        const args = ["-f", path, ...image, "--remedies", "nothing", ...quick, "--json", json];
+        const { code, err } = await lab(args, { prefix, cache });
+        assert.equal(code, 1, err);
+        const [nothing] = resultsOf(readFileSync(json, "utf8")).remedies;
+        assert.deepEqual([nothing?.terminations, nothing?.killed], [2, 0]);
+        assert.ok(!existsSync(mark), "no program of this machine has loaded a library of the image");
+        mustBeClean(cache, 1);
+      },
+    );
+
+  for (const [who, prefix, not] of users)
     test(
       `lab -f runs a manifest's own image for ${who}: as its user, in its root, stopped by its signal`,
       { skip: not },

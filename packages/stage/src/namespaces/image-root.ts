@@ -3,6 +3,7 @@ import { findIn } from "@lameduck/images";
 import { StageError } from "../errors.ts";
 import type { Bind, Launch, LaunchRoot } from "../network/network.ts";
 import { findCommand } from "../runtime/find-command.ts";
+import { toolsInRoot, type ImageTools } from "./image-tools.ts";
 import type { Fabric } from "./privileges.ts";
 
 /**
@@ -46,7 +47,10 @@ for one in kcore keys timer_list sched_debug latency_stats; do
 done
 mount -n -t sysfs -o ro,nosuid,nodev,noexec sysfs root/sys 2>/dev/null || true
 mount -n -t tmpfs -o mode=755,nosuid,noexec,size=64k tmpfs root/dev
-mkdir root/dev/shm root/dev/pts
+mkdir root/dev/shm root/dev/pts "root$LAMEDUCK_STAGE_TOOLS_IN"
+cp -R "$LAMEDUCK_STAGE_TOOLS" tools
+mount -n --bind tools "root$LAMEDUCK_STAGE_TOOLS_IN"
+mount -n -o remount,bind,ro "root$LAMEDUCK_STAGE_TOOLS_IN"
 for one in null zero full random urandom tty; do : > root/dev/$one; mount -n --bind /dev/$one root/dev/$one; done
 mount -n -t tmpfs -o mode=1777,nosuid,nodev,noexec,size=64m tmpfs root/dev/shm
 mount -n -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts root/dev/pts 2>/dev/null || true
@@ -88,6 +92,7 @@ interface ImageRootOptions {
   readonly shadow: string;
   /** Enters the pod's namespaces. */
   readonly enter: readonly string[];
+  readonly tools: ImageTools;
 }
 
 /** How to start a container on the root of an image. */
@@ -95,7 +100,7 @@ export function launchOnImage(
   launch: Launch,
   root: LaunchRoot,
   binds: readonly Bind[],
-  { fabric, shadow, enter }: ImageRootOptions,
+  { fabric, shadow, enter, tools }: ImageRootOptions,
 ): Launch {
   const directory = pathIn(root, launch.directory);
   const mounts = binds.flatMap(({ from, to, isFile }) => [
@@ -106,21 +111,22 @@ export function launchOnImage(
   const user = playedUser(root, fabric);
   const inside =
     fabric.kind === "root"
-      ? asUser(launch, root, ["--root=.", `--wd=${directory}`])
+      ? asUser(root, directory)
       : [
-          ...noNewPrivileges(root),
-          ...environment(launch),
           tool("nsenter"),
           `--user=${join(shadow, "user")}`,
           "--preserve-credentials",
           "--root=.",
           `--wd=.${directory}`,
           "--",
-          ...launch.command,
         ];
   const unshare = words("unshare --pid --mount --fork --kill-child --mount-proc --");
+  const last = inRoot(launch, root, tools);
   return {
-    command: [...enter, ...unshare, "sh", "-c", imageScript, "container", ...mounts, "--", ...inside],
+    command: [
+      ...[...enter, ...unshare, "sh", "-c", imageScript, "container", ...mounts, "--"],
+      ...[...inside, ...last],
+    ],
     env: {
       PATH: machinePath(),
       LAMEDUCK_STAGE_SHADOW: shadow,
@@ -129,70 +135,77 @@ export function launchOnImage(
       LAMEDUCK_STAGE_LAYER: fabric.kind === "user" ? ",userxattr" : "",
       LAMEDUCK_STAGE_READ_ONLY: root.isReadOnly ? "1" : "",
       LAMEDUCK_STAGE_USER: fabric.kind === "user" ? `${user.uid}:${user.gid}` : "",
+      LAMEDUCK_STAGE_TOOLS: tools.folder,
+      LAMEDUCK_STAGE_TOOLS_IN: toolsInRoot,
     },
     directory: "/",
   };
 }
 
-/**
- * How to run a command in a container on the root of an image. As root only the root directory is entered, not the mount namespace: in there
- * the command would have to have the right to change it.
- */
-export function besideOnImage(pid: number, launch: Launch, root: LaunchRoot, fabric: Fabric): Launch {
-  const enter = [tool("nsenter"), ...words(`--target ${pid} --net --uts --ipc --pid`)];
-  const command =
-    fabric.kind === "root"
-      ? [
-          ...enter,
-          "--",
-          ...asUser(
-            launch,
-            root,
-            [`--root=/proc/${pid}/root`, `--wd=${pathIn(root, launch.directory)}`],
-            ["SYS_PTRACE"],
-          ),
-        ]
-      : [
-          ...noNewPrivileges(root),
-          ...environment(launch),
-          ...enter,
-          ...words("--user --preserve-credentials --mount --root --wd --"),
-          ...launch.command,
-        ];
-  return { command, env: { PATH: machinePath() }, directory: "/", root };
+/** A container that runs. */
+export interface RunningContainer {
+  readonly pid: number;
+  /** The `unshare` that has started it: in its mount namespace, on the root below its own. */
+  readonly parent: number;
 }
 
-/** The user as whom the container runs, in a root where that is possible: with rights that fit, and in the root. */
-function asUser(
+/**
+ * How to run a command in a container on the root of an image: in all namespaces of the container, as its user, and in the directory that
+ * it began in. As root it first has the root that the container had before its own, which has the programs that give rights up.
+ */
+export function besideOnImage(
+  { pid, parent }: RunningContainer,
   launch: Launch,
   root: LaunchRoot,
-  place: readonly string[],
-  more: readonly string[] = [],
+  { fabric, tools }: Pick<ImageRootOptions, "fabric" | "tools">,
+): Launch {
+  const directory = pathIn(root, launch.directory);
+  const namespaces = `--target ${pid} --net --uts --ipc --pid --mount`;
+  const enter =
+    fabric.kind === "root"
+      ? [`--root=/proc/${parent}/root`, `--wd=/proc/${pid}/root`, "--", ...asUser(root, directory)]
+      : [...words("--user --preserve-credentials --root"), `--wd=/proc/${pid}/root${directory}`, "--"];
+  return {
+    command: [tool("nsenter"), ...words(namespaces), ...enter, ...inRoot(launch, root, tools)],
+    env: { PATH: machinePath() },
+    directory: "/",
+    root,
+  };
+}
+
+/**
+ * Becomes the user in the root, which is the working directory: with rights that fit. Until it is there its real user is another one, so
+ * that no program of the container can look at it and reach the root that it comes from.
+ */
+function asUser(
+  { user, group, groups, droppedCapabilities: dropped }: LaunchRoot,
+  directory: string,
 ): string[] {
-  const { user, group, groups, droppedCapabilities: dropped } = root;
   const kept = usualCapabilities.filter((one) => !dropped.includes("ALL") && !dropped.includes(one));
-  const bounds = [...new Set([...kept, ...needed, ...more])].map((one) => `,+${one.toLowerCase()}`);
+  const bounds = [...new Set([...kept, ...needed])].map((one) => `,+${one.toLowerCase()}`);
   const others = groups.length === 0 ? "--clear-groups" : `--groups ${groups.join(",")}`;
   return [
     tool("setpriv"),
     ...words(`--inh-caps -all --bounding-set -all${bounds.join("")} --regid ${group} ${others}`),
-    ...(root.noNewPrivileges ? ["--no-new-privs"] : []),
-    ...environment(launch),
+    ...words(`--ruid ${nobodysUser}`),
     tool("unshare"),
-    ...place,
-    ...(user === 0 ? [] : ["--setuid", String(user)]),
-    "--",
-    ...launch.command,
+    ...["--root=.", `--wd=${directory}`, "--setuid", String(user), "--"],
   ];
 }
 
-function noNewPrivileges({ noNewPrivileges: isSet }: LaunchRoot): string[] {
-  return isSet ? [tool("setpriv"), "--no-new-privs"] : [];
-}
+/** Known in every user namespace that is made for containers. */
+const nobodysUser = 65_534;
 
-/** The image's variables come last: they are not for programs of this machine. */
-function environment({ env }: Launch): string[] {
-  return [tool("env"), "-i", "--", ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+/**
+ * Run in the root: only there may a program of this machine meet the image's variables. LD_PRELOAD is obeyed by each, and could name a file
+ * of the image while this machine's files are still in reach.
+ */
+function inRoot({ env, command }: Launch, { noNewPrivileges }: LaunchRoot, tools: ImageTools): string[] {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  return [
+    ...(noNewPrivileges ? [...tools.command("setpriv"), "--no-new-privs"] : []),
+    ...[...tools.command("env"), "-i", "--", ...variables, ...command],
+  ];
 }
 
 /**

@@ -5,6 +5,7 @@ import { hostLines, type Forward } from "../network/forward.ts";
 import { ip, run } from "../network/run.ts";
 import { nameAt, type Bind, type Network, type PodNetwork } from "../network/network.ts";
 import { findOwnRoot, type OwnRoot } from "./own-root.ts";
+import { findTools, type ImageTools } from "./image-tools.ts";
 import { bridge, PodNamespace } from "./pod-namespace.ts";
 import type { Fabric } from "./privileges.ts";
 
@@ -43,6 +44,7 @@ export async function openNamespaceNetwork(
   const shadow = mkdtempSync(join(scratch, "shadow-"));
   const ownRoot = await findOwnRoot(scratch, shadow, { locked: fabric.kind === "user" });
   const root = typeof ownRoot === "string" ? undefined : ownRoot;
+  const tools = await findTools(join(scratch, "tools"));
   const kept = root ? writable.map((path): Bind => ({ from: path, to: path })) : [];
   const binds = [...kept, ...hostsBind(forwards, scratch)];
   const senders = new Map<string, Promise<string>>();
@@ -60,7 +62,7 @@ export async function openNamespaceNetwork(
     apiServer,
     limits: [],
     files: filesText(ownRoot, writable),
-    ...(typeof ownRoot === "string" ? { noImages: `no overlay can be had here: ${ownRoot}` } : {}),
+    ...whyNoImages(ownRoot, tools),
     keepsNothing: root !== undefined && writable.length + root.real.length === 0,
     scratch,
     senderAddress: (name) => {
@@ -78,6 +80,7 @@ export async function openNamespaceNetwork(
         fabric,
         shadow,
         plan: root?.plan,
+        tools: typeof tools === "string" ? undefined : tools,
         binds,
         forwards,
         scratch,
@@ -110,6 +113,11 @@ link set ${bridge} up`,
   } catch {
     // Before Linux 6.1 pods share the machine's table; looks for listeners are then dearer, and rarer (listeners.ts).
   }
+}
+
+function whyNoImages(ownRoot: OwnRoot | string, tools: ImageTools | string): Pick<Network, "noImages"> {
+  if (typeof ownRoot === "string") return { noImages: `no overlay can be had here: ${ownRoot}` };
+  return typeof tools === "string" ? { noImages: tools } : {};
 }
 
 function filesText(ownRoot: OwnRoot | string, writable: readonly string[]): string {

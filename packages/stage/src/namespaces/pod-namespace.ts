@@ -10,8 +10,10 @@ import { hostLines, type Forward } from "../network/forward.ts";
 import { listenForwards } from "../network/forward-listeners.ts";
 import { ip, run } from "../network/run.ts";
 import { besideOnImage, launchOnImage } from "./image-root.ts";
+import type { ImageTools } from "./image-tools.ts";
 import { isBelow, besideScript, containerScript } from "./mounts.ts";
 import type { Fabric } from "./privileges.ts";
+import { parentOf } from "../runtime/children.ts";
 import { Output } from "../runtime/output.ts";
 import { SocketTable } from "../network/socket-table.ts";
 
@@ -47,6 +49,8 @@ interface PodNamespaceOptions {
   readonly shadow: string;
   /** Plan of a root of the containers' own, if they can have one. */
   readonly plan: string | undefined;
+  /** Present where a root of an image can be had. */
+  readonly tools: ImageTools | undefined;
   /** For every container. */
   readonly binds: readonly Bind[];
   readonly forwards: readonly Forward[];
@@ -106,6 +110,7 @@ link set ${link} up`,
         fabric,
         shadow,
         enter: this.#enter(),
+        tools: this.#tools(),
       });
     }
     // Under a user namespace the stage is root of very little: a program that finds itself root and changes its user (nginx)
@@ -134,6 +139,12 @@ link set ${link} up`,
       },
       directory: "/",
     };
+  }
+
+  #tools(): ImageTools {
+    const { name, tools } = this.#options;
+    if (tools) return tools;
+    throw new StageError("LAMEDUCK_NETWORK_FAILED", name, "no image can be run here");
   }
 
   #enter(): string[] {
@@ -168,7 +179,12 @@ link set ${link} up`,
   }
 
   beside(pid: number, launch: Launch): Launch {
-    if (launch.root) return besideOnImage(pid, launch, launch.root, this.#options.fabric);
+    if (launch.root) {
+      const { fabric } = this.#options;
+      // One that has just ended has no parent, and nothing can be run in it.
+      const container = { pid, parent: parentOf(pid) ?? pid };
+      return besideOnImage(container, launch, launch.root, { fabric, tools: this.#tools() });
+    }
     const user = this.#options.fabric.kind === "user" ? "--user --preserve-credentials" : "";
     return {
       ...launch,

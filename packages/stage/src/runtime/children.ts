@@ -38,7 +38,8 @@ function searchedChildOf(pid: number): number | undefined {
     .find((candidate) => parentOf(candidate) === pid);
 }
 
-function parentOf(pid: number): number | undefined {
+/** undefined where it has ended. */
+export function parentOf(pid: number): number | undefined {
   try {
     // pid (name, which may contain anything) state parent ...
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ");

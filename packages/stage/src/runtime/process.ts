@@ -158,13 +158,13 @@ export class ContainerProcess {
 }
 
 /**
- * Whether a process has become the command. Until then its arguments end with the command, behind `--` and options of its own; the interpreter
- * of a script has one option at most.
+ * Whether a process has become the command. Until then its arguments end with the command, behind at least three of its own; the interpreter
+ * of a script has two at most.
  */
 function isCommand(words: readonly string[], command: readonly string[]): boolean {
   const isSettingUp =
     words.length > command.length + 2 &&
-    ["--", ...command].every((word, index) => words.at(index - command.length - 1) === word);
+    command.every((word, index) => words.at(index - command.length) === word);
   return words.length > 0 && !isSettingUp;
 }
 
