@@ -141,7 +141,7 @@ export const nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--cle
 /** Ordinary users may be forbidden to make namespaces, or to read this clone. */
 export function withoutNobody(): string | false {
   if (process.getuid?.() !== 0) return "runs as an ordinary user anyway";
-  const [file = "", ...args] = [...nobody, "unshare", "--user", "--map-root-user", "--net", "ls", program];
+  const [file, ...args] = [...nobody, "unshare", "--user", "--map-root-user", "--net", "ls", program];
   return spawnSync(file, args).status === 0 ? false : "needs user namespaces for ordinary users";
 }
 

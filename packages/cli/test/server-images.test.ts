@@ -114,7 +114,13 @@ describe("images of servers", { concurrency: 2 }, () => {
 
 async function proves(name: string, prefix: readonly string[]): Promise<void> {
   const { out, err } = await ran(name, prefix, (image, manifest) => [
-    ...["audit", manifest, "--prove", "--json", "-", "--image", image],
+    "audit",
+    manifest,
+    "--prove",
+    "--image",
+    image,
+    "--json",
+    "-",
   ]);
   const [proof] = (JSON.parse(out) as { proofs: Shown[] }).proofs;
   assert.ok(proof?.before && proof.after, out + err);
@@ -131,8 +137,13 @@ async function proves(name: string, prefix: readonly string[]): Promise<void> {
 
 async function labShows(name: string, prefix: readonly string[]): Promise<void> {
   const { out, err } = await ran(name, prefix, (image, manifest) => [
-    ...["lab", "-f", manifest, "--image", image, "--remedies", "nothing,adaptive", "--json", "-"],
-    ...["--rps", "60", "--warm-up", "1s", "--propagation", "exactly 1s..2s"],
+    "lab",
+    "-f",
+    manifest,
+    "--image",
+    image,
+    ...words("--remedies nothing,adaptive --rps 60 --warm-up 1s --json - --propagation"),
+    "exactly 1s..2s",
   ]);
   const [nothing, adaptive] = resultsOf(out).remedies;
   assert.ok(nothing && adaptive, err);
@@ -141,6 +152,8 @@ async function labShows(name: string, prefix: readonly string[]): Promise<void> 
   assert.ok(adaptive.lost < nothing.lost, out);
   assert.equal(adaptive.killed, 0);
 }
+
+const words = (text: string): readonly string[] => text.split(" ");
 
 interface Shown {
   readonly notes: readonly string[];

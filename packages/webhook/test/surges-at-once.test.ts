@@ -28,7 +28,7 @@ function clusterOf(replicas: number, running: number, pause: () => Promise<unkno
   const add = (isReady: boolean): void => {
     const name = `web-${made++}`;
     const metadata = { name, uid: name, namespace: "shop", labels: chosen, ownerReferences: owner };
-    pods.set(name, { metadata, spec: { containers: [] }, ...ready(isReady) } as unknown as Pod);
+    pods.set(name, { metadata, spec: { containers: [] }, ...ready(isReady) });
   };
   for (let one = 0; one < running; one++) add(true);
   const isSelected = ({ metadata: { labels = {} } }: Pod): boolean =>
@@ -102,8 +102,7 @@ test("however evictions of one workload meet, a pod is ready at every moment, an
       async (scheduler, running, targets) => {
         const pause = (): Promise<unknown> => scheduler.schedule(Promise.resolve());
         const cluster = clusterOf(1, running, pause);
-        const look = (): void =>
-          assert.ok([...cluster.pods.values()].some(isReady), `no pod is ready: ${scheduler}`);
+        const look = (): void => assert.ok([...cluster.pods.values()].some(isReady), "no pod is ready");
         const problems: unknown[] = [];
         const surges = new Surges({
           client: cluster.client,

@@ -121,11 +121,18 @@ export function launchOnImage(
           "--",
         ];
   const unshare = words("unshare --pid --mount --fork --kill-child --mount-proc --");
-  const last = inRoot(launch, root, tools);
   return {
     command: [
-      ...[...enter, ...unshare, "sh", "-c", imageScript, "container", ...mounts, "--"],
-      ...[...inside, ...last],
+      ...enter,
+      ...unshare,
+      "sh",
+      "-c",
+      imageScript,
+      "container",
+      ...mounts,
+      "--",
+      ...inside,
+      ...inRoot(launch, root, tools),
     ],
     env: {
       PATH: machinePath(),
@@ -189,7 +196,11 @@ function asUser(
     ...words(`--inh-caps -all --bounding-set -all${bounds.join("")} --regid ${group} ${others}`),
     ...words(`--ruid ${nobodysUser}`),
     tool("unshare"),
-    ...["--root=.", `--wd=${directory}`, "--setuid", String(user), "--"],
+    "--root=.",
+    `--wd=${directory}`,
+    "--setuid",
+    String(user),
+    "--",
   ];
 }
 
@@ -204,7 +215,11 @@ function inRoot({ env, command }: Launch, { noNewPrivileges }: LaunchRoot, tools
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   return [
     ...(noNewPrivileges ? [...tools.command("setpriv"), "--no-new-privs"] : []),
-    ...[...tools.command("env"), "-i", "--", ...variables, ...command],
+    ...tools.command("env"),
+    "-i",
+    "--",
+    ...variables,
+    ...command,
   ];
 }
 
