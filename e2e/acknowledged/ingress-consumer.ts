@@ -3,21 +3,16 @@ import type { Cluster } from "../cluster/index.ts";
 import type { EnvoyControl } from "../ingress/envoy/gateway.ts";
 import { controlOf, isEnvoyRoute } from "../ingress/envoy/open.ts";
 import { ingressNode } from "../ingress/ingress.ts";
+import { watcherBeside, type Beside } from "../ingress/watcher-beside.ts";
 import type { RouteName } from "../matrix/routes.ts";
 import { apply } from "../test/support.ts";
-import { ingressAccount, watcherBeside } from "./installation.ts";
+import { ingressAccount } from "./installation.ts";
 
 const { watcher } = operatorNames;
 const { name } = ingressAccount;
 
-/** The ingress proxies of the matrix, by what a watcher beside each is told. */
-const consumers: Partial<Record<RouteName, { readonly directory: string; readonly consumer: string }>> = {
-  haproxy: { directory: "/run/ingress-haproxy", consumer: "haproxy=/run/ingress-haproxy/admin.sock" },
-  nginx: {
-    directory: "/run/ingress-nginx",
-    consumer: "nginx=/run/ingress-nginx/nginx.conf,/run/ingress-nginx/nginx.pid",
-  },
-};
+/** Of the small HAProxy. */
+const directory = "/run/ingress-haproxy";
 
 /**
  * What a cluster with such an ingress has: an Ingress of its class that leads to the Service, and beside the proxy a watcher that reports for
@@ -29,8 +24,7 @@ export async function startIngressConsumer(
   service: string,
 ): Promise<AsyncDisposable> {
   if (isEnvoyRoute(route)) return besideEnvoy(cluster, controlOf(route));
-  const own = consumers[route];
-  if (own === undefined) return { [Symbol.asyncDispose]: () => Promise.resolve() };
+  if (route !== "haproxy") return { [Symbol.asyncDispose]: () => Promise.resolve() };
   await apply(
     cluster,
     {
@@ -43,7 +37,7 @@ export async function startIngressConsumer(
       },
     },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: ingressAccount },
-    await watcherPod(cluster, own),
+    await watcherPod(cluster),
   );
   const wait = ["wait", "--for=condition=Ready", `pod/${name}`, "-n", watcher.namespace, "--timeout=60s"];
   await cluster.kubectl(wait);
@@ -55,19 +49,15 @@ export async function startIngressConsumer(
   };
 }
 
-async function watcherPod(
-  cluster: Cluster,
-  { directory, consumer }: { readonly directory: string; readonly consumer: string },
-) {
-  const { container, volume } = await watcherBeside(cluster, [`--consumer=${consumer}`, `--name=${name}`]);
-  const mounts = container["volumeMounts"] as object[];
+async function watcherPod(cluster: Cluster) {
+  const flags = [`--consumer=haproxy=${directory}/admin.sock`, `--name=${name}`];
+  const { container, volume } = await installedWatcher(cluster, flags);
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name, namespace: watcher.namespace, labels: { app: name } },
     spec: {
       nodeName: ingressNode,
-      hostPID: true,
       serviceAccountName: name,
       automountServiceAccountToken: false,
       terminationGracePeriodSeconds: 1,
@@ -75,7 +65,7 @@ async function watcherPod(
         {
           ...container,
           securityContext: { runAsUser: 0 },
-          volumeMounts: [...mounts, { name: "control", mountPath: directory }],
+          volumeMounts: [...container.volumeMounts, { name: "control", mountPath: directory }],
         },
       ],
       volumes: [volume, { name: "control", hostPath: { path: directory, type: "DirectoryOrCreate" } }],
@@ -87,7 +77,13 @@ async function watcherPod(
 async function besideEnvoy(cluster: Cluster, control: EnvoyControl): Promise<AsyncDisposable> {
   await control.install(cluster);
   const flags = [`--consumer=envoy=${control.admin}`, ...control.serves.map((one) => `--serves=${one}`)];
-  const { container, volume } = await watcherBeside(cluster, flags);
+  const { container, volume } = await installedWatcher(cluster, flags);
   await control.beside(cluster, { container: { ...container, restartPolicy: "Always" }, volume });
   return { [Symbol.asyncDispose]: () => control.beside(cluster, undefined) };
+}
+
+async function installedWatcher(cluster: Cluster, flags: readonly string[]): Promise<Beside> {
+  const beside = await watcherBeside(cluster, flags);
+  if (beside === undefined) throw new Error("no watcher is installed");
+  return beside;
 }

@@ -76,28 +76,6 @@ export async function requirePolicy(
   });
 }
 
-/** A watcher as a container beside what it watches, with the volume that it needs. */
-export async function watcherBeside(
-  cluster: Cluster,
-  flags: readonly string[],
-): Promise<{ readonly container: Record<string, unknown>; readonly volume: object }> {
-  const installed = [`daemonset/${watcher.workload}`, "-n", watcher.namespace];
-  const image = await cluster.field(installed, "{.spec.template.spec.containers[0].image}");
-  const token = { path: "token", audience: coordinator.audience, expirationSeconds: 3600 };
-  const reportTo = `http://${coordinator.consumersService}.${namespace}.svc:${coordinator.ports.protocol}`;
-  const args = ["watcher", `--coordinator=${reportTo}`, "--token-file=/token/token", ...flags];
-  return {
-    container: {
-      name: "watcher",
-      image,
-      imagePullPolicy: "IfNotPresent",
-      args,
-      volumeMounts: [{ name: "token", mountPath: "/token", readOnly: true }],
-    },
-    volume: { name: "token", projected: { sources: [{ serviceAccountToken: token }] } },
-  };
-}
-
 export interface Watcher {
   readonly pod: string;
   /** As its node numbers it. */

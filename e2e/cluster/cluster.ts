@@ -1,4 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KubernetesClient } from "@lameduck/kube";
 import { bringUp } from "./bring-up.ts";
@@ -143,10 +144,17 @@ export class Cluster {
     };
   }
 
-  /** Puts an OCI archive onto every node. */
-  async loadImage(archive: string): Promise<void> {
-    for (const sandbox of this.#state.sandboxes)
-      if (sandbox.name !== "fabric") await importImage(sandbox, this.#state.programs, archive);
+  /** Puts an image onto every node. @param write writes it as an OCI archive */
+  async loadImage(write: (file: string) => Promise<unknown>): Promise<void> {
+    const directory = await mkdtemp(join(tmpdir(), "lameduck-image-"));
+    try {
+      const archive = join(directory, "image.tar");
+      await write(archive);
+      for (const sandbox of this.#state.sandboxes)
+        if (sandbox.name !== "fabric") await importImage(sandbox, this.#state.programs, archive);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
   }
 
   async stateOf(name: string): Promise<ComponentState> {

@@ -7,30 +7,30 @@ export interface ReadyEndpoint {
   readonly port: number;
 }
 
+/** Changes that come together are applied together. */
+const settleMs = 200;
+
 /**
- * The ready endpoints of a Service, told whenever they have changed, but no more often than the throttle allows: what ingress controllers
- * follow. Terminating endpoints are not ready.
+ * The ready endpoints of a Service, told a moment after they have changed: what ingress controllers follow. Terminating endpoints are not
+ * ready.
  */
 export class EndpointFollower implements AsyncDisposable {
   readonly #slices = new Map<string, readonly ReadyEndpoint[]>();
-  readonly #throttleMs: number;
   readonly #apply: (endpoints: readonly ReadyEndpoint[]) => Promise<void>;
   #following: Follower<EndpointSlice> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #applying: Promise<void> = Promise.resolve();
 
-  private constructor(throttleMs: number, apply: (endpoints: readonly ReadyEndpoint[]) => Promise<void>) {
-    this.#throttleMs = throttleMs;
+  private constructor(apply: (endpoints: readonly ReadyEndpoint[]) => Promise<void>) {
     this.#apply = apply;
   }
 
   static async start(
     cluster: Cluster,
     service: string,
-    throttleMs: number,
     apply: (endpoints: readonly ReadyEndpoint[]) => Promise<void>,
   ): Promise<EndpointFollower> {
-    const endpoints = new EndpointFollower(throttleMs, apply);
+    const endpoints = new EndpointFollower(apply);
     endpoints.#following = await follow<EndpointSlice>(
       cluster.api,
       "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
@@ -56,7 +56,7 @@ export class EndpointFollower implements AsyncDisposable {
       this.#timer = undefined;
       const endpoints = [...this.#slices.values()].flat();
       this.#applying = this.#applying.then(() => this.#apply(endpoints));
-    }, this.#throttleMs);
+    }, settleMs);
   }
 }
 

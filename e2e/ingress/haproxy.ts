@@ -1,40 +1,31 @@
 import { connect } from "node:net";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SenderEvent } from "@lameduck/accounting";
-import { haproxyImage } from "../cluster/index.ts";
-import type { ReadyEndpoint } from "./endpoints.ts";
-import {
-  ingressOf,
-  ingressPort,
-  prepareIngress,
-  startIngressPod,
-  type Ingress,
-  type IngressOptions,
-} from "./ingress.ts";
+import { haproxyImage, type Cluster, type Manifest } from "../cluster/index.ts";
+import { EndpointFollower, type ReadyEndpoint } from "./endpoints.ts";
+import { ingressNode, type Ingress, type IngressOptions } from "./ingress.ts";
 
 const slots = 64;
+const port = 8080;
+/** Below the node's /run, and at the same path in the pod. */
 const directory = "/run/ingress-haproxy";
 const name = "ingress-haproxy";
 
 /**
  * HAProxy with empty slots that are filled, drained and emptied through its runtime API, as haproxy-ingress does: no reload, no connection
- * cut. Retries are off: they would hide what is to be measured.
+ * cut. Retries are off: they would hide what is to be measured. Its controller is a small one of our own beside the test: that of haproxy-ingress
+ * cannot be had as a Go module.
  */
-export async function startHaproxy(options: IngressOptions): Promise<Ingress> {
-  const { cluster, clock, upstream } = options;
-  const { outside, service } = await prepareIngress(options, directory);
-  const servers =
-    upstream === "service"
-      ? `  server service ${service}`
-      : `  server-template s ${slots} 0.0.0.0:${ingressPort} disabled`;
+export async function startHaproxy({ cluster, clock, service, upstream }: IngressOptions): Promise<Ingress> {
+  const outside = join(cluster.directory, ingressNode, directory);
+  await mkdir(outside, { recursive: true });
+  const sendsToPods = upstream === "pods";
+  const servers = sendsToPods
+    ? `  server-template s ${slots} 0.0.0.0:${port} disabled`
+    : `  server service ${await cluster.field(["service", service], "{.spec.clusterIP}")}:80`;
   await writeFile(join(outside, "haproxy.cfg"), configuration(servers));
-  const address = await startIngressPod(cluster, {
-    name,
-    image: haproxyImage,
-    args: ["-W", "-db", "-f", `${directory}/haproxy.cfg`],
-    directory,
-  });
+  const address = await startPod(cluster);
   const socket = join(outside, "admin.sock");
   const events: SenderEvent[] = [];
   const used = new Map<number, ReadyEndpoint>();
@@ -61,8 +52,45 @@ export async function startHaproxy(options: IngressOptions): Promise<Ingress> {
       events.push({ at: clock.now(), sender: name, type: "added", pod: endpoint.pod });
     }
   };
-  return ingressOf(options, { name, address, events, reaches, apply });
+  const follower = sendsToPods ? await EndpointFollower.start(cluster, service, apply) : undefined;
+  return {
+    url: `http://${address}:${port}/`,
+    name,
+    sendsToPods,
+    events,
+    reaches,
+    [Symbol.asyncDispose]: async () => {
+      await follower?.[Symbol.asyncDispose]();
+      await cluster.kubectl(["delete", "pod", name, "--ignore-not-found", "--grace-period=1"]);
+    },
+  };
 }
+
+async function startPod(cluster: Cluster): Promise<string> {
+  await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(pod));
+  await cluster.kubectl(["wait", "--for=condition=Ready", `pod/${name}`, "--timeout=60s"]);
+  return cluster.field(["pod", name], "{.status.podIP}");
+}
+
+const pod: Manifest = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, labels: { app: name } },
+  spec: {
+    nodeName: ingressNode,
+    terminationGracePeriodSeconds: 1,
+    containers: [
+      {
+        name: "proxy",
+        image: haproxyImage,
+        args: ["-W", "-db", "-f", `${directory}/haproxy.cfg`],
+        volumeMounts: [{ name: "control", mountPath: directory }],
+        readinessProbe: { tcpSocket: { port }, periodSeconds: 1 },
+      },
+    ],
+    volumes: [{ name: "control", hostPath: { path: directory, type: "DirectoryOrCreate" } }],
+  },
+};
 
 const configuration = (servers: string): string => `global
   maxconn 4000
@@ -76,7 +104,7 @@ defaults
   retries 0
   http-reuse safe
 frontend in
-  bind :${ingressPort}
+  bind :${port}
   default_backend pods
 backend pods
   balance roundrobin

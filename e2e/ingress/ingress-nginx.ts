@@ -1,9 +1,7 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { SenderEvent } from "@lameduck/accounting";
-import { operatorNames } from "@lameduck/protocol";
 import { cacheDirectory } from "../cluster/host/paths.ts";
 import { buildIngressNginx } from "../cluster/host/programs.ts";
 import { writeImage } from "../cluster/images/image.ts";
@@ -13,21 +11,18 @@ import { changes } from "../matrix/observe/proxies.ts";
 import { apply, fetchFrom } from "../test/support.ts";
 import { ingressNode, type Ingress, type IngressOptions } from "./ingress.ts";
 import { followLog } from "./pod-log.ts";
+import { watcherBeside, type Beside } from "./watcher-beside.ts";
 
 const namespace = "ingress-nginx";
 const name = "ingress-nginx-controller";
-/** The small nginx of this folder is called "ingress-nginx" in results. */
-const sender = name;
 const ingressClass = "nginx";
+const watcherFlags = ["--consumer=ingress-nginx", `--serves=ingress-class/${ingressClass}`];
 const labels = "app.kubernetes.io/component=controller";
 
 /** Its account, which a watcher in its pod has, too. */
 export const ingressNginxAccount = { name: "ingress-nginx", namespace };
 
-export interface IngressNginxOptions extends Pick<
-  IngressOptions,
-  "cluster" | "clock" | "service" | "upstream"
-> {
+interface IngressNginxOptions extends IngressOptions {
   readonly podAt: (address: string) => string | undefined;
 }
 
@@ -39,7 +34,8 @@ export async function startIngressNginx(options: IngressNginxOptions): Promise<I
   const { cluster, service, upstream } = options;
   await using stack = new AsyncDisposableStack();
   const built = await buildIngressNginx(cacheDirectory(), () => undefined);
-  await deliver(cluster, built);
+  const image = await ingressNginxOf(built);
+  await cluster.loadImage((file) => writeImage(image, file));
   stack.defer(() => remove(cluster, service));
   await apply(cluster, ...(await manifestsOf(cluster, built)));
   await apply(cluster, ingressTo(service, upstream));
@@ -55,7 +51,7 @@ export async function startIngressNginx(options: IngressNginxOptions): Promise<I
   const kept = stack.move();
   return {
     url,
-    name: sender,
+    name,
     sendsToPods: upstream === "pods",
     events: lists.events,
     reaches: lists.reaches,
@@ -65,17 +61,6 @@ export async function startIngressNginx(options: IngressNginxOptions): Promise<I
 
 /** nginx's own pages are HTML. */
 const isFromPod = (text = ""): boolean => text !== "" && !text.startsWith("<");
-
-async function deliver(cluster: Cluster, built: string): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "lameduck-ingress-nginx-"));
-  try {
-    const file = join(directory, "image.tar");
-    await writeImage(await ingressNginxOf(built), file);
-    await cluster.loadImage(file);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-}
 
 async function remove(cluster: Cluster, service: string): Promise<void> {
   await cluster.kubectl(["delete", "ingress", service, "--ignore-not-found"]);
@@ -110,12 +95,12 @@ async function manifestsOf(cluster: Cluster, built: string): Promise<Manifest[]>
   const all = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
   const own = all.filter(({ metadata }) => !metadata.name.includes("admission"));
   const template = await readFile(join(import.meta.dirname, "ingress-nginx.tmpl"), "utf8");
-  const sidecar = await sidecarOf(cluster);
+  const watcher = await watcherBeside(cluster, watcherFlags);
   return [
     ...own.map((object) => {
       // Debian's nginx does not know `http2 on`.
       if (object.kind === "ConfigMap") return { ...object, data: { "use-http2": "false" } };
-      return object.kind === "Deployment" ? adapted(object, sidecar) : object;
+      return object.kind === "Deployment" ? adapted(object, watcher) : object;
     }),
     {
       apiVersion: "v1",
@@ -126,12 +111,7 @@ async function manifestsOf(cluster: Cluster, built: string): Promise<Manifest[]>
   ];
 }
 
-interface Sidecar {
-  readonly containers: readonly object[];
-  readonly volumes: readonly object[];
-}
-
-function adapted(object: Manifest, { containers, volumes }: Sidecar): Manifest {
+function adapted(object: Manifest, watcher: Beside | undefined): Manifest {
   const { spec } = object as unknown as ControllerDeployment;
   const [container] = spec.template.spec.containers;
   if (container === undefined) throw new Error("the Deployment of ingress-nginx has no container");
@@ -148,43 +128,20 @@ function adapted(object: Manifest, { containers, volumes }: Sidecar): Manifest {
   const pod = {
     ...spec.template.spec,
     nodeSelector: { "kubernetes.io/hostname": ingressNode },
-    // The watcher sees nginx's workers so.
-    ...(containers.length > 0 ? { shareProcessNamespace: true } : {}),
-    initContainers: containers,
+    // The watcher sees nginx's workers so, and ends after the controller.
+    ...(watcher === undefined
+      ? {}
+      : {
+          shareProcessNamespace: true,
+          initContainers: [{ ...watcher.container, restartPolicy: "Always" }],
+        }),
     containers: [controller],
-    volumes: [{ name: "template", configMap: { name: "template" } }, ...volumes],
+    volumes: [
+      { name: "template", configMap: { name: "template" } },
+      ...(watcher === undefined ? [] : [watcher.volume]),
+    ],
   };
   return { ...object, spec: { ...spec, template: { ...spec.template, spec: pod } } };
-}
-
-/** What docs/operate/watchers.md adds to the controller's pod. Nothing where no coordinator is installed. */
-async function sidecarOf(cluster: Cluster): Promise<Sidecar> {
-  const { coordinator, watcher } = operatorNames;
-  const installed = ["daemonset", watcher.workload, "-n", watcher.namespace, "--ignore-not-found"];
-  const image = await cluster.field(installed, "{.spec.template.spec.containers[0].image}");
-  if (image === "") return { containers: [], volumes: [] };
-  const reportTo = `http://${coordinator.consumersService}.${operatorNames.namespace}.svc:${coordinator.ports.protocol}`;
-  const token = { path: "token", audience: coordinator.audience, expirationSeconds: 3600 };
-  return {
-    containers: [
-      {
-        name: "lameduck-watcher",
-        // It ends after the controller.
-        restartPolicy: "Always",
-        image,
-        imagePullPolicy: "IfNotPresent",
-        args: [
-          "watcher",
-          `--coordinator=${reportTo}`,
-          "--token-file=/token/token",
-          "--consumer=ingress-nginx",
-          `--serves=ingress-class/${ingressClass}`,
-        ],
-        volumeMounts: [{ name: "lameduck-token", mountPath: "/token", readOnly: true }],
-      },
-    ],
-    volumes: [{ name: "lameduck-token", projected: { sources: [{ serviceAccountToken: token }] } }],
-  };
 }
 
 function ingressTo(service: string, upstream: IngressOptions["upstream"]): Manifest {
@@ -232,8 +189,9 @@ async function followLists(
   const reaches = new Set<string>();
   const byWorker = new Map<string, ReadonlySet<string>>();
   const leaving = new Map<string, number>();
-  const logged = { cluster, node: ingressNode, namespace, pod, container: "controller" };
-  const log = await followLog(logged, clock, (at, text) => {
+  const place = { node: ingressNode, name: pod, namespace };
+  const log = await followLog(cluster, place, "controller", "first", (text, epoch) => {
+    const at = clock.fromEpoch(epoch);
     const [, worker, nodes = ""] = listLine.exec(text) ?? [];
     const [, ending, what] = endLine.exec(text) ?? [];
     if (worker !== undefined) {
@@ -243,13 +201,13 @@ async function followLists(
       byWorker.set(worker, new Set(pods));
     } else if (what === "exit" && ending !== undefined) {
       byWorker.delete(ending);
-      events.push({ at: leaving.get(ending) ?? at, sender, type: "reloaded", until: at });
+      events.push({ at: leaving.get(ending) ?? at, sender: name, type: "reloaded", until: at });
     } else {
       if (ending !== undefined) leaving.set(ending, at);
       return;
     }
     const now = new Set([...byWorker.values()].flatMap((pods) => [...pods]));
-    events.push(...changes(at, sender, reaches, now));
+    events.push(...changes(at, name, reaches, now));
     reaches.clear();
     for (const one of now) reaches.add(one);
   });

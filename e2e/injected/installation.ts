@@ -1,7 +1,5 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
@@ -60,15 +58,8 @@ export async function helm(cluster: Cluster, ...args: readonly string[]): Promis
 
 /** Puts the operator's image, as it is built here, onto every node. */
 export async function deliverImage(cluster: Cluster): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "lameduck-operator-"));
-  try {
-    const file = join(directory, "operator.tar");
-    const processor = process.arch === "arm64" ? "arm64" : "x64";
-    await writeOperatorImage(file, { processors: [processor], compress: false });
-    await cluster.loadImage(file);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  const processor = process.arch === "arm64" ? "arm64" : "x64";
+  await cluster.loadImage((file) => writeOperatorImage(file, { processors: [processor], compress: false }));
 }
 
 /** Nothing, the webhook, or the policy alone. */

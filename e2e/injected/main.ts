@@ -1,7 +1,7 @@
 /**
  * Measures terminations of unchanged software under load, in a labelled namespace and in one without the label:
  *
- *     npm run injected -- --software nginx,haproxy --ways none,webhook,policy --routes cluster-ip,haproxy,nginx --times 5
+ *     npm run injected -- --software nginx,haproxy --ways none,webhook,policy --routes cluster-ip,haproxy --times 5
  *
  * It brings a cluster up and takes it down again; --attach uses the one of `npm run cluster:up`. --keep FILE writes the results as JSON.
  */

@@ -1,21 +1,16 @@
-import type { RequestRecord, RunClock } from "@lameduck/accounting";
+import type { RequestRecord } from "@lameduck/accounting";
 import { clusterDomain, dnsServiceAddress, nodeAddress } from "../cluster/network/addresses.ts";
 import type { Cluster } from "../cluster/index.ts";
 import { clients, LocalBalancer } from "../balancer/local-balancer.ts";
 import { isEnvoyRoute, openEnvoys } from "../ingress/envoy/open.ts";
 import { startHaproxy } from "../ingress/haproxy.ts";
 import { startIngressNginx } from "../ingress/ingress-nginx.ts";
-import { ingressNode, type Ingress, type IngressOptions, type Upstream } from "../ingress/ingress.ts";
-import { startNginx } from "../ingress/nginx.ts";
+import { ingressNode, type Ingress } from "../ingress/ingress.ts";
 import { startClientPods, type ClientPod } from "./load/client-pods.ts";
 import type { Source } from "./load/fleet.ts";
 import type { Numbered } from "./load/plan.ts";
 import type { Sender } from "./observe/proxies.ts";
 import { headlessName, senderName, type RouteName, type RouteOptions } from "./routes.ts";
-
-/** haproxy-ingress applies changes at once; reload-based controllers collect them, as ingress-nginx does for 3.3 s (0.3 a second). */
-const haproxyThrottleMs = 200;
-const nginxThrottleMs = 3_300;
 
 export interface OpenRoute extends AsyncDisposable {
   /** Where the requests begin. */
@@ -56,14 +51,17 @@ export async function openRoute(route: RouteName, options: RouteOptions): Promis
         [Symbol.asyncDispose]: () => balancer[Symbol.asyncDispose](),
       };
     }
+    case "haproxy":
+    case "haproxy-service": {
+      const upstream = route === "haproxy" ? "pods" : "service";
+      return through(cluster, await startHaproxy({ cluster, clock, service, upstream }));
+    }
     case "ingress-nginx":
     case "ingress-nginx-service": {
       const upstream = route === "ingress-nginx" ? "pods" : "service";
       const podAt = (address: string): string | undefined => options.pods.podAt(address);
       return through(cluster, await startIngressNginx({ cluster, clock, service, upstream, podAt }));
     }
-    default:
-      return throughOwnIngress(route, cluster, clock, service);
   }
 }
 
@@ -107,20 +105,6 @@ async function fromPods(
     })),
     [Symbol.asyncDispose]: () => clients[Symbol.asyncDispose](),
   };
-}
-
-async function throughOwnIngress(
-  route: "haproxy" | "haproxy-service" | "nginx" | "nginx-service",
-  cluster: Cluster,
-  clock: RunClock,
-  service: string,
-): Promise<OpenRoute> {
-  const upstream: Upstream = route.endsWith("-service") ? "service" : "pods";
-  const options: Omit<IngressOptions, "throttleMs"> = { cluster, clock, service, upstream };
-  const ingress = route.startsWith("haproxy")
-    ? await startHaproxy({ ...options, throttleMs: haproxyThrottleMs })
-    : await startNginx({ ...options, throttleMs: nginxThrottleMs });
-  return through(cluster, ingress);
 }
 
 /** A single client, for the ingress is the sender. */

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pod } from "@lameduck/kube";
@@ -44,14 +43,9 @@ async function deliverNext(cluster: Cluster): Promise<void> {
   const image = await operatorImage(process.arch === "arm64" ? "arm64" : "x64");
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
   const layers = edited(image.layers, version);
-  const directory = await mkdtemp(join(tmpdir(), "lameduck-next-"));
-  try {
-    const file = join(directory, "next.tar");
-    await writeArchive([{ ...image, layers }], file, { reference: nextImage, compress: false });
-    await cluster.loadImage(file);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  await cluster.loadImage((file) =>
+    writeArchive([{ ...image, layers }], file, { reference: nextImage, compress: false }),
+  );
 }
 
 function edited(layers: PlatformImage["layers"], version: string): PlatformImage["layers"] {

@@ -1,12 +1,9 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 import type { Cluster } from "../../cluster/index.ts";
+import { followLog } from "../pod-log.ts";
 import type { EnvoyPod } from "./envoy-pods.ts";
 
 /** What Envoy's log says of a request. */
-export interface Logged {
+interface Logged {
   /** Whether its connection to the pod had carried a request before. */
   readonly reused: boolean;
   readonly flags: string;
@@ -15,32 +12,22 @@ export interface Logged {
   readonly address: string | undefined;
 }
 
-/** As in: 2026-11-21T20:01:11.123456789Z stdout F {"request":"12", ...} */
-const logLine = /^\S+ stdout F (\{.*\})$/;
+type Entry = Readonly<Record<string, string | number | null>>;
 
 /** Follows the access log of one Envoy: which request it sent on which connection to which pod. */
 export class AccessLog implements Disposable {
-  readonly #tail: ChildProcess;
   readonly #requests = new Map<number, Logged>();
   /** By both addresses. */
   readonly #connections = new Set<string>();
+  #following: Disposable | undefined;
 
-  private constructor(log: string) {
-    // It ends with us, however we end. Without a last line that is from before.
-    this.#tail = spawn("tail", ["-n", "0", "-F", `--pid=${process.pid}`, log], {
-      stdio: ["ignore", "pipe", "ignore"],
+  static async of(cluster: Cluster, pod: EnvoyPod): Promise<AccessLog> {
+    const log = new AccessLog();
+    // What is there has the numbers of another run's requests.
+    log.#following = await followLog(cluster, pod, "envoy", "now", (text) => {
+      if (text.startsWith("{") && text.endsWith("}")) log.#take(JSON.parse(text) as Entry);
     });
-    createInterface({ input: this.#tail.stdout! }).on("line", (line) => {
-      const [, json] = logLine.exec(line) ?? [];
-      if (json !== undefined)
-        this.#take(JSON.parse(json) as Readonly<Record<string, string | number | null>>);
-    });
-  }
-
-  static async of(cluster: Cluster, { name, namespace, node }: EnvoyPod): Promise<AccessLog> {
-    const logs = join(cluster.directory, node, "var", "log", "pods");
-    const own = (await readdir(logs)).find((entry) => entry.startsWith(`${namespace}_${name}_`)) ?? "";
-    return new AccessLog(join(logs, own, "envoy", "0.log"));
+    return log;
   }
 
   of(request: number): Logged | undefined {
@@ -48,10 +35,10 @@ export class AccessLog implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#tail.kill("SIGKILL");
+    this.#following?.[Symbol.dispose]();
   }
 
-  #take(entry: Readonly<Record<string, string | number | null>>): void {
+  #take(entry: Entry): void {
     const { request, upstream_host: host, upstream_local_address: local } = entry;
     const number = Number(request);
     if (typeof request !== "string" || !Number.isInteger(number)) return;

@@ -16,9 +16,9 @@ import {
   objectsInFile,
   requestHeader,
   rolledOut,
-  type Beside,
   type EnvoyControl,
 } from "./gateway.ts";
+import type { Beside } from "../watcher-beside.ts";
 
 const namespace = "projectcontour";
 /** As Contour's examples call it. */

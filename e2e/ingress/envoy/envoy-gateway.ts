@@ -7,9 +7,9 @@ import {
   objectsIn,
   requestHeader,
   rolledOut,
-  type Beside,
   type EnvoyControl,
 } from "./gateway.ts";
+import type { Beside } from "../watcher-beside.ts";
 
 const namespace = "envoy-gateway-system";
 const name = "edge";

@@ -2,15 +2,12 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { RunClock, SenderEvent } from "@lameduck/accounting";
-import { processOf } from "../../cluster/container-process.ts";
+import { processOf, type PodPlace } from "../../cluster/container-process.ts";
 import { until, type Cluster } from "../../cluster/index.ts";
 import { changes, type Sender } from "../../matrix/observe/proxies.ts";
 import type { EnvoyControl } from "./gateway.ts";
 
-export interface EnvoyPod {
-  readonly name: string;
-  readonly namespace: string;
-  readonly node: string;
+export interface EnvoyPod extends PodPlace {
   readonly address: string;
 }
 

@@ -1,18 +1,11 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { parseAllDocuments } from "yaml";
 import { writeImage, type Cluster, type Manifest } from "../../cluster/index.ts";
 import type { Image } from "../../cluster/images/image.ts";
+import type { Beside } from "../watcher-beside.ts";
 
 /** The request that a client has numbered, as Envoy logs it. */
 export const requestHeader = "x-lameduck-request";
-
-/** A container that starts before Envoy and ends after it, with a volume of its pod. */
-export interface Beside {
-  readonly container: object;
-  readonly volume: object;
-}
 
 /** Something that keeps Envoys, as its own manual has it. */
 export interface EnvoyControl {
@@ -29,7 +22,7 @@ export interface EnvoyControl {
   readonly serves: readonly string[];
   /** Does nothing where it is there, with or without the same container beside. */
   install(cluster: Cluster): Promise<void>;
-  /** Changes what runs beside each Envoy, and waits until all are so. */
+  /** Changes what starts before each Envoy and ends after it, and waits until all are so. */
   beside(cluster: Cluster, beside: Beside | undefined): Promise<void>;
 }
 
@@ -39,16 +32,7 @@ export async function isInstalled(cluster: Cluster, namespace: string): Promise<
 }
 
 export async function deliver(cluster: Cluster, images: readonly Image[]): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "lameduck-images-"));
-  try {
-    for (const [index, image] of images.entries()) {
-      const archive = join(directory, `${index}.tar`);
-      await writeImage(image, archive);
-      await cluster.loadImage(archive);
-    }
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  for (const image of images) await cluster.loadImage((file) => writeImage(image, file));
 }
 
 /** By the server: some definitions are too long for the annotation in which kubectl keeps what it has applied. Definitions and namespaces come first. */
