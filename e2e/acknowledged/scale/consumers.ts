@@ -4,7 +4,7 @@
  */
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
-import { SimulatedConsumer, type ConsumerCounts } from "@lameduck/operator/simulated-consumer";
+import { SimulatedConsumer, type ConsumerCounts } from "./simulated-consumer.ts";
 import { hollowNode } from "./objects.ts";
 
 export interface ConsumersPlan {

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { quantiles } from "@lameduck/accounting";
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
-import type { ConsumerCounts } from "@lameduck/operator/simulated-consumer";
+import type { ConsumerCounts } from "./simulated-consumer.ts";
 import { until } from "../../cluster/index.ts";
 import type { ConsumersPlan } from "./consumers.ts";
 import { HollowCluster } from "./objects.ts";

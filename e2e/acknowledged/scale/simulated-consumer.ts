@@ -9,7 +9,7 @@ export interface ConsumerCounts {
   failures: number;
 }
 
-export interface SimulatedOptions {
+interface SimulatedOptions {
   readonly host: string;
   readonly port: number;
   readonly node: string;
@@ -34,7 +34,6 @@ export class SimulatedConsumer {
   #epoch: string | null = null;
   #head = 0;
   #applied = 0;
-  #closed = false;
 
   constructor(options: SimulatedOptions) {
     this.#options = options;
@@ -56,15 +55,9 @@ export class SimulatedConsumer {
       .on("data", (chunk: string) => this.#receive(chunk))
       .on("error", () => undefined)
       .on("close", () => {
-        if (this.#closed) return;
         counts.failures++;
         setTimeout(() => this.open(), 1_000);
       });
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.#socket?.destroy();
   }
 
   #report(): void {
