@@ -1,4 +1,5 @@
 import { commandLine } from "../scripts/command-line.ts";
+import { markdownTable } from "../scripts/format-page.ts";
 import type { DrainOptions } from "@lameduck/drain";
 import { drained, slept } from "../packages/simulator/src/policies/drained.ts";
 import { oracle } from "../packages/simulator/src/policies/competitors.ts";
@@ -57,28 +58,29 @@ async function play({ scenario, share = 1 }: Environment): Promise<Row[]> {
 }
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`;
-const lost = (value: number): string => String(+value.toPrecision(2));
-const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
+const count = (value: number): string => String(+value.toPrecision(2));
 const wanted = ({ name }: { name: string }): boolean => !values.only || name.includes(values.only);
 
 for (const environment of environments.filter(wanted)) {
   process.stdout.write(`\n**${environment.name}**\n\n`);
-  process.stdout.write(line(["policy", "hold", "over the oracle: p50", "p90", "lost"]));
-  process.stdout.write(line(["---", "---", "---", "---", "---"]));
-  for (const row of await play(environment))
-    process.stdout.write(line([row.policy, ...[row.hold, row.p50, row.p90].map(seconds), lost(row.lost)]));
+  const rows = (await play(environment)).map(({ policy, hold, p50, p90, lost }) => [
+    policy,
+    ...[hold, p50, p90].map(seconds),
+    count(lost),
+  ]);
+  process.stdout.write(markdownTable(["policy", "hold", "over the oracle: p50", "p90", "lost"], rows));
 }
 
 const shown = ["adaptive", "adaptive, told", "acknowledged"];
 const heading = ["consumers", ...shown.map((policy) => `${policy}: hold, p90 over the oracle, lost`)];
-process.stdout.write(`\n${line(heading)}${line(heading.map(() => "---"))}`);
-for (const fault of faults.filter(wanted))
-  process.stdout.write(line([fault.name, ...(await cellsOf(fault))]));
+const ofFaults: string[][] = [];
+for (const fault of faults.filter(wanted)) ofFaults.push([fault.name, ...(await cellsOf(fault))]);
+process.stdout.write(`\n${markdownTable(heading, ofFaults)}`);
 
 async function cellsOf(fault: Fault): Promise<string[]> {
   const rows = await play(fault);
   return shown.map((policy) => {
     const row = rows.find((each) => each.policy === policy)!;
-    return `${seconds(row.hold)}, ${seconds(row.p90)}, ${lost(row.lost)}`;
+    return `${seconds(row.hold)}, ${seconds(row.p90)}, ${count(row.lost)}`;
   });
 }

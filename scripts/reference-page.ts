@@ -9,7 +9,7 @@ import { exitCodesText } from "../packages/cli/src/exit-codes.ts";
 import { addSharedOptions, sharedOptions } from "../packages/cli/src/shared.ts";
 import { optionHelp } from "../packages/options/generate/help.ts";
 import { initFlags, libraryVariables } from "../packages/options/src/index.ts";
-import { formatPage, writeMade } from "./format-page.ts";
+import { formatPage, markdownTable, writeMade } from "./format-page.ts";
 
 const page = new URL("../docs/reference/options.md", import.meta.url);
 const source = (path: string): string =>
@@ -55,11 +55,10 @@ function variableTable(): string {
   const names = [...new Set([...options.keys(), ...flags.keys()])]
     .filter((name) => name !== undefined)
     .sort();
-  return [
-    "| variable | option of `@lameduck/node` | flag of `lameduck-init` |",
-    "| --- | --- | --- |",
-    ...names.map((name) => `| \`${name}\` | ${cell(options.get(name))} | ${cell(flags.get(name))} |`),
-  ].join("\n");
+  return markdownTable(
+    ["variable", "option of `@lameduck/node`", "flag of `lameduck-init`"],
+    names.map((name) => [cell(name), cell(options.get(name)), cell(flags.get(name))]),
+  );
 }
 
 /** Fields of an event, each with the comment that stands before it. */

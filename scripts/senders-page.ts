@@ -3,7 +3,7 @@
  * exits with 1 where they differ.
  */
 import { fileURLToPath } from "node:url";
-import { pageWith, table } from "../packages/options/generate/pages.ts";
+import { pageWith } from "../packages/options/generate/pages.ts";
 import { eventMeanings, eventReasons } from "../packages/cluster/src/events/reasons.ts";
 import { defaultSettings, reasonCodes, timesOf, usualGrace } from "../packages/inject/src/index.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "../packages/senders/src/index.ts";
 import { Random } from "../packages/simulator/src/kernel/random.ts";
 import { startForwarder } from "../packages/simulator/src/model/forwarder.ts";
-import { writeMade } from "./format-page.ts";
+import { markdownTable as table, writeMade } from "./format-page.ts";
 
 const read = kinds.flatMap(({ consumer }) =>
   (consumer?.reads ?? []).map(({ form = consumer?.usage, what, letGoWhen, basis = "proof" }) => [

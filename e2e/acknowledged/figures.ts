@@ -1,6 +1,7 @@
 import { heldAgainstPods, quantiles, type Quantiles, type RemedyResult } from "@lameduck/accounting";
 import type { DrainReport } from "@lameduck/coordinator";
 import type { Retried } from "../matrix/load/fleet.ts";
+import { markdownTable } from "../../scripts/format-page.ts";
 
 /** What was measured in one cell. */
 export interface Row {
@@ -41,8 +42,7 @@ const head = [
 
 /** A table in Markdown, in the order in which the rows were measured. */
 export function tableOf(rows: readonly Row[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map((row) => line(cells(row)))].join("\n") + "\n";
+  return markdownTable(head, rows.map(cells));
 }
 
 function cells({

@@ -9,6 +9,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { heldAgainstPods, type Quantiles } from "@lameduck/accounting";
 import { commandLine } from "../../scripts/command-line.ts";
+import { markdownTable } from "../../scripts/format-page.ts";
 import { initPath, requireInit, requireSoftware, until, type Cluster } from "../cluster/index.ts";
 import { configuration, software, started } from "../injected/software.ts";
 import { clientKinds, type ClientKind } from "../matrix/load/plan.ts";
@@ -209,7 +210,6 @@ const head = [
 
 /** In Markdown; of each kind of client what was lost, new and pooled, and what it had sent again. */
 function tableOf(rows: readonly Row[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);
   const lines = rows.map(
     ({ software: name, way, acknowledged, terminations, hold, killed, clients, ...row }) => [
@@ -226,8 +226,7 @@ function tableOf(rows: readonly Row[]): string {
       }),
     ],
   );
-  const whole = [...head, ...clientKinds];
-  return [line(whole), line(whole.map(() => "---")), ...lines.map(line)].join("\n") + "\n";
+  return markdownTable([...head, ...clientKinds], lines);
 }
 
 await runMain(async () => {

@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { formatPage } from "../../scripts/format-page.ts";
+import { markdownTable, pageWithin } from "../../scripts/format-page.ts";
 import { readRecorded, type RecordedRow } from "../matrix/table/recorded.ts";
 
 const page = join(import.meta.dirname, "..", "..", "docs", "understand", "why-not-sleep.md");
-const marks = /(<!-- measured -->\n)[^]*?(<!-- end of measured -->)/;
 
 const shown: Readonly<Record<string, string>> = {
   "sleep-2": "sleep of 2 s",
@@ -30,7 +29,6 @@ it("a difference between the table and the record is seen", async () => {
 });
 
 function pageOf(text: string, recorded: readonly RecordedRow[]): Promise<string> {
-  assert.match(text, marks);
   const rows = Object.entries(shown).map(([remedy, words]) => {
     const [row] = recorded
       .filter((one) => one.remedy === remedy && isUsual(one))
@@ -38,12 +36,10 @@ function pageOf(text: string, recorded: readonly RecordedRow[]): Promise<string>
     assert.ok(row, remedy);
     const { terminations, lostNew, lostPooled, hold } = row;
     const [median, longest] = [hold.p50, hold.max].map((one) => (one / 1_000).toFixed(1));
-    return `| ${words} | ${terminations} | ${lostNew}, ${lostPooled} | ${median}, ${longest} s |`;
+    return [words, String(terminations), `${lostNew}, ${lostPooled}`, `${median}, ${longest} s`];
   });
-  const head =
-    "| remedy | terminations | lost: new, pooled | hold: median, longest |\n| --- | --: | --: | --: |";
-  const table = [head, ...rows].join("\n");
-  return formatPage(text.replace(marks, (_, from: string, to: string) => `${from}\n${table}\n\n${to}`));
+  const head = ["remedy", "terminations", "lost: new, pooled", "hold: median, longest"];
+  return pageWithin(text, "measured", markdownTable(head, rows, ["---", "--:", "--:", "--:"]));
 }
 
 /** The load that the page names. */

@@ -2,7 +2,7 @@ import { boundAfterNone, percent, type Quantiles } from "@lameduck/accounting";
 import { routes } from "../routes.ts";
 import { scenarios } from "../scenarios.ts";
 import type { RecordedRow } from "./recorded.ts";
-import { formatPage } from "../../../scripts/format-page.ts";
+import { markdownTable, pageWithin } from "../../../scripts/format-page.ts";
 
 /** From the least to the most that is done, in the words of the page; others follow by name. */
 const words: Readonly<Record<string, string>> = {
@@ -164,20 +164,10 @@ function measured(rows: readonly RecordedRow[]): string {
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   // A column that is empty in all rows is left out.
-  const used = head.map((_, column) => rows.some((row) => row[column] !== ""));
-  const line = (row: readonly string[]): string =>
-    `| ${row.filter((_, column) => used[column]).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+  const used = (row: readonly string[]): string[] =>
+    row.filter((_, column) => rows.some((one) => one[column] !== ""));
+  return markdownTable(used(head), rows.map(used));
 }
 
-const begin = "<!-- written by npm run matrix:table -- --write -->";
-const end = "<!-- end of what is written by matrix:table -->";
-
-/** The page with the tables between its two marks replaced, formatted as the repository's checks want it. */
-export async function inPage(text: string, tables: string): Promise<string> {
-  const from = text.indexOf(begin);
-  const to = text.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`the page lacks "${begin}" and "${end}"`);
-  const whole = `${text.slice(0, from + begin.length)}\n\n${tables}\n\n${text.slice(to)}`;
-  return formatPage(whole);
-}
+/** The page with the tables in it. */
+export const inPage = (page: string, tables: string): Promise<string> => pageWithin(page, "results", tables);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { formatPage } from "../../../scripts/format-page.ts";
+import { markdownTable, pageWithin } from "../../../scripts/format-page.ts";
 import { anchorOf } from "../../../site/pages.ts";
 import { serialiseResults, causes, type Results } from "../src/index.ts";
 import { resultsJsonSchema } from "../src/model/results.ts";
@@ -41,14 +41,8 @@ test("the page docs/understand/causes.md lists and explains every cause; UPDATE_
     words,
     heading: `${cause}: ${words}`,
   }));
-  const rows = headings.map(
-    ({ cause, words, heading }) => `| [${cause}](#${anchorOf(heading)}) | ${words} |`,
-  );
-  const table = ["| cause | name |", "| --- | --- |", ...rows].join("\n");
-  const marks = /(<!-- causes -->\n)[\s\S]*?(<!-- end of causes -->)/;
-  const now = await formatPage(
-    page.replace(marks, (_, start: string, end: string) => `${start}\n${table}\n\n${end}`),
-  );
+  const rows = headings.map(({ cause, words, heading }) => [`[${cause}](#${anchorOf(heading)})`, words]);
+  const now = await pageWithin(page, "causes", markdownTable(["cause", "name"], rows));
   if (process.env["UPDATE_DOCS"]) writeFileSync(new URL("understand/causes.md", docs), now);
   assert.equal(read("understand/causes.md"), now, "UPDATE_DOCS=1 writes it anew");
   for (const { heading } of headings) assert.ok(page.includes(`### ${heading}\n`), heading);

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { rules } from "@lameduck/audit";
 import { kubeScoreAt } from "./kube-score.ts";
+import { markdownTable, pageWithin } from "../../../scripts/format-page.ts";
 
 /** Of kube-linter 0.8 (docs/generated/checks.md) and Polaris 10 (docs/checks/reliability.md), on unless said otherwise. */
 const documented: Readonly<Record<string, readonly [kubeLinter: string, polaris: string]>> = {
@@ -63,21 +64,19 @@ const rows = rules.map(({ id }) => {
   const [kubeLinter, polaris] = documented[id] ?? ["-", "-"];
   const seen =
     count > 0 ? `${count}: ${namesOf(found.flat())}` : alike === "" ? "-" : `all, and passing ones: ${alike}`;
-  return `| ${id} | ${found.length} | ${seen} | ${kubeLinter} | ${polaris} |`;
+  return [id, String(found.length), seen, kubeLinter, polaris];
 });
 
 const version = execFileSync(kubeScore, ["version"], { encoding: "utf8" }).trim();
-const text = [
-  "| Rule | Failing fixtures | kube-score finds | kube-linter has | Polaris has |",
-  "| --- | --: | --- | --- | --- |",
-  ...rows,
-].join("\n");
+const text = markdownTable(
+  ["Rule", "Failing fixtures", "kube-score finds", "kube-linter has", "Polaris has"],
+  rows,
+  ["---", "--:", "---", "---", "---"],
+);
 console.log(`${version}\n\n${text}`);
 if (values.write) {
   const page = fileURLToPath(new URL("../../../docs/evidence/comparison.md", import.meta.url));
-  const before = readFileSync(page, "utf8");
-  writeFileSync(page, before.replace(/(<!-- audits -->\n)[^]*(<!-- end of audits -->)/, `$1\n${text}\n\n$2`));
-  execFileSync("prettier", ["--write", page], { stdio: "ignore" });
+  writeFileSync(page, await pageWithin(readFileSync(page, "utf8"), "audits", text));
 }
 
 function namesOf(complaints: readonly string[]): string {

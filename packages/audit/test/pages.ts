@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { markdownTable } from "../../../scripts/format-page.ts";
 import { factNames } from "../src/facts/facts.ts";
 import type { Rule } from "../src/index.ts";
 
@@ -50,16 +51,14 @@ function fenced(language: string, text: string): string {
 
 /** Tables of docs/tools/audit.md, by the names of their marks. */
 export function tablesOf(rules: readonly Rule[]): Readonly<Record<string, string>> {
-  const table = (head: string, rows: readonly string[]): string =>
-    [head, "| --- | --- |", ...rows].join("\n");
   return {
-    questions: table(
-      "| name | the question |",
-      Object.entries(factNames).map(([name, question]) => `| \`${name}\` | ${question} |`),
+    questions: markdownTable(
+      ["name", "the question"],
+      Object.entries(factNames).map(([name, question]) => [`\`${name}\``, question]),
     ),
-    rules: table(
-      "| Rule | What it finds |",
-      rules.map(({ id, title }) => `| [${id}](../rules/${id}.md) | ${title} |`),
+    rules: markdownTable(
+      ["Rule", "What it finds"],
+      rules.map(({ id, title }) => [`[${id}](../rules/${id}.md)`, title]),
     ),
   };
 }

@@ -6,6 +6,8 @@
  *     node packages/init/bench/gap.ts [terminations]
  */
 
+import { markdownTable } from "../../../scripts/format-page.ts";
+
 /** Whether to stop `waited` ms after the stop was allowed, `unused` ms after the latest request or answer. */
 type Rule = (waited: number, unused: number) => boolean;
 
@@ -172,14 +174,11 @@ const loads: Readonly<Record<string, Load>> = {
   "in turn, 30/s": { kind: "ring", rate: 30 },
 };
 
-const line = (cells: readonly string[]): void => void process.stdout.write(`| ${cells.join(" | ")} |\n`);
-line(["unused for", ...Object.keys(loads)]);
-line(["---", ...Object.keys(loads).map(() => "---")]);
-for (const [name, rule] of Object.entries(rules))
-  line([
-    name,
-    ...Object.values(loads).map((load) => {
-      const { perSecond, waited } = simulate(load, rule);
-      return `${perSecond.toFixed(1)}/s, +${waited.toFixed(1)} s`;
-    }),
-  ]);
+const rows = Object.entries(rules).map(([name, rule]) => [
+  name,
+  ...Object.values(loads).map((load) => {
+    const { perSecond, waited } = simulate(load, rule);
+    return `${perSecond.toFixed(1)}/s, +${waited.toFixed(1)} s`;
+  }),
+]);
+process.stdout.write(markdownTable(["unused for", ...Object.keys(loads)], rows));

@@ -39,20 +39,20 @@ const interrupt = new AbortController();
 if (wanted.length === 0) {
   process.stderr.write(`no such cell; there are ${cells.map(nameOf).join(", ")}\n`);
   process.exitCode = 2;
-} else if (values.table || values.write) print();
+} else if (values.table || values.write) await print();
 else if (insideStage()) await measureAll();
 else {
   const code = await enterStage(fileURLToPath(import.meta.url), process.argv.slice(2), {
     network: "namespaces",
   });
-  if (code === 0) print();
+  if (code === 0) await print();
   process.exitCode = code;
 }
 
-function print(): void {
+async function print(): Promise<void> {
   const table = tableOf(cells.flatMap((cell) => read(cell) ?? []));
   process.stdout.write(`${table}\n`);
-  if (values.write) writeToDocs(table);
+  if (values.write) await writeToDocs(table);
 }
 
 async function measureAll(): Promise<void> {

@@ -1,15 +1,11 @@
 /** docs/evidence/shutdown-idioms.md: the list of idioms, from the programs themselves. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatPage } from "../../../scripts/format-page.ts";
+import { markdownTable, pageWithin } from "../../../scripts/format-page.ts";
 import { idioms, type Idiom } from "./idiom.ts";
 import { wanted } from "./install.ts";
 
 const page = join(import.meta.dirname, "../../../docs/evidence/shutdown-idioms.md");
-const [begin, end] = [
-  "<!-- idioms: npx node packages/node/idioms/main.ts --page -->",
-  "<!-- end of idioms -->",
-];
 
 const titles: Readonly<Record<string, string>> = {
   handlers: "Signal handlers",
@@ -37,22 +33,15 @@ async function tables(): Promise<string> {
     .map(([group, title]) => {
       const rows = all
         .filter((idiom) => idiom.group === group)
-        .map(
-          (idiom) => `| ${idiom.name}${idiom.isQuick ? " *" : ""} | ${idiom.what} | ${versionsOf(idiom)} |`,
-        );
-      return [`### ${title}`, "", "| idiom | at its end | packages |", "| --- | --- | --- |", ...rows].join(
-        "\n",
-      );
+        .map((idiom) => [`${idiom.name}${idiom.isQuick ? " *" : ""}`, idiom.what, versionsOf(idiom)]);
+      return `### ${title}\n\n${markdownTable(["idiom", "at its end", "packages"], rows)}`;
     })
     .join("\n\n");
 }
 
 /** The page as it has to be. */
 export async function expectedPage(): Promise<string> {
-  const text = readFileSync(page, "utf8");
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error("docs/evidence/shutdown-idioms.md has no marks for the tables");
-  return formatPage(`${text.slice(0, from)}${begin}\n\n${await tables()}\n\n${text.slice(to)}`);
+  return pageWithin(writtenPage(), "idioms", await tables());
 }
 
 export const writtenPage = (): string => readFileSync(page, "utf8");

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { formatPage } from "../../../scripts/format-page.ts";
+import { formatPage, markdownTable } from "../../../scripts/format-page.ts";
 import { fields, libraryNames, releaseFields, rows, type FieldRow, type LibraryName } from "../src/index.ts";
 import { defaultOf, textOf } from "./words.ts";
 
@@ -8,7 +8,7 @@ const longestCell = 120;
 
 /** Options of @lameduck/node, for docs/reference/library.md. */
 export function libraryTable(): string {
-  return table(
+  return markdownTable(
     ["option", "variable", "default", ""],
     libraryNames.filter((name) => !rows[name].library?.hidden).map(libraryRow),
   );
@@ -26,7 +26,10 @@ function libraryRow(name: LibraryName): string[] {
 
 /** Fields of a DrainPolicy and annotations, for docs/operate/inject.md. */
 export function fieldTable(): string {
-  return table(["field of a DrainPolicy", "annotation", "default", "what it is"], fields.map(fieldRow));
+  return markdownTable(
+    ["field of a DrainPolicy", "annotation", "default", "what it is"],
+    fields.map(fieldRow),
+  );
 }
 
 function fieldRow({ name, annotation, onlyAnnotation, text, default: value }: FieldRow): string[] {
@@ -46,15 +49,10 @@ export function releaseTable(): string {
     row.choices?.map(code).join(", ") ?? (most === undefined ? (example ?? "") : `${least} to ${most}`),
     text,
   ]);
-  return table(["field", "default", "values", "what it is"], lines);
+  return markdownTable(["field", "default", "values", "what it is"], lines);
 }
 
 const code = (text: string | undefined): string => (text === undefined || text === "" ? "" : `\`${text}\``);
-
-export function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
-  const all = [head, head.map(() => "---"), ...lines];
-  return all.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
-}
 
 /** A page of which one table is generated: the one with this first cell. */
 export async function pageWith(path: string, firstCell: string, written: string): Promise<string> {

@@ -2,12 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { launchers } from "./cells.ts";
 import type { Kept } from "./kept.ts";
+import { markdownTable, pageWithin } from "../../../../scripts/format-page.ts";
 
 const docs = fileURLToPath(new URL("../../../../docs/evidence/comparison.md", import.meta.url));
-const [begin, end] = [
-  "<!-- rollouts: npx node packages/init/bench/rollouts.ts --write -->",
-  "<!-- end of rollouts -->",
-];
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);
 
@@ -44,21 +41,9 @@ const titles = [
   "1.5 oracle + 1",
 ];
 
-/** As Markdown, in columns of equal width, as prettier would write it. */
-export function tableOf(all: readonly Kept[]): string {
-  const rows = all.map(rowOf);
-  const widths = titles.map((title, column) =>
-    Math.max(...[title, ...rows.map((row) => row[column]!)].map((cell) => cell.length)),
-  );
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
-  return [line(titles), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
-}
+export const tableOf = (all: readonly Kept[]): string => markdownTable(titles, all.map(rowOf));
 
 /** Puts the table where docs/evidence/comparison.md has its marks. */
-export function writeToDocs(table: string): void {
-  const text = readFileSync(docs, "utf8");
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`docs/evidence/comparison.md has no ${begin} ... ${end}`);
-  writeFileSync(docs, `${text.slice(0, from)}${begin}\n\n${table}\n\n${text.slice(to)}`);
+export async function writeToDocs(table: string): Promise<void> {
+  writeFileSync(docs, await pageWithin(readFileSync(docs, "utf8"), "rollouts", table));
 }

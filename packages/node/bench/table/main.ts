@@ -13,10 +13,10 @@ import { parseDuration } from "@lameduck/drain";
 import { enterStage, insideStage } from "@lameduck/stage";
 import { allCells, type Cell } from "./cells.ts";
 import { keep, readKept } from "./kept.ts";
-import { intoPage, tableOf } from "./print.ts";
+import { tableOf } from "./print.ts";
 import { compiled, measureInTurn } from "./turns.ts";
 import { commandLine } from "../../../../scripts/command-line.ts";
-import { formatPage } from "../../../../scripts/format-page.ts";
+import { pageWithin } from "../../../../scripts/format-page.ts";
 
 const { values } = commandLine(import.meta.url, {
   options: {
@@ -90,8 +90,7 @@ async function measureAll(cells: readonly Cell[]): Promise<void> {
 
 async function write(table: string): Promise<void> {
   const page = new URL("../../../../docs/evidence/comparison.md", import.meta.url);
-  const text = intoPage(await readFile(page, "utf8"), table);
-  await writeFile(page, await formatPage(text));
+  await writeFile(page, await pageWithin(await readFile(page, "utf8"), "libraries", table));
 }
 
 try {

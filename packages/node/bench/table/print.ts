@@ -1,9 +1,7 @@
 import { protocolTraits } from "@lameduck/load";
 import { bestDelay, ours, peers, protocols, supports, type Configuration } from "./cells.ts";
 import type { KeptCell } from "./kept.ts";
-
-const begin = "<!-- begin of the table: npm run table -w packages/node -- --write -->";
-const end = "<!-- end of the table -->";
+import { markdownTable } from "../../../../scripts/format-page.ts";
 
 const rows: readonly (readonly [string, Configuration])[] = [
   [ours, "default"],
@@ -24,18 +22,8 @@ export function tableOf(kept: readonly KeptCell[]): string {
     holdOf(kept.filter((cell) => cell.library === library && cell.configuration === configuration)),
   ]);
   const head = ["library", ...protocols.map((protocol) => protocolTraits[protocol].name), "held, s"];
-  return [
-    line(head),
-    line(head.map(() => "---")),
-    ...lines.map((cellsOf) => line(cellsOf)),
-    "",
-    ...summary(kept),
-    "",
-    ...resent(kept),
-  ].join("\n");
+  return [markdownTable(head, lines), ...summary(kept), "", ...resent(kept)].join("\n");
 }
-
-const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
 
 function nameOf(library: string, configuration: Configuration): string {
   if (library === ours) return "**@lameduck/node**, as shipped";
@@ -82,12 +70,4 @@ function resent(kept: readonly KeptCell[]): string[] {
   if (own.length === 0) return [];
   const each = own.map((cell) => `${protocolTraits[cell.protocol].name} ${cell.resent.toLocaleString("en")}`);
   return [`Sent away by @lameduck/node in time and answered elsewhere, not lost: ${each.join(", ")}.`];
-}
-
-/** Puts the table between its marks. */
-export function intoPage(page: string, table: string): string {
-  const from = page.indexOf(begin);
-  const to = page.indexOf(end);
-  if (from < 0 || to < from) throw new Error("docs/evidence/comparison.md has no marks for the table");
-  return `${page.slice(0, from)}${begin}\n\n${table.trim()}\n\n${page.slice(to)}`;
 }
