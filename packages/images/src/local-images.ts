@@ -105,7 +105,7 @@ export class LocalImages {
     const made = await this.#unpacked(image, [key], async (folder) => {
       const blobs = await this.#archive(saving.archive, folder, image, image);
       await saving.ended();
-      return readImage(blobs, source.name, image, this.#limits);
+      return readImage({ blobs, place: image, limits: this.#limits }, source.name);
     }).catch(async (error: unknown) => {
       // The engine's own words say more than an archive that ends too early.
       if (!(error instanceof ImageError) || error.code === "LAMEDUCK_IMAGE_UNREADABLE") await saving.ended();
@@ -130,7 +130,7 @@ export class LocalImages {
       kindOfPath(path) === "folder"
         ? folderBlobs(path)
         : await this.#archive(createReadStream(path, { highWaterMark: 1 << 18 }), folder, image, path);
-    return readImage(blobs, wanted, path, this.#limits);
+    return readImage({ blobs, place: path, limits: this.#limits }, wanted);
   }
 
   #stored(key: string, image: string): Omit<LocalImage, "origin"> | undefined {

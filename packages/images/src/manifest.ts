@@ -23,50 +23,44 @@ export interface PackedImage {
   readonly layers: readonly Layer[];
 }
 
+/** An archive or a layout, and what it may have. */
+interface Source {
+  readonly blobs: Blobs;
+  /** For errors. */
+  readonly place: string;
+  readonly limits: Limits;
+}
+
 /**
  * Finds an image among those of an archive (of docker, or of OCI) or a layout.
  * @param wanted - its name, or a part of it; where there is only one image, any will do.
  * @throws {ImageError}
  */
-export function readImage(
-  blobs: Blobs,
-  wanted: string | undefined,
-  place: string,
-  limits: Limits,
-): PackedImage {
+export function readImage(source: Source, wanted: string | undefined): PackedImage {
+  const { blobs, place, limits } = source;
   const json = (name: string): unknown => parsed(blobs.text(name, limits.jsonBytes), `${place}: ${name}`);
-  if (blobs.has("manifest.json")) return ofDocker(json, blobs, wanted, place, limits);
-  if (blobs.has("index.json")) return ofLayout(json, blobs, wanted, place, limits);
+  if (blobs.has("manifest.json")) return ofDocker(json, source, wanted);
+  if (blobs.has("index.json")) return ofLayout(json, source, wanted);
   throw unreadable(place, "holds neither manifest.json (docker) nor index.json (OCI)");
 }
 
 type Json = (name: string) => unknown;
 
-function ofDocker(
-  json: Json,
-  blobs: Blobs,
-  wanted: string | undefined,
-  place: string,
-  limits: Limits,
-): PackedImage {
+function ofDocker(json: Json, source: Source, wanted: string | undefined): PackedImage {
+  const { place } = source;
   const list = json("manifest.json");
   if (!Array.isArray(list) || list.length === 0) throw unreadable(place, "manifest.json lists no image");
   const images = list.map((one) => objectOf(one, `${place}: manifest.json`));
   const image = chosen(images, wanted, place, (one) => textsOf(one["RepoTags"], `${place}: RepoTags`));
   const [config] = textsOf([image["Config"]], `${place}: Config`);
-  return packed(blobs, config ?? "", textsOf(image["Layers"], `${place}: Layers`), place, limits);
+  return packed(source, config ?? "", textsOf(image["Layers"], `${place}: Layers`));
 }
 
 /** Names that tools give an image in an index. */
 const nameAnnotations = ["io.containerd.image.name", "org.opencontainers.image.ref.name"];
 
-function ofLayout(
-  json: Json,
-  blobs: Blobs,
-  wanted: string | undefined,
-  place: string,
-  limits: Limits,
-): PackedImage {
+function ofLayout(json: Json, source: Source, wanted: string | undefined): PackedImage {
+  const { blobs, place } = source;
   let list = manifestsOf(json("index.json"), place);
   let image = chosen(list, wanted, place, (one) => {
     const annotations = objectOf(one["annotations"] ?? {}, place);
@@ -77,7 +71,7 @@ function ofLayout(
   // An image for several processors is an index of images.
   for (let depth = 0; ; depth++) {
     const manifest = objectOf(json(blobOf(image, place)), place);
-    if (!("manifests" in manifest)) return ofManifest(manifest, blobs, image, place, limits);
+    if (!("manifests" in manifest)) return ofManifest(manifest, source, image);
     if (depth === 3) throw unreadable(place, "is an index of indexes of indexes");
     list = manifestsOf(manifest, place);
     const own = list.find((one) => isForThisMachine(one, place) && blobs.has(blobOf(one, place)));
@@ -105,20 +99,15 @@ function isForThisMachine(descriptor: Plain, place: string): boolean {
   return (os ?? "linux") === "linux" && (architecture ?? ownArchitecture()) === ownArchitecture();
 }
 
-function ofManifest(
-  manifest: Plain,
-  blobs: Blobs,
-  descriptor: Plain,
-  place: string,
-  limits: Limits,
-): PackedImage {
-  mustMatch(blobs, blobOf(descriptor, place), place, limits);
+function ofManifest(manifest: Plain, source: Source, descriptor: Plain): PackedImage {
+  const { place } = source;
+  mustMatch(source, blobOf(descriptor, place));
   const config = blobOf(objectOf(manifest["config"], `${place}: config`), place);
-  mustMatch(blobs, config, place, limits);
+  mustMatch(source, config);
   const { layers } = manifest;
   if (!Array.isArray(layers)) throw unreadable(place, "its manifest lists no layers");
   const names = layers.map((one) => blobOf(objectOf(one, place), place));
-  return packed(blobs, config, names, place, limits);
+  return packed(source, config, names);
 }
 
 /** The path of what a descriptor names. Nothing else than a digest goes into it. */
@@ -128,7 +117,7 @@ function blobOf(descriptor: Plain, place: string): string {
   return `blobs/sha256/${digest}`;
 }
 
-function mustMatch(blobs: Blobs, name: string, place: string, limits: Limits): void {
+function mustMatch({ blobs, place, limits }: Source, name: string): void {
   if (name.endsWith(digestOf(blobs.text(name, limits.jsonBytes)).slice("sha256:".length))) return;
   throw new ImageError("LAMEDUCK_IMAGE_REFUSED", place, `${name} is not what its name says`);
 }
@@ -168,11 +157,9 @@ function isNamed(name: string, wanted: string): boolean {
 }
 
 function packed(
-  blobs: Blobs,
+  { blobs, place, limits }: Source,
   configName: string,
   layers: readonly string[],
-  place: string,
-  limits: Limits,
 ): PackedImage {
   const text = blobs.text(configName, limits.jsonBytes);
   const whole = objectOf(parsed(text, `${place}: ${configName}`), `${place}: ${configName}`);
