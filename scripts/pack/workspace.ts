@@ -37,30 +37,14 @@ export const published = ["init", "node", "cli"] as const;
 
 export type Published = (typeof published)[number];
 
+/** What the command does not carry: what is published by itself, and what only programs of a cluster are made of. */
+const notInCli: readonly string[] = [...published, "program", "watcher"];
+
 /** What each of them carries inside. */
 export const inside: Readonly<Record<Published, readonly string[]>> = {
   init: [],
   node: ["options", "drain", "protocol"],
-  cli: [
-    "options",
-    "drain",
-    "protocol",
-    "kube",
-    "manifests",
-    "senders",
-    "accounting",
-    "load",
-    "images",
-    "stage",
-    "rollout",
-    "simulator",
-    "audit",
-    "cluster",
-    "inject",
-    "webhook",
-    "coordinator",
-    "operator",
-  ],
+  cli: order.filter((name) => !notInCli.includes(name)),
 };
 
 export interface PackageJson {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import test from "node:test";
-import { inside, order as ordered } from "../../../scripts/pack/workspace.ts";
+import { order as ordered } from "../../../scripts/pack/workspace.ts";
 
 const order: readonly string[] = ordered;
 
@@ -105,13 +105,6 @@ test("no file imports itself through others, not even for a type", () => {
 
 test("no folder imports itself through others, not even for a type", () => {
   assert.deepEqual(circles(betweenFolders(importsIn("packages/*/src/**/*.ts"))), []);
-});
-
-test("what is packed into the command is in the order of the packages", () => {
-  assert.deepEqual(
-    inside.cli,
-    order.filter((name) => inside.cli.includes(name)),
-  );
 });
 
 test("packages use only those before them", () => {
