@@ -21,8 +21,8 @@ export const extras = [
 ] as const;
 type Extra = (typeof extras)[number];
 
-/** What is installed now. */
-export interface Installed {
+/** What is installed, or is to be. */
+interface Features {
   readonly mode: Mode | undefined;
   readonly acknowledgements: boolean;
   readonly heldDeletions: boolean;
@@ -31,6 +31,10 @@ export interface Installed {
   readonly metricsFrom: readonly Peer[];
   /** What the watcher of each node reads. */
   readonly nodeReader: string | undefined;
+}
+
+/** What is installed now. */
+export interface Installed extends Features {
   /** Of the webhook, and the version that it was installed as. */
   readonly image: { readonly reference: string; readonly version: string } | undefined;
 }
@@ -118,14 +122,7 @@ export interface Merged {
   readonly kept: readonly string[];
 }
 
-export interface Asked {
-  readonly mode: Mode | undefined;
-  readonly acknowledgements: boolean;
-  readonly heldDeletions: boolean;
-  readonly surge: boolean;
-  readonly consumerAccounts: readonly string[];
-  readonly metricsFrom: readonly Peer[];
-  readonly nodeReader: string | undefined;
+export interface Asked extends Features {
   readonly image: string | undefined;
   readonly disabled: readonly Extra[];
 }
