@@ -12,7 +12,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock } from "@lameduck/accounting";
-import type { KubernetesObject } from "@lameduck/kube";
+import type { DrainReport } from "@lameduck/coordinator";
 import { operatorNames } from "@lameduck/protocol";
 import { chartEnvironment } from "@lameduck/operator/chart-environment";
 import { follow, until, type Cluster } from "../cluster/index.ts";
@@ -39,11 +39,6 @@ const { values } = commandLine(import.meta.url, {
 });
 const app = "web";
 const { namespace, watcher } = operatorNames;
-
-interface DrainReport extends KubernetesObject {
-  readonly pod: { readonly name: string };
-  readonly moments: { readonly withdrawn?: number; readonly released?: number };
-}
 
 const wantedOf = () => ({
   lengthMs: positive("--minutes", values.minutes) * 60_000,

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeName } from "./network/addresses.ts";
-import type { KubernetesClient, Node } from "@lameduck/kube";
+import { isReady as isReadyNode, type KubernetesClient, type Node } from "@lameduck/kube";
 import { clientOf, isReady } from "./client.ts";
 import { lastWords, start, stateOf, type ComponentPlan, type RunningComponent } from "./component.ts";
 import { controllers, domainNameServer, etcdAndApiServer, issueCredentials } from "./control-plane.ts";
@@ -156,10 +156,7 @@ async function allUsable(
 ): Promise<boolean> {
   await allAlive(components);
   const nodes = await api.list<Node>("/api/v1/nodes");
-  const usable = nodes.filter(({ status }) =>
-    status?.conditions?.some(({ type, status: holds }) => type === "Ready" && holds === "True"),
-  );
-  if (usable.length < count) return false;
+  if (nodes.filter(isReadyNode).length < count) return false;
   await api.get("/api/v1/namespaces/default/serviceaccounts/default");
   return true;
 }

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Node } from "@lameduck/kube";
+import { isReady, type Node } from "@lameduck/kube";
 import type { Cluster } from "./cluster.ts";
 import { ClusterError } from "./errors.ts";
 import { requireProgram } from "./host/requirements.ts";
@@ -152,7 +152,6 @@ interface Tainted {
 }
 
 async function isUsable({ api }: Cluster, node: string): Promise<boolean> {
-  const { status, spec } = await api.get<Node & Tainted>(`/api/v1/nodes/${node}`);
-  const ready = status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True");
-  return ready === true && (spec.taints ?? []).length === 0;
+  const read = await api.get<Node & Tainted>(`/api/v1/nodes/${node}`);
+  return isReady(read) && (read.spec.taints ?? []).length === 0;
 }

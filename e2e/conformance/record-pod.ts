@@ -1,6 +1,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  isReady,
   orUndefined,
   type Change,
   type EndpointSlice,
@@ -142,7 +143,7 @@ export class PodRecorder {
       if (containerID !== undefined) this.#containers.set(containerID.replace("containerd://", ""), name);
     this.#uid = metadata.uid;
     this.#phase = status?.phase ?? "";
-    this.#ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false;
+    this.#ready = isReady({ status });
     const deleting = metadata.deletionTimestamp !== undefined;
     const seen = { by: "pod", phase: status?.phase ?? "", ready: this.#ready, deleting } as const;
     const now = JSON.stringify(seen);

@@ -1,4 +1,4 @@
-import type { Pod } from "@lameduck/kube";
+import { isReady, type Pod } from "@lameduck/kube";
 import { follow, until, type Cluster } from "../cluster/index.ts";
 import type { Observation } from "./recording.ts";
 import { containerManifest, recordsVolume, type RolloutScenario } from "./scenario.ts";
@@ -38,7 +38,7 @@ export async function recordRollout(cluster: Cluster, scenario: RolloutScenario)
         pods.set(metadata.name, pod);
         note("created");
       }
-      const ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false;
+      const ready = isReady({ status });
       if (ready && !pod.ready) note("ready");
       pod.ready ||= ready;
       if (metadata.deletionTimestamp !== undefined && !pod.deleted) note("deleted");

@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/accounting";
 import type { DrainReport } from "@lameduck/coordinator";
-import type { Pod } from "@lameduck/kube";
+import { isReady, type Pod } from "@lameduck/kube";
 import { apiPath, formerSleepIn } from "@lameduck/protocol";
 import { commandLine } from "../../scripts/command-line.ts";
 import { coordinatorReady, inject, install, watchersReady } from "../acknowledged/installation.ts";
@@ -23,7 +23,7 @@ import {
   type Manifest,
 } from "../cluster/index.ts";
 import { deployment, service, type ServerOptions } from "../cluster/workload.ts";
-import { Fleet } from "../matrix/load/fleet.ts";
+import { Fleet, isLost } from "../matrix/load/fleet.ts";
 import { clusterIp } from "../matrix/open-route.ts";
 import { onCluster, positive, runMain, say } from "../program.ts";
 import { apply } from "../test/support.ts";
@@ -138,7 +138,6 @@ async function roll(cluster: Cluster): Promise<Rolled> {
       pooledPerSecond: rate / 2,
       slowShare: 0,
       maxSeconds: 600,
-      podAt: () => undefined,
     });
     try {
       await sleep(5_000);
@@ -181,16 +180,11 @@ async function replaceSleeps(cluster: Cluster): Promise<void> {
   await cluster.kubectl(["rollout", "restart", ...names.map((name) => `deployment/${name}`)]);
   const replaced = async (): Promise<boolean> => {
     const pods = await cluster.api.list<Pod>("/api/v1/namespaces/default/pods");
-    return pods.every(
-      ({ metadata, status }) =>
-        formerSleepIn(metadata.annotations) !== undefined &&
-        status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
-    );
+    return pods.every((pod) => formerSleepIn(pod.metadata.annotations) !== undefined && isReady(pod));
   };
   await until(replaced, { what: "every pod to have a hold in place of its sleep", timeoutMs: 240_000 });
 }
 
-const isLost = ({ outcome }: RequestRecord): boolean => outcome !== "ok" && outcome !== "not-sent";
 const mean = (all: readonly number[]): number => all.reduce((sum, one) => sum + one, 0) / all.length;
 const seconds = (all: readonly number[] | undefined): string =>
   all === undefined || all.length === 0 ? "unknown" : `${(mean(all) / 1_000).toFixed(1)}s`;

@@ -9,13 +9,13 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/accounting";
-import type { Event, Pod } from "@lameduck/kube";
+import { isReady, type Event, type Pod } from "@lameduck/kube";
 import { commandLine } from "../../scripts/command-line.ts";
 import { follow, requireInit, until, type Cluster, type Manifest } from "../cluster/index.ts";
 import { Logind, type ShutdownPeriods } from "../cluster/logind.ts";
 import { overfill, scratchVolume } from "../conformance/scenario.ts";
 import { deployment, service, type ServerOptions } from "../cluster/workload.ts";
-import { Fleet } from "../matrix/load/fleet.ts";
+import { Fleet, isLost } from "../matrix/load/fleet.ts";
 import { clusterIp } from "../matrix/open-route.ts";
 import { clusterRemedy } from "../matrix/remedies.ts";
 import { listed, onCluster, positive, runMain, say } from "../program.ts";
@@ -195,10 +195,6 @@ class Watched implements AsyncDisposable {
   }
 }
 
-function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
-}
-
 interface Acting {
   readonly cluster: Cluster;
   readonly watched: Watched;
@@ -250,8 +246,6 @@ const acts: Readonly<Record<Situation, (acting: Acting) => Promise<void>>> = {
     await sleep(32_000);
   },
 };
-
-const isLost = ({ outcome }: RequestRecord): boolean => outcome !== "ok" && outcome !== "not-sent";
 
 const periods = (): ShutdownPeriods => ({
   seconds: positive("--period", values.period) + criticalSeconds,
@@ -327,7 +321,6 @@ async function underLoad(cluster: Cluster, act: () => Promise<void>): Promise<re
     pooledPerSecond: (rate * names.length) / 2,
     slowShare: 0.05,
     maxSeconds: 1_800,
-    podAt: () => undefined,
   });
   try {
     await sleep(5_000);

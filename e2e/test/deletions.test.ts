@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasStatus, type Pod } from "@lameduck/kube";
+import { hasStatus, isReady, type Pod } from "@lameduck/kube";
 import { drainPolicyCrd } from "@lameduck/inject";
 import { heldMark, holdLabel } from "@lameduck/protocol";
 import type { RemedyResult } from "@lameduck/accounting";
@@ -72,11 +72,9 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     ]);
   const pods = (selector = ""): Promise<readonly Pod[]> =>
     cluster.api.list<Pod>(`/api/v1/namespaces/default/pods?labelSelector=${encodeURIComponent(selector)}`);
-  const isReady = ({ metadata, status }: Pod): boolean =>
-    metadata.deletionTimestamp === undefined &&
-    status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
+  const stays = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined && isReady(pod);
   const ready = (): Promise<Pod> =>
-    until(async () => (await pods("app=held")).find(isReady), { what: "a pod ready" });
+    until(async () => (await pods("app=held")).find(stays), { what: "a pod ready" });
   const marked = async (name: string): Promise<Pod> =>
     until(async () => (await pods(heldMark)).find(({ metadata }) => metadata.name === name), {
       what: `${name} held`,
@@ -145,7 +143,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     const condition = { type: "Ready", status: "False", reason: "Held" };
     await cluster.api.patch(`${path}/status`, { status: { conditions: [condition] } });
     const byKubelet = await timed(() =>
-      until(async () => isReady(await cluster.api.get<Pod>(path)) && {}, { what: "Ready again" }),
+      until(async () => stays(await cluster.api.get<Pod>(path)) && {}, { what: "Ready again" }),
     );
     const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
     const slice = async (): Promise<Slice | undefined> =>
@@ -231,7 +229,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     const whole = await until(
       async () => {
         const all = await pods();
-        return all.length === 3 && all.every(isReady) && all;
+        return all.length === 3 && all.every(stays) && all;
       },
       { what: "three pods, and no other" },
     );

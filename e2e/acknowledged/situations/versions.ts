@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Pod } from "@lameduck/kube";
+import { isReady, type Pod } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
 import {
   defaultRepository,
@@ -133,6 +133,3 @@ async function watchVersions(cluster: Cluster, signal: AbortSignal): Promise<str
   const texts = [...seconds].map(([component, time]) => `${component} for ${time.toFixed(1)} s`);
   return `both versions ready: ${texts.join(", ")}`;
 }
-
-const isReady = ({ status }: Pod): boolean =>
-  status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { RunClock } from "@lameduck/accounting";
+import type { RequestRecord, RunClock } from "@lameduck/accounting";
 import type { Cluster } from "../../cluster/index.ts";
 import type { AddressKnown, ClientAddresses, ClientKind, GeneratorPlan, Numbered } from "./plan.ts";
 import { ResolvingClient } from "./resolving-client.ts";
@@ -28,8 +28,8 @@ export interface FleetOptions {
   readonly pooledPerSecond: number;
   readonly slowShare: number;
   readonly maxSeconds: number;
-  /** The pod that has an address; an ingress names the address that it chose. */
-  readonly podAt: (address: string) => string | undefined;
+  /** The pod that has an address, where that is asked; an ingress names the address that it chose. */
+  readonly podAt?: (address: string) => string | undefined;
   /** Each source has a client of each kind, which share its part of the load. Node's alone unless given. */
   readonly clientKinds?: readonly ClientKind[];
   /** Where `go` is among them. */
@@ -61,10 +61,11 @@ export class Fleet {
   readonly clients: readonly ResolvingClient[];
 
   constructor(cluster: Cluster, options: FleetOptions) {
-    this.#podAt = options.podAt;
+    const { podAt = () => undefined } = options;
+    this.#podAt = podAt;
     this.clients = options.sources
       .filter(({ dnsServer }) => dnsServer !== undefined)
-      .map(({ sender }) => new ResolvingClient(sender, options.podAt));
+      .map(({ sender }) => new ResolvingClient(sender, podAt));
     const kinds = options.clientKinds ?? ["lifo"];
     const programs = [kinds.filter((kind) => kind !== "go"), kinds.filter((kind) => kind === "go")]
       .filter((clients) => clients.length > 0)
@@ -151,6 +152,9 @@ export class Fleet {
     for (const { child } of this.#generators) child.kill("SIGKILL");
   }
 }
+
+/** The load did not lose what it could not send. */
+export const isLost = ({ outcome }: RequestRecord): boolean => outcome !== "ok" && outcome !== "not-sent";
 
 /** What a proxy says of its tries: the addresses, and ingress-nginx.tmpl also for how long each connection was opened, "-" where it was not. */
 function triedAt(upstream = ""): { readonly addresses: readonly string[]; readonly notConnected: boolean } {

@@ -1,5 +1,5 @@
 import type { PodEvent, RunClock } from "@lameduck/accounting";
-import type { Follower, Pod } from "@lameduck/kube";
+import { isReady, type Follower, type Pod } from "@lameduck/kube";
 import { follow, type Cluster } from "../../cluster/index.ts";
 import { RuntimeEvents, type RuntimeExit } from "../../conformance/runtime-events.ts";
 
@@ -104,7 +104,7 @@ export class PodObserver implements AsyncDisposable {
       pod.deleted = true;
     }
     if (deleting || status?.phase === "Failed") this.#ended.add(name);
-    const ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false;
+    const ready = isReady({ status });
     if (ready !== pod.ready && !(pod.deleted && !ready))
       this.events.push({ at, pod: name, type: ready ? "ready" : "unready" });
     pod.ready = ready;

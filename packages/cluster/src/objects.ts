@@ -1,6 +1,7 @@
 import {
   type Container,
   controllerOf,
+  isReady,
   type KubernetesObject,
   type ObjectMeta,
   type Pod,
@@ -291,7 +292,7 @@ export function slimNode({ metadata, spec, status }: NodeObject): SlimNode {
   return {
     metadata: identityOf(metadata),
     ...(spec?.podCIDRs === undefined ? {} : { ranges: spec.podCIDRs }),
-    isReady: status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false,
+    isReady: isReady({ status }),
     addresses: (status?.addresses ?? []).flatMap(({ type, address }) =>
       type === "InternalIP" || type === "ExternalIP" ? [address] : [],
     ),

@@ -26,6 +26,7 @@ export {
   type Workload,
   controllerOf,
   isObject,
+  isReady,
   selectorText,
   selects,
   serviceSelects,

@@ -117,6 +117,13 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
+/** Whether a pod or a node has the condition Ready, and it is true. */
+export function isReady({ status }: {
+  readonly status?: { readonly conditions?: readonly Pick<Condition, "type" | "status">[] } | undefined;
+}): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
+}
+
 /** Deployment, StatefulSet, DaemonSet or Argo Rollout: the fields that one or another of them has. */
 export interface Workload extends KubernetesObject {
   readonly spec: {

@@ -1,6 +1,5 @@
 import type { RunClock, RequestRecord, RunRecording, PodEvent, SenderEvent } from "@lameduck/accounting";
-import type { Pod } from "@lameduck/kube";
-import { isReady } from "./following/pods.ts";
+import { isReady, type Pod } from "@lameduck/kube";
 import type { Observation } from "./following/observation.ts";
 import type { PodFacts } from "./following/pod-facts.ts";
 import { appContainers, podTimeline, type Hints } from "./following/pod-timeline.ts";

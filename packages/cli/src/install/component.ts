@@ -1,5 +1,12 @@
 import { count } from "@lameduck/accounting";
-import type { Condition, Event, KubernetesClient, Pod, Workload } from "@lameduck/kube";
+import {
+  isReady,
+  type Condition,
+  type Event,
+  type KubernetesClient,
+  type Pod,
+  type Workload,
+} from "@lameduck/kube";
 import { ifReadable } from "../cluster/facts.ts";
 
 /** One of Lameduck's own workloads, and why it is not as it should be. */
@@ -115,8 +122,5 @@ function isLost(status: Pod["status"]): boolean {
   const containers = status?.containerStatuses ?? [];
   return containers.length > 0 && containers.every(({ ready }) => ready === true);
 }
-
-const isReady = ({ status }: Pod): boolean =>
-  status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
 
 const imageOf = ({ spec }: { readonly spec: Pod["spec"] }): string | undefined => spec.containers[0]?.image;

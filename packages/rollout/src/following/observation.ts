@@ -4,6 +4,7 @@ import {
   Follower,
   ServerClock,
   hasStatus,
+  isReady,
   type Change,
   type FollowCounts,
   type EndpointSlice,
@@ -271,11 +272,10 @@ export class Observation {
   /** A node that goes or fails under a rollout explains more than any pod does. */
   #takeNode({ type, object }: Change<Node>): void {
     const { name } = object.metadata;
-    const ready = object.status?.conditions?.find((one) => one.type === "Ready")?.status === "True";
     const state =
       type === "gone"
         ? "gone"
-        : `${ready ? "Ready" : "not Ready"}${object.spec?.unschedulable ? ", cordoned" : ""}`;
+        : `${isReady(object) ? "Ready" : "not Ready"}${object.spec?.unschedulable ? ", cordoned" : ""}`;
     const before = this.#nodes.get(name);
     this.#nodes.set(name, state);
     if (before === undefined || before === state) return;

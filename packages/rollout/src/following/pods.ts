@@ -1,4 +1,12 @@
-import type { Change, ContainerState, ContainerStatus, Event, Pod, ServerClock } from "@lameduck/kube";
+import {
+  isReady,
+  type Change,
+  type ContainerState,
+  type ContainerStatus,
+  type Event,
+  type Pod,
+  type ServerClock,
+} from "@lameduck/kube";
 import type { ContainerEnd, Moment, PodFacts } from "./pod-facts.ts";
 
 type Growing = {
@@ -232,10 +240,6 @@ export class PodHistory {
 
 function createdAt({ metadata }: Pod): number {
   return Date.parse(metadata.creationTimestamp ?? "") || 0;
-}
-
-export function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 }
 
 function isLeaving({ metadata, status }: Pod): boolean {

@@ -1,6 +1,7 @@
 import {
   controllerOf,
   hasStatus,
+  isReady,
   type KubernetesClient,
   type KubernetesObject,
   type LabelSelector,
@@ -9,7 +10,6 @@ import {
   selectorText,
   selects,
 } from "@lameduck/kube";
-import { isReadyPod } from "./not-held.ts";
 import type { Labels, Owner } from "./plan.ts";
 
 interface Peer {
@@ -102,7 +102,7 @@ export async function isReplaced(
       (pod) =>
         controllerOf(pod)?.uid === set.metadata.uid &&
         pod.metadata.deletionTimestamp === undefined &&
-        isReadyPod(pod),
+        isReady(pod),
     );
     return ready.length >= (set.spec.replicas ?? 1);
   } catch (error) {

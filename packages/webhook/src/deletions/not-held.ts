@@ -1,4 +1,4 @@
-import type { Pod } from "@lameduck/kube";
+import { isReady, type Pod } from "@lameduck/kube";
 import { systemNamespaces } from "@lameduck/inject";
 import { injectedAnnotation, declining, holdLabel, surgeLabel, surgeLabelValue } from "@lameduck/protocol";
 import type { DeletionCall } from "./deletion-call.ts";
@@ -70,9 +70,5 @@ export function reasonNotToHoldPod(pod: Pod): NotHeldReason | undefined {
   if (kinds.includes("DaemonSet")) return "of-a-daemonset";
   if (spec.terminationGracePeriodSeconds !== undefined && spec.terminationGracePeriodSeconds <= 1)
     return "at-once";
-  return isReadyPod(pod) ? undefined : "not-ready";
-}
-
-export function isReadyPod({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
+  return isReady(pod) ? undefined : "not-ready";
 }

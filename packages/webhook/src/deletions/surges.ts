@@ -1,11 +1,10 @@
 import { surgeLabel, surgeLabelValue } from "@lameduck/protocol";
-import type { Pod } from "@lameduck/kube";
+import { isReady, type Pod } from "@lameduck/kube";
 import type { DeletionCall } from "./deletion-call.ts";
 import type { CommonDependencies } from "./deletions.ts";
 import { type EvictionEnd, retryLaterSeconds, retryTimeoutMs } from "./evictions.ts";
 import { isReplaced } from "./facts.ts";
 import { markOf } from "./mark.ts";
-import { isReadyPod } from "./not-held.ts";
 
 /**
  * Puts the eviction of the only pod of a workload off until another is ready beside it. It does nothing else: the pod serves on in its Services,
@@ -41,7 +40,7 @@ export class Surges {
 
   async #begin(pod: Pod): Promise<EvictionEnd> {
     const { pods, settings, now } = this.#dependencies;
-    if (!isReadyPod(pod)) return { because: "not-ready" };
+    if (!isReady(pod)) return { because: "not-ready" };
     const only = await pods.onlyPodOf(pod);
     if ("because" in only) return only;
     const began = now();
