@@ -118,7 +118,9 @@ export interface Condition {
 }
 
 /** Whether a pod or a node has the condition Ready, and it is true. */
-export function isReady({ status }: {
+export function isReady({
+  status,
+}: {
   readonly status?: { readonly conditions?: readonly Pick<Condition, "type" | "status">[] } | undefined;
 }): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
