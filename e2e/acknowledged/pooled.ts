@@ -117,7 +117,7 @@ const rollout: Scenario = {
     };
     await until(() => Promise.resolve(isOver()), {
       what: `the old pods of ${app} to end`,
-      timeoutMs: 170_000,
+      timeoutMs: 400_000,
     });
   },
 };
