@@ -1,5 +1,5 @@
 import type { RequestKind } from "@lameduck/accounting";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { lastWords } from "./answer.ts";
 import { LoadError } from "./errors.ts";
 import type { Trial } from "./generator/trials.ts";

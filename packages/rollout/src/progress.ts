@@ -1,4 +1,4 @@
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import type { Condition, Pod, Workload } from "@lameduck/kube";
 import type { TargetKind } from "./target-reference.ts";
 

@@ -2,7 +2,7 @@ import { fileProblem } from "@lameduck/drain/common";
 import { AuditError, type InputFile } from "@lameduck/audit";
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
-import { count as counted } from "@lameduck/accounting";
+import { count as counted } from "@lameduck/accounting/words";
 
 const manifests = /\.(?:ya?ml|json)$/i;
 

@@ -1,4 +1,4 @@
-import { count as counted } from "@lameduck/accounting";
+import { count as counted } from "@lameduck/accounting/words";
 import { howToBuildImage } from "../about.ts";
 import type { BesideProxy } from "../cluster/beside.ts";
 import type { HeldWorkload } from "../cluster/held.ts";

@@ -1,5 +1,5 @@
 import { printable } from "@lameduck/drain/common";
-import { count as plural } from "@lameduck/accounting";
+import { count as plural } from "@lameduck/accounting/words";
 import { oldestKubernetes } from "@lameduck/protocol";
 import { untried } from "../cluster/beside.ts";
 import { balancers } from "@lameduck/senders";

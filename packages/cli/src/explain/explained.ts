@@ -1,4 +1,4 @@
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { formatDuration, parseConfig, type Moment, type Replay, type Trace } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
 

@@ -1,4 +1,4 @@
-import { count as counted } from "@lameduck/accounting";
+import { count as counted } from "@lameduck/accounting/words";
 import { isNodeNeed, whoIs } from "@lameduck/senders";
 import { incompleteServices } from "@lameduck/cluster";
 import { proxiesToRead, untried, type BesideProxy } from "../cluster/beside.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { orUndefined, type KubernetesClient, type KubernetesObject, type Workload } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/protocol";
 import { initVolumeIn } from "./init-volume.ts";

@@ -1,4 +1,4 @@
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { Command } from "commander";
 import { initVolumeSumAnnotation, restoreAll } from "@lameduck/webhook";
 import { injectedAnnotation, operatorNames } from "@lameduck/protocol";

@@ -1,5 +1,5 @@
 import { printable } from "@lameduck/drain/common";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import type { PodCount } from "@lameduck/load";
 import { isFinished, type PodLine, type PodState } from "./pods.ts";
 

@@ -1,5 +1,5 @@
 import { reportsOf, type DrainReport } from "@lameduck/coordinator";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import type { KubernetesClient } from "@lameduck/kube";
 import { ifReadable } from "../cluster/facts.ts";
 

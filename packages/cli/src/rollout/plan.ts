@@ -1,4 +1,4 @@
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { shownUrl } from "@lameduck/load";
 import { rightsYaml, type Rule } from "@lameduck/kube";
 import type { Target, TargetReference } from "@lameduck/rollout";

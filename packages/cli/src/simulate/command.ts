@@ -1,4 +1,4 @@
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { Command } from "commander";
 import { namedScenarios, simulateCommand } from "@lameduck/simulator";
 import { withAddresses } from "../about.ts";

@@ -1,7 +1,7 @@
 import { operatorNames } from "@lameduck/protocol";
 import type { CoordinatorStatus, TerminatingPods } from "@lameduck/coordinator";
 import { messageOf, printable } from "@lameduck/drain/common";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { selects, type KubernetesClient, type KubernetesObject, type LabelSelector } from "@lameduck/kube";
 import { ifReadable } from "../cluster/facts.ts";
 import { podsOf, readComponent, type ComponentStatus } from "../install/component.ts";

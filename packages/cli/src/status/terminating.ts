@@ -1,7 +1,7 @@
 import { injectedAnnotation } from "@lameduck/protocol";
 import type { TerminatingPod } from "@lameduck/coordinator";
 import { printable } from "@lameduck/drain/common";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { workloadNameOf, type Pod } from "@lameduck/kube";
 
 /** A pod that terminates now. */

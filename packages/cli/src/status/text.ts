@@ -1,7 +1,7 @@
 import { injectLabel, operatorNames } from "@lameduck/protocol";
 import { injectLabelValue } from "@lameduck/inject";
 import { printable } from "@lameduck/drain/common";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { acknowledgementLines } from "./coordinator.ts";
 import { terminatingLines } from "./terminating.ts";
 import { trialText } from "../install/trial.ts";

@@ -1,6 +1,6 @@
 import { onlySleep } from "@lameduck/audit";
 import { printable } from "@lameduck/drain/common";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { controllerOf, type ContainerStatus, type Event } from "@lameduck/kube";
 import { heldMark } from "@lameduck/protocol";
 import { timeOf, type Budget, type Known, type PreStop, type SpecContainer, type WholePod } from "./read.ts";

@@ -12,7 +12,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { LoadCounts, LoadSeen, LoadSource } from "../routes/load-source.ts";
 import { messageOf } from "@lameduck/drain/common";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { judgeRoutes } from "../routes/plan.ts";
 import type { Judgement } from "../worked.ts";
 import { InClusterError } from "./errors.ts";

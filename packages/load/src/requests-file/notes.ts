@@ -1,4 +1,4 @@
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import type { RequestsFormat } from "./detect.ts";
 
 /** What a reader of the account must know of where its requests came from. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { hasStatus, retry, transientOrStarting } from "@lameduck/kube";
 import { nameOf, pathOf, resources, type TargetReference } from "../target-reference.ts";
 import type { Action, ActionStage, ActionPod } from "./action.ts";

@@ -1,4 +1,4 @@
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { retry, type Workload } from "@lameduck/kube";
 import { autoscalers, nameOf, pathOf, resources, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";

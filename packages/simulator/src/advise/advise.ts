@@ -1,5 +1,5 @@
 import type { DrainOptions } from "@lameduck/drain";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { meanOf } from "@lameduck/load/propagation";
 import { defaultAcknowledgements } from "../model/acknowledgements.ts";
 import { sendingOf, type Scenario } from "../model/scenario.ts";

@@ -1,4 +1,4 @@
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { SimulatorError } from "../errors.ts";
 import type { ScenarioFile } from "../scenario/schema.ts";
 import { field, list, positive, type Source } from "./source.ts";

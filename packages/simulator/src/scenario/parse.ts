@@ -1,6 +1,6 @@
 import { DrainError, parseConfig, type DrainOptions } from "@lameduck/drain";
 import { withoutUndefined } from "@lameduck/drain/common";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { SimulatorError } from "../errors.ts";
 import { type Distribution, presets, type PresetName } from "@lameduck/load/propagation";
 import type { Forwarder } from "../model/forwarder.ts";

@@ -1,4 +1,4 @@
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { formatDuration } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
 import { sendersOf } from "../model/scenario.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { argumentsOf, childOf } from "../runtime/children.ts";
 import type { PodNetwork } from "../network/network.ts";
 

@@ -1,5 +1,5 @@
 import type { Audit, AuditOptions } from "@lameduck/audit";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 import { enterStage, insideStage } from "@lameduck/stage";
 import { findOutside, openOutside } from "../../images/outside.ts";
 import { catchInterrupt } from "../../interrupt.ts";

@@ -1,6 +1,6 @@
 import { ruleNamed, type Finding, type Symptom } from "@lameduck/audit";
 import type { RemedyResult } from "@lameduck/accounting";
-import { count } from "@lameduck/accounting";
+import { count } from "@lameduck/accounting/words";
 
 /** No pass are `not tried`, where a rollout could not have shown it, and `not proved`, where this machine could not roll it. */
 export interface Verdict {
