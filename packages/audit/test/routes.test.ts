@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sendersOf, audit, imagesOf, nothingSuppressed } from "../src/index.ts";
+import { convergenceOf, sendersOf, audit, imagesOf, nothingSuppressed } from "../src/index.ts";
 
 const gateway = "gateway.networking.k8s.io";
 const web = `
@@ -73,6 +73,25 @@ spec: { defaultBackend: { service: { name: ${name} } } }
       return service.field;
     },
   }));
-  assert.equal(sendersOf({ services, routes: workload.routes }).length, 60);
+  assert.equal(sendersOf({ ...workload, services }).length, 60);
   assert.ok(reads < 300, `${reads} reads of 30 Services`);
 });
+
+for (const [beside, expected] of [
+  ["istio-proxy", "Istio's sidecars"],
+  ["logs", "kube-proxy"],
+] as const)
+  test(`a pod with a Service and a container ${beside} is called by ${expected} longest`, () => {
+    const text = `
+{ apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: { app: web } } }
+---${web.replace("[{ name: web, image: web }]", `[{ name: web, image: web }, { name: ${beside}, image: beside }]`)}`;
+    const { inventory } = audit([{ name: "all.yaml", text }], {
+      images: imagesOf([]),
+      facts: {},
+      kubernetes: undefined,
+      suppressions: nothingSuppressed,
+    });
+    const [workload] = inventory.workloads;
+    assert.ok(workload);
+    assert.equal(convergenceOf(workload, {})?.sender?.name, expected);
+  });

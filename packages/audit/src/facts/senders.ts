@@ -1,12 +1,15 @@
 import type { Field } from "@lameduck/manifests";
 import {
   type Annotations,
+  convergenceOf as convergenceOfNeed,
   nodeCheckOf as nodeCheck,
   type Sender as Known,
   senderOfRoute,
+  sendersOfPod,
   sendersOfService,
   type SeenRoute,
   type SeenService,
+  whoIs,
 } from "@lameduck/senders";
 import { assumed, fromField, type Amount } from "../model/amount.ts";
 import { annotationOf, type KubeObject } from "../model/object.ts";
@@ -22,7 +25,8 @@ export interface Sender {
 }
 
 /** The slowest of them decides how long a deleted pod must go on serving. */
-export function sendersOf({ services, routes }: Pick<Workload, "services" | "routes">): readonly Sender[] {
+export function sendersOf(workload: Workload): readonly Sender[] {
+  const { services, routes } = workload;
   const seen = services.map((object) => ({ object, senders: sendersOfService(serviceIn(object.field)) }));
   const ofServices = [...new Set(seen.flatMap(({ senders }) => senders))];
   return [
@@ -31,7 +35,28 @@ export function sendersOf({ services, routes }: Pick<Workload, "services" | "rou
       const sender = senderOfRoute(routeIn(object), ofServices);
       return sender ? [senderIn(object, sender)] : [];
     }),
+    ...(services.length > 0 ? meshesOf(workload) : []),
   ];
+}
+
+/** The mesh of which its pods are a part: the others of the mesh call them. */
+function meshesOf({ template, object, containers, sidecars, labels }: Workload): readonly Sender[] {
+  const names = annotationsIn(template).names();
+  const annotations = names.map((name) => [name, annotationOf(template, name).text() ?? ""] as const);
+  const pod = {
+    namespace: object.namespace ?? "",
+    labels,
+    annotations: Object.fromEntries(annotations),
+    containers: [...containers, ...sidecars].map(({ name, image }) => ({
+      name,
+      ...(image === undefined ? {} : { image }),
+    })),
+  };
+  return sendersOfPod(pod).flatMap(({ need, services }) => {
+    const known = services && convergenceOfNeed(need);
+    const name = whoIs(need) ?? need;
+    return known ? [{ name, convergence: assumed(name, known.seconds, known.because) }] : [];
+  });
 }
 
 /** How long the slowest sender takes: the user's answer, else the slowest preset. */
