@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import type { ContainerTemplate, InitContainerTemplate } from "@lameduck/manifests";
 import { grain, limit, probe, scratch, startOn, write } from "./kubelet-support.ts";
@@ -49,6 +51,20 @@ if (network) {
         assert.equal(observed.all("killed").length, 0);
       },
     );
+
+    for (const [what, first] of [
+      ["several options", `#!/usr/bin/env -S ${process.execPath} --no-warnings --stack-trace-limit=5`],
+      ["two dashes", `#!/usr/bin/env -S ${process.execPath} --no-warnings --`],
+    ] as const)
+      test(`a script whose interpreter has ${what} is stopped by SIGTERM`, limit, async (context) => {
+        const script = join(dirname(scratch(context).file), "server");
+        const [, , program] = node(closesAtTerm);
+        writeFileSync(script, `${first}\n${program}`, { mode: 0o755 });
+        const observed = await start(context, [script]);
+        await observed.stage.deletePod("web-1");
+        assert.equal((await observed.first("exited", "web-1")).code, 0);
+        assert.equal(observed.all("killed").length, 0);
+      });
 
     test("a stop signal of the pod's own is sent instead of SIGTERM", limit, async (context) => {
       const onQuit = `process.once("SIGQUIT", () => process.exit(4)); process.on("SIGTERM", () => process.exit(5));`;

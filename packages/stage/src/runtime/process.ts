@@ -38,6 +38,8 @@ export class ContainerProcess {
   readonly launch: Launch;
   readonly #network: PodNetwork;
   readonly #outer: ChildProcess;
+  /** What was spawned: the command behind the words that set it up. */
+  readonly #words: readonly string[];
   /**
    * The command as the stage sees it, once it has a root, volumes and a user of its own: what ran beside it sooner would meet this machine's
    * own files. undefined when it ended before that.
@@ -55,6 +57,7 @@ export class ContainerProcess {
     this.output = new Output(onLine);
     const { command, env, directory } = network.container(launch, binds);
     const [file = "", ...args] = command;
+    this.#words = command;
     const pipe = launch.root && openPipe(launch.root);
     const output = pipe?.writer ?? "pipe";
     const outer = spawn(file, args, {
@@ -139,10 +142,21 @@ export class ContainerProcess {
   async #findCommand(): Promise<number | undefined> {
     const pid = await this.#first;
     while (this.running) {
-      if (pid !== undefined && isCommand(argumentsOf(pid), this.launch.command)) return pid;
+      if (pid !== undefined && this.#isCommand(argumentsOf(pid))) return pid;
       await delay(lookMs);
     }
     return undefined;
+  }
+
+  /**
+   * Whether a process with these words has become the command. Until then each program that sets it up has the end of what was spawned.
+   * The interpreter of a script has words of its own before the command, as many as it likes.
+   */
+  #isCommand(words: readonly string[]): boolean {
+    const isSettingUp =
+      words.length > this.launch.command.length &&
+      words.every((word, index) => this.#words.at(index - words.length) === word);
+    return words.length > 0 && !isSettingUp;
   }
 
   /** util-linux before 2.39 cannot pass on that its child was killed by SIGKILL: it ends with 1 instead. */
@@ -155,17 +169,6 @@ export class ContainerProcess {
   #killGroup(): void {
     if (!this.#network.ownProcesses) killIfRunning(this.#outer.pid && -this.#outer.pid, "SIGKILL");
   }
-}
-
-/**
- * Whether a process has become the command. Until then its arguments end with the command, behind at least three of its own; the interpreter
- * of a script has two at most.
- */
-function isCommand(words: readonly string[], command: readonly string[]): boolean {
-  const isSettingUp =
-    words.length > command.length + 2 &&
-    command.every((word, index) => words.at(index - command.length) === word);
-  return words.length > 0 && !isSettingUp;
 }
 
 /**
