@@ -140,6 +140,41 @@ describe("images", { concurrency: 2 }, () => {
 
   for (const [who, prefix, not] of users)
     test(
+      `a working directory that became a link stays in the image's root for ${who}, and root has no capability that was dropped`,
+      { skip: not },
+      async () => {
+        const cache = mkdtempSync(join(folder, "cache-"));
+        chmodSync(cache, 0o777);
+        const user = prefix.length > 0 ? "65534" : String(process.getuid?.());
+        const path = join(cache, "link.yaml");
+        const text = readFileSync(manifest, "utf8")
+          .replace('value: "101" }', `value: "${user}" }, { name: WITHOUT_CAPABILITIES, value: "1" }`)
+          .replace(
+            "runAsUser: 101, runAsNonRoot: true, allowPrivilegeEscalation: false",
+            "runAsUser: 0, capabilities: { drop: [ALL] }",
+          );
+        // The container before it has the same but for what it runs, and where.
+        const [before = "", container = ""] = text.split("      containers:\n");
+        const first = container
+          .replace("name: web", "name: link\n          command: [/web, link]")
+          .replace(/ +readinessProbe: .*\n +lifecycle: .*\n/, "");
+        const linked = container
+          .replace("name: web", "name: web\n          workingDir: /cache/link")
+          .replace("env: [", 'env: [{ name: EXPECTED_DIRECTORY, value: "/" }, ');
+        writeFileSync(path, `${before}      initContainers:\n${first}      containers:\n${linked}`);
+        const json = join(cache, "lab.json");
+        const image = ["--image", `registry.example/web:7=${archive}`];
+        const args = ["-f", path, ...image, "--remedies", "nothing", ...quick, "--json", json];
+        const { code, err } = await lab(args, { prefix, cache });
+        assert.equal(code, 1, err);
+        const [nothing] = resultsOf(readFileSync(json, "utf8")).remedies;
+        assert.deepEqual([nothing?.terminations, nothing?.killed], [2, 0]);
+        mustBeClean(cache, 1);
+      },
+    );
+
+  for (const [who, prefix, not] of users)
+    test(
       `lab -f runs a manifest's own image for ${who}: as its user, in its root, stopped by its signal`,
       { skip: not },
       async () => {

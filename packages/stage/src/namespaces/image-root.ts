@@ -83,8 +83,8 @@ const usualCapabilities: readonly string[] =
     " ",
   );
 
-/** Entering the root and becoming the user takes these two. */
-const needed = ["SYS_CHROOT", "SETUID"];
+/** Entering the root and becoming the user takes the first two. Giving them up there takes the last. */
+const needed = ["SYS_CHROOT", "SETUID", "SETPCAP"];
 
 interface ImageRootOptions {
   readonly fabric: Exclude<Fabric, { kind: "none" }>;
@@ -117,7 +117,7 @@ export function launchOnImage(
           `--user=${join(shadow, "user")}`,
           "--preserve-credentials",
           "--root=.",
-          `--wd=.${directory}`,
+          "--wd=.",
           "--",
         ];
   const unshare = words("unshare --pid --mount --fork --kill-child --mount-proc --");
@@ -132,7 +132,7 @@ export function launchOnImage(
       ...mounts,
       "--",
       ...inside,
-      ...inRoot(launch, root, tools),
+      ...inRoot(launch, root, { directory, fabric, tools }),
     ],
     env: {
       PATH: machinePath(),
@@ -158,7 +158,7 @@ export interface RunningContainer {
 
 /**
  * How to run a command in a container on the root of an image: in all namespaces of the container, as its user, and in the directory that
- * it began in. As root it first has the root that the container had before its own, which has the programs that give rights up.
+ * it began in. As root it begins in this machine's root, where `setpriv` and `unshare` are.
  */
 export function besideOnImage(
   { pid, parent }: RunningContainer,
@@ -171,9 +171,10 @@ export function besideOnImage(
   const enter =
     fabric.kind === "root"
       ? [`--root=/proc/${parent}/root`, `--wd=/proc/${pid}/root`, "--", ...asUser(root, directory)]
-      : [...words("--user --preserve-credentials --root"), `--wd=/proc/${pid}/root${directory}`, "--"];
+      : [...words("--user --preserve-credentials --root"), `--wd=/proc/${pid}/root`, "--"];
+  const inside = inRoot(launch, root, { directory, fabric, tools });
   return {
-    command: [tool("nsenter"), ...words(namespaces), ...enter, ...inRoot(launch, root, tools)],
+    command: [tool("nsenter"), ...words(namespaces), ...enter, ...inside],
     env: { PATH: machinePath() },
     directory: "/",
     root,
@@ -184,11 +185,9 @@ export function besideOnImage(
  * Becomes the user in the root, which is the working directory: with rights that fit. Until it is there its real user is another one, so
  * that no program of the container can look at it and reach the root that it comes from.
  */
-function asUser(
-  { user, group, groups, droppedCapabilities: dropped }: LaunchRoot,
-  directory: string,
-): string[] {
-  const kept = usualCapabilities.filter((one) => !dropped.includes("ALL") && !dropped.includes(one));
+function asUser(root: LaunchRoot, directory: string): string[] {
+  const { user, group, groups } = root;
+  const kept = usualCapabilities.filter((one) => !isDropped(one, root));
   const bounds = [...new Set([...kept, ...needed])].map((one) => `,+${one.toLowerCase()}`);
   const others = groups.length === 0 ? "--clear-groups" : `--groups ${groups.join(",")}`;
   return [
@@ -204,19 +203,36 @@ function asUser(
   ];
 }
 
+function isDropped(capability: string, { droppedCapabilities: dropped }: LaunchRoot): boolean {
+  return dropped.includes("ALL") || dropped.includes(capability);
+}
+
 /** Known in every user namespace that is made for containers. */
 const nobodysUser = 65_534;
 
 /**
  * Run in the root: only there may a program of this machine meet the image's variables. LD_PRELOAD is obeyed by each, and could name a file
- * of the image while this machine's files are still in reach.
+ * of the image while this machine's files are still in reach. And only there may a path of the container be followed, of which a link may
+ * have become a part: `--wd` of `nsenter` is followed in the root that `nsenter` comes from.
  */
-function inRoot({ env, command }: Launch, { noNewPrivileges }: LaunchRoot, tools: ImageTools): string[] {
+function inRoot(
+  { env, command }: Launch,
+  root: LaunchRoot,
+  { directory, fabric, tools }: Pick<ImageRootOptions, "fabric" | "tools"> & { readonly directory: string },
+): string[] {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  // Of another user the kernel has taken all capabilities by now, and in a user namespace there were none.
+  const lent = fabric.kind === "root" && root.user === 0 ? needed.filter((one) => isDropped(one, root)) : [];
+  const rights = [
+    ...(root.noNewPrivileges ? ["--no-new-privs"] : []),
+    ...(lent.length > 0 ? ["--bounding-set", lent.map((one) => `-${one.toLowerCase()}`).join(",")] : []),
+  ];
   return [
-    ...(noNewPrivileges ? [...tools.command("setpriv"), "--no-new-privs"] : []),
+    ...(rights.length > 0 ? [...tools.command("setpriv"), ...rights] : []),
     ...tools.command("env"),
     "-i",
+    // As root the directory was entered before rights were given up, as container runtimes do.
+    ...(fabric.kind === "user" ? [`--chdir=${directory}`] : []),
     "--",
     ...variables,
     ...command,
