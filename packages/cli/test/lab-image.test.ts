@@ -133,6 +133,11 @@ describe("images", { concurrency: 2 }, () => {
         assert.equal(code, 1, err);
         const [nothing] = resultsOf(readFileSync(json, "utf8")).remedies;
         assert.deepEqual([nothing?.terminations, nothing?.killed], [2, 0]);
+        // Each container has run once, and has found no way out.
+        const exits = nothing?.timeline?.pods.flatMap((event) =>
+          event.type === "exited" ? [event.code] : [],
+        );
+        assert.deepEqual(exits, [0, 0]);
         assert.ok(!existsSync(mark), "no program of this machine has loaded a library of the image");
         mustBeClean(cache, 1);
       },
