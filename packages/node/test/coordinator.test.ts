@@ -177,7 +177,7 @@ describe("what the coordinator answers", { concurrency: 6 }, () => {
     assert.equal(coordination.last("overruled"), "127.0.0.1");
     assert.match(
       notices(child).join("\n"),
-      /^released by 5\/5 consumers, and 127\.0\.0\.1 has connected since; the pod's own evidence decides$/,
+      /^released by 5\/5 senders, and 127\.0\.0\.1 has connected since; the pod's own evidence decides$/,
     );
     assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + stalled);
   });
