@@ -6,8 +6,10 @@ import {
   deletionBefore,
   exitNear,
   flight,
+  mayBeRace,
   letGoAt,
   addressGone,
+  wasCut,
 } from "./evidence/evidence.ts";
 import { isClosing, type PodLife, listenerAt, lastExit, stoppedAccepting } from "./evidence/pod-life.ts";
 import { reloadAt, emptyAt } from "./evidence/sender-history.ts";
@@ -103,21 +105,18 @@ function senderItself(evidence: Evidence): string | undefined {
 }
 
 /**
- * The sender lost connections to several pods at one moment, and one of these pods was not ending. A preStop hook of another pod explains the cut of its
- * own connections only. A request that was as short as a keep-alive race may be one.
+ * The sender lost connections to several pods at one moment, and not all of these pods were ending. A preStop hook of another pod explains the cut of its
+ * own connections only. Where the flight was as short as in a keep-alive race, it is left to C3.
  */
-function cutWithOthers({ record, symptom, life, run }: Evidence): string | undefined {
+function cutWithOthers({ record, life, run }: Evidence): string | undefined {
   const at = failedAt(record);
-  if (!life || (symptom !== "reset" && symptom !== "truncated")) return undefined;
-  if (record.reused && flight(record) <= toleranceMs.race) return undefined;
+  if (!life || !wasCut(record)) return undefined;
   const cut = run.cutAtOnce(record.sender, at).filter((one) => !hasReason(one, at));
-  const [running, ending] = [
-    cut.filter((one) => !deletionBefore(one, at)),
-    cut.some((one) => deletionBefore(one, at)),
-  ];
-  if (!cut.includes(life) || running.length === 0 || !ending) return undefined;
+  const running = cut.filter((one) => !deletionBefore(one, at));
+  if (cut.length < 2 || !cut.includes(life) || running.length === 0) return undefined;
   const names = (lives: readonly PodLife[]): string => listed(lives.map(({ pod }) => pod));
-  return `${record.sender} lost connections to ${names(cut)} at one moment, and ${names(running)} ${running.length === 1 ? "was" : "were"} not ending`;
+  const were = running.length === 1 ? `${names(running)} was` : `${names(running)} were`;
+  return `${record.sender} lost connections to ${names(cut)} at one moment, and ${were} not ending`;
 }
 
 /** The pod itself may have cut connections then, whatever its sender did: it was not ready yet, had a signal, closed, or ended. */
@@ -263,7 +262,7 @@ function closedOnIt({ record, run }: Evidence, life: PodLife): number | undefine
 /** C3: it set out on a kept-alive connection that the pod was just closing. */
 function keepAliveRace(evidence: Evidence): string | undefined {
   const { record, symptom, life } = evidence;
-  if (!life || symptom !== "reset" || !record.reused || flight(record) > toleranceMs.race) return undefined;
+  if (!life || symptom !== "reset" || !mayBeRace(record)) return undefined;
   const at = failedAt(record);
   const exit = exitNear(life, at);
   // A violent end closes nothing idle first: what it cut was in flight (C4), unless it set out too late for that.

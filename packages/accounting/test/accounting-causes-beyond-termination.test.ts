@@ -222,14 +222,14 @@ test("the cause is the sender where it loses connections to several pods at one 
     exited: 25_020,
     gone: 25_500,
   };
-  /** Requests of one moment that were cut, each with its pod and sender, and what became of the pods. */
+  /** Requests that were cut, each with its pod, when, its sender, and when it set out, and what became of the pods. */
   const causesOf = (
-    cut: readonly (readonly [pod: string, at?: number, sender?: string])[],
+    cut: readonly (readonly [pod: string, at?: number, sender?: string, sent?: number])[],
     second: Moments = born,
     first: Moments = inHook,
   ): string => {
-    const records = cut.map(([pod, finished = 12_000, sender = "node-1"]) =>
-      reset(11_900, { ...pooled, pod, finished, sender }),
+    const records = cut.map(([pod, finished = 12_000, sender = "node-1", sent = 11_900]) =>
+      reset(sent, { ...pooled, pod, finished, sender }),
     );
     const { lostRequests } = account(
       recording({
@@ -248,6 +248,11 @@ test("the cause is the sender where it loses connections to several pods at one 
   assert.equal(causesOf([["web-1"], ["web-2", 12_000, "node-2"]]), "web-1 C4, web-2 unknown");
   assert.equal(causesOf([["web-1"], ["web-1"]]), "web-1 C4");
   assert.equal(causesOf([["web-2"], ["web-2"]]), "web-2 unknown");
+  // None of them ends: no hook or signal explains it, either.
+  assert.equal(causesOf([["web-1"], ["web-2"]], born, born), "web-1 proxy, web-2 proxy");
+  assert.equal(causesOf([["web-1"], ["web-2", 12_200]], born, born), "web-1 unknown, web-2 unknown");
+  // A pod that runs closes an idle connection by its own time-out, as a request comes on it: it says nothing of the other.
+  assert.equal(causesOf([["web-1"], ["web-2", 12_001, "node-1", 11_990]]), "web-1 C4, web-2 C3");
   // Both do what their hooks or signals make them do, or one of them ends by itself.
   assert.equal(causesOf([["web-1"], ["web-2"]], inHook), "web-1 C4, web-2 C4");
   assert.equal(
@@ -264,7 +269,7 @@ test("the cause is the sender where it loses connections to several pods at one 
         ...traffic(2_000, 9_900),
         ...traffic(2_000, 9_900, { pod: "web-2" }),
         reset(11_900, { ...pooled, finished: 12_000 }),
-        reset(11_990, { ...pooled, pod: "web-2", finished: 12_001 }),
+        reset(11_900, { ...pooled, pod: "web-2", finished: 12_001 }),
       ],
       podEvents: [...podLife("web-1", inHook), ...podLife("web-2", born)],
       ended: 30_000,

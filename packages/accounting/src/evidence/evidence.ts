@@ -1,6 +1,6 @@
 import { lastExit, type PodLife, stoppedAccepting } from "./pod-life.ts";
 import { choiceAt, type SenderHistory } from "./sender-history.ts";
-import type { Symptom } from "./symptom.ts";
+import { symptomOf, type Symptom } from "./symptom.ts";
 import { toleranceMs } from "./tolerance.ts";
 import type { RequestRecord } from "../model/request.ts";
 
@@ -37,7 +37,7 @@ export interface RunFacts {
   triedToConnect(life: PodLife, from: number, until: number): boolean;
   /** The last time before `at` at which the pod reset a connection of the sender. */
   lastReset(life: PodLife, sender: string, at: number): number | undefined;
-  /** The pods to which the sender lost connections at that moment. */
+  /** The pods to which the sender had connections that were cut at that moment. */
   cutAtOnce(sender: string, at: number): readonly PodLife[];
   /** Requests in flight at ordinary times: the median over the pod's arrivals before any pod's deletion. Undefined where the arrivals are too few. */
   ordinaryInFlight(life: PodLife): number | undefined;
@@ -66,6 +66,17 @@ export function letGoAt({ record, sender, life }: Evidence): number | undefined 
 /** How long the request had been on its way when it failed. */
 export function flight(record: RequestRecord): number {
   return Math.max(0, failedAt(record) - setOut(record));
+}
+
+/** Whether a reset of it may be a keep-alive race: it set out on a connection that was there, and was under way no longer than one lasts. */
+export function mayBeRace(record: RequestRecord): boolean {
+  return record.reused && flight(record) <= toleranceMs.race;
+}
+
+/** Whether its connection was cut, and not by what may be a keep-alive race: a pod causes one by its own time-out, whatever its sender does. */
+export function wasCut(record: RequestRecord): boolean {
+  const symptom = symptomOf(record);
+  return symptom === "truncated" || (symptom === "reset" && !mayBeRace(record));
 }
 
 export function near(

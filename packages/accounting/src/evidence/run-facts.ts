@@ -1,6 +1,6 @@
 import type { RequestRecord } from "../model/request.ts";
 import { symptomOf } from "./symptom.ts";
-import { failedAt, near, setOut, type RunFacts } from "./evidence.ts";
+import { failedAt, near, setOut, wasCut, type RunFacts } from "./evidence.ts";
 import type { PodLife } from "./pod-life.ts";
 import { ascending, countBelow, quantile } from "../statistics.ts";
 import { toleranceMs } from "./tolerance.ts";
@@ -18,10 +18,10 @@ interface Traffic {
   readonly givenUp: readonly number[];
 }
 
-/** A connection to a pod that was reset, or ended amid an answer. */
-interface Cut {
-  readonly at: number;
-  readonly life: PodLife;
+/** Connections of one sender that were cut: when, ascending, and to which pod. */
+interface Cuts {
+  readonly times: readonly number[];
+  readonly lives: readonly PodLife[];
 }
 
 /** Outcomes in which nothing came from the other end. */
@@ -34,7 +34,7 @@ export function runFacts(
 ): RunFacts {
   const [firstDeletion = Infinity] = lives.flatMap(({ deleted }) => deleted?.at ?? []).sort(ascending);
   const prepared = new Map<PodLife, Traffic>();
-  let cuts: ReadonlyMap<string, readonly Cut[]> | undefined;
+  let cuts: ReadonlyMap<string, Cuts> | undefined;
   const traffic = (life: PodLife): Traffic => {
     const known = prepared.get(life) ?? prepare(recordsOf.get(life));
     prepared.set(life, known);
@@ -58,8 +58,11 @@ export function runFacts(
     lastReset: (life, sender, at) => lastReset(traffic(life).records, sender, at),
     cutAtOnce: (sender, at) => {
       cuts ??= cutsBySender(recordsOf);
-      const all = cuts.get(sender) ?? [];
-      return [...new Set(all.filter((cut) => near(cut.at, at, toleranceMs.race)).map(({ life }) => life))];
+      const { times, lives: cut } = cuts.get(sender) ?? { times: [], lives: [] };
+      const found = new Set<PodLife>();
+      for (let i = countBelow(times, at - toleranceMs.race); times[i]! <= at + toleranceMs.race; i++)
+        found.add(cut[i]!);
+      return [...found];
     },
     ordinaryInFlight: (life) => ordinary(life, traffic(life), firstDeletion, inFlight),
   };
@@ -103,19 +106,19 @@ function lastOf(times: readonly number[], until: number): number | undefined {
   return times[countBelow(times, until) - 1];
 }
 
-function cutsBySender(
-  recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[]>,
-): ReadonlyMap<string, readonly Cut[]> {
-  const cuts = new Map<string, Cut[]>();
-  for (const [life, records] of recordsOf)
-    for (const record of records) {
-      const symptom = symptomOf(record);
-      if (symptom !== "reset" && symptom !== "truncated") continue;
-      const own = cuts.get(record.sender) ?? [];
-      own.push({ at: failedAt(record), life });
-      cuts.set(record.sender, own);
-    }
-  return cuts;
+function cutsBySender(recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[]>): ReadonlyMap<string, Cuts> {
+  const all = [...recordsOf]
+    .flatMap(([life, records]) =>
+      records.filter(wasCut).map((record) => ({ sender: record.sender, life, at: failedAt(record) })),
+    )
+    .sort((one, other) => ascending(one.at, other.at));
+  const ofSender = Map.groupBy(all, ({ sender }) => sender);
+  return new Map(
+    [...ofSender].map(([sender, cuts]) => [
+      sender,
+      { times: cuts.map(({ at }) => at), lives: cuts.map(({ life }) => life) },
+    ]),
+  );
 }
 
 function lastReset(records: readonly RequestRecord[], sender: string, at: number): number | undefined {
