@@ -227,6 +227,15 @@ describe("a host that drains is chosen while Envoy is in panic mode", () => {
       isUsed: true,
     },
     {
+      what: "a policy of the cluster takes the host that a request names",
+      cluster: {
+        load_balancing_policy: {
+          policies: [{ typed_extension_config: { name: "envoy.load_balancing_policies.override_host" } }],
+        },
+      },
+      isUsed: true,
+    },
+    {
       what: "sessions may be kept to it",
       cluster: { common_lb_config: { override_host_status: { statuses: ["HEALTHY", "DRAINING"] } } },
       isUsed: true,
