@@ -140,6 +140,31 @@ ${servers.map((one, at) => `  server s${at} ${one}`).join("\n")}
     );
   });
 
+  it("what HAProxy's master tells is not understood where a reload starts a worker while others are asked", async (t) => {
+    const head = "#<PID>          <type>          <reloads>\n1               master          1\n# workers\n";
+    const row = (pid: number): string => `${pid}            worker          0\n`;
+    const servers = "1\n# srv_addr srv_op_state srv_admin_state\n127.0.0.5 2 0\n\n";
+    let asked = 0;
+    let [before, later] = [row(8), row(8)];
+    const server = createSocketServer((socket) =>
+      socket.once("data", (data) => {
+        const isList = data.toString().startsWith("show proc");
+        const rows = asked++ === 0 ? before : later;
+        socket.end(isList ? `${head}${rows}\n` : servers);
+      }),
+    ).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const seen = uses(haproxy({ host: "127.0.0.1", port }));
+    assert.equal(await seen(), "127.0.0.5");
+    [asked, later] = [0, `${row(9)}# old workers\n${row(8)}`];
+    await assert.rejects(seen(), /a worker has started meanwhile/);
+    // One that has ended since leaves nothing to ask.
+    [asked, before, later] = [0, later, row(9)];
+    assert.equal(await seen(), "127.0.0.5");
+  });
+
   it("the consumer HAProxy throws when the program is gone", async () => {
     await assert.rejects(
       haproxy({ path: join(directory, "none.sock") }).stillUsed(pods, signal),
