@@ -730,6 +730,13 @@ describe("a proxy whose pods have no watcher all", () => {
       assert.equal(model.state("a"), "incomplete");
       model.podGone("old");
       assert.equal(model.state("a"), "released");
+      assert.equal(model.terminations.releases.isReported("ingress-class/nginx", "shop"), true);
+      // The workload is forgotten, and comes back.
+      model.podGone("new");
+      proxy(model, "old", { controller });
+      proxy(model, "new", { hasWatcher: true, controller });
+      model.terminations.decide(model.now);
+      assert.equal(model.terminations.releases.isReported("ingress-class/nginx", "shop"), false);
       // A program that nobody knows, in another workload, is not seen.
       assert.equal(
         beside({ controller }, { old: { controller, workload: "second" } }, isLate).state("a"),

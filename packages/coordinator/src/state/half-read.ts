@@ -9,7 +9,7 @@ import { mayServeOneClass } from "@lameduck/senders";
 export class HalfReadProxies {
   /** By uid. */
   readonly #pods = new Map<string, SlimPod>();
-  /** Workloads that have, or had, a pod with a watcher: all their pods are kept. */
+  /** Workloads that have, or had, a pod with a watcher: all their pods are kept. With the last of these the workload is forgotten. */
   readonly #workloads = new Set<string>();
   readonly #reportedBy: (podUid: string) => readonly string[];
   readonly #allPods: () => Iterable<SlimPod>;
@@ -29,7 +29,12 @@ export class HalfReadProxies {
       if (object.proxy?.isRead !== true || workload === undefined || this.#workloads.has(workload)) return;
       this.#workloads.add(workload);
       for (const one of this.#allPods()) if (one.metadata.uid !== uid && this.#matters(one)) this.#put(one);
-    } else if (this.#pods.delete(uid)) this.#halfRead = undefined;
+    } else if (this.#pods.delete(uid)) {
+      this.#halfRead = undefined;
+      const workload = workloadOf(object) ?? "";
+      if (![...this.#pods.values()].some((one) => workloadOf(one) === workload))
+        this.#workloads.delete(workload);
+    }
   }
 
   /** The consumers that report for some pods of their proxy only, each with a pod for which nothing reports: "edge/nginx-x2x7k". */
