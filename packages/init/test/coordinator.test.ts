@@ -89,7 +89,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.equal(report.reason, "acknowledged", server.stderr);
     assert.match(
       report.explanation,
-      /^floor 0\.5, released by 5 of 5 senders at 2\.\d \(kube-proxy\/node5 last\)$/,
+      /^floor 0\.5, released by 5 of 5 senders at \d\.\d \(kube-proxy\/node5 last\)$/,
     );
     assert.match(server.stderr, /the cluster: waiting, 4\/5 senders, behind: kube-proxy\/node5 \(rules\)/);
     const { reason, length, timeline } = replay(parseTrace(readFileSync(path, "utf8"), path));
