@@ -54,6 +54,11 @@ describe("lameduck install", () => {
     const own = ["install", "--yes", "--disable", "policy-only", "--image", "r.example/x:1"];
     assert.equal((await cluster.asTyped(...own)).code, 0);
     assert.equal((await cluster.asTyped("install", "--yes")).code, 0, "the image that is there is kept");
+    cluster.changes.length = 0;
+    const back = await cluster.asTyped("install", "--yes", "--disable", "image");
+    assert.match(back.err, told, "nodes have another image than the default");
+    assert.equal(back.code, 2);
+    assert.deepEqual(cluster.changes, []);
   });
 
   test("--enable refuses a namespace whose pods are never injected, before anything is changed", async () => {

@@ -19,6 +19,7 @@ import { connect, type ConnectionFlags } from "../cluster/connection.ts";
 import { differenceOf } from "./difference.ts";
 import {
   extras,
+  imageOf,
   installedNow,
   merged,
   mustBeExtra,
@@ -147,7 +148,7 @@ async function install(options: Options): Promise<number> {
     const there = await installedNow(client, namespace, signal);
     const looksAround = dryRun || asked.acknowledgements;
     const read = looksAround ? await readCluster(client, signal) : undefined;
-    const { image = defaultImage() } = merged(asked, there, version()).wanted;
+    const image = imageOf(asked, there, version()) ?? defaultImage();
     // A later installation keeps what was chosen, unless it is asked anew.
     const readers = read && asked.acknowledgements ? readersFor(read, { namespace, image }) : [];
     const chosen = asked.disabled.includes("consumer-accounts")
@@ -266,13 +267,13 @@ function mustFit(asked: Asked): void {
 }
 
 /**
- * Nodes have the image of an installation of this release that is there.
+ * Where the default image is installed already, nodes have it.
  * @throws {CliError} LAMEDUCK_NO_IMAGE
  */
 function mustBePullable({ mode, image }: Merged["wanted"], there: Installed, dryRun: boolean): void {
-  if (mode === "policy" || image !== undefined || there.image?.version === version()) return;
   const usual = defaultImage();
-  if (isPublished(usual)) return;
+  if (mode === "policy" || image !== undefined || there.image?.reference === usual || isPublished(usual))
+    return;
   const problem = `${usual} is not published yet: no node can pull it`;
   if (!dryRun) throw new CliError("LAMEDUCK_NO_IMAGE", "--image", problem);
   say(`note: ${problem}; ${cliErrors.LAMEDUCK_NO_IMAGE}`);

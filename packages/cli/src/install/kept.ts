@@ -167,6 +167,11 @@ export function merged(asked: Asked, there: Installed, version: string): Merged 
   const peers = there.metricsFrom.filter((one) => !same(one));
   const keepsPeers =
     processes && keep("metrics-from", peers.length > 0, `metrics for ${peers.map(peerText).join(", ")}`);
+  const image = imageOf(asked, there, version);
+  if (asked.image === undefined && image !== undefined) {
+    const isOlder = image === there.image?.reference && there.image.version !== version;
+    keep("image", true, `image ${image}${isOlder ? `, of release ${there.image.version}` : ""}`);
+  }
   return {
     wanted: {
       mode,
@@ -176,27 +181,27 @@ export function merged(asked: Asked, there: Installed, version: string): Merged 
       consumerAccounts: [...(keepsAccounts ? others : []), ...asked.consumerAccounts],
       metricsFrom: [...(keepsPeers ? peers : []), ...asked.metricsFrom],
       nodeReader: asked.nodeReader ?? (keepsReader ? reader : undefined),
-      image: asked.image ?? keptImage(there, version, keep),
+      image,
     },
     kept,
   };
 }
 
-/** Our own registry's, unless another is in use: then the same repository, with the tag of this release. */
-function keptImage(
+/**
+ * Our own registry's (undefined), unless another is asked for or in use: then the same repository, with the tag of this release.
+ * @param version of this release.
+ */
+export function imageOf(
+  asked: Pick<Asked, "image" | "disabled">,
   { image }: Installed,
   version: string,
-  keep: (extra: Extra, isThere: boolean, what: string) => boolean,
 ): string | undefined {
-  if (image === undefined) return undefined;
+  if (asked.image !== undefined) return asked.image;
+  if (image === undefined || asked.disabled.includes("image")) return undefined;
   const [, repository = "", tag = ""] = /^(.*?)((?::[^/:@]+)?(?:@.+)?)$/.exec(image.reference) ?? [];
   if (repository === imageRepository()) return undefined;
   // What a digest names has no other version.
-  const reference =
-    image.version === version || tag.includes("@") ? image.reference : `${repository}:${version}`;
-  const old =
-    reference === image.reference && image.version !== version ? `, of release ${image.version}` : "";
-  return keep("image", true, `image ${reference}${old}`) ? reference : undefined;
+  return image.version === version || tag.includes("@") ? image.reference : `${repository}:${version}`;
 }
 
 function peerText(peer: Peer): string {
