@@ -12,6 +12,22 @@ export function mustBeNamespace(option: string, name: string): string {
   throw badOption(option, `"${name}" is no name of a namespace`);
 }
 
+/** [HOST[:PORT]/]PATH[:TAG][@DIGEST], as container runtimes read it; a host in capitals is what `check` prints in place of one. */
+const imageReference =
+  /^(?:(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[a-z][a-z0-9+._-]*:[0-9a-f]{32,})?$/;
+
+/** @throws {CliError} */
+export function mustBeImage(option: string, reference: string): string {
+  if (imageReference.test(reference)) return reference;
+  const [placeholder] = /^[A-Z]+(?=\/)/.exec(reference) ?? [];
+  throw badOption(
+    option,
+    placeholder === undefined
+      ? `"${reference}" is no reference of an image, such as registry.example/lameduck:1`
+      : `${placeholder} in "${reference}" stands for a registry: put in the address of yours, in lower case`,
+  );
+}
+
 /** "expectStatus" is --expect-status. */
 export function flagOf(name: string): string {
   return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

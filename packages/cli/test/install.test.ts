@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { parseAllDocuments } from "yaml";
+import { ownImage } from "../src/about.ts";
 import { peerOf } from "../src/install/metrics-from.ts";
 import { initVolume, Cluster, withoutInit, type Stored } from "./install-cluster.ts";
 
@@ -58,6 +59,26 @@ describe("lameduck install", () => {
     const back = await cluster.asTyped("install", "--yes", "--disable", "image");
     assert.match(back.err, told, "nodes have another image than the default");
     assert.equal(back.code, 2);
+    assert.deepEqual(cluster.changes, []);
+  });
+
+  test("an image that no node could pull for its name is refused before anything is changed", async () => {
+    const digest = `@sha256:${"0a".repeat(32)}`;
+    const dry = (image: string) => cluster.asTyped("install", "--dry-run", "--image", image);
+    const line = await dry(ownImage());
+    assert.match(line.err, /--image: REGISTRY in "REGISTRY\/lameduck:\S+" stands for a registry: /);
+    for (const image of ["", "r.example/x: 1", "r.example/Duck:1", "r.example/x:", "https://r.example/x:1"]) {
+      const { code, err } = await dry(image);
+      assert.match(err, /--image: ".*" is no reference of an image.*\[LAMEDUCK_BAD_OPTION\]/, image);
+      assert.equal(code, 2);
+    }
+    for (const image of [
+      "duck",
+      "localhost:5000/a/b_c--d:V1.2",
+      `[fd00::1]:5000/x${digest}`,
+      `a.b/c:d${digest}`,
+    ])
+      assert.equal((await dry(image)).code, 0, image);
     assert.deepEqual(cluster.changes, []);
   });
 

@@ -91,6 +91,11 @@ const mistakes: Mistake[] = [
     [...restart, "--in-cluster", "1"],
     /\[LAMEDUCK_IN_CLUSTER_BAD_OPTION\]/,
   ],
+  [
+    "an image that is none",
+    [...restart, "--url", "http://a/", "--in-cluster", "1", "--image", "NODE:24"],
+    /--image: "NODE:24" is no reference of an image.*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
   ["headers of no load", [...restart, "-H", "A: b"], /--header: goes with --url only/],
   [
     "a header that is none",

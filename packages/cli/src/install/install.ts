@@ -10,7 +10,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { say } from "../output.ts";
-import { collect, mustBeNamespace } from "../options.ts";
+import { collect, mustBeImage, mustBeNamespace } from "../options.ts";
 import { defaultImage, isPublished, version } from "../about.ts";
 import { judgeWorkload, timesText, workloadGroups, type HeldWorkload } from "../cluster/held.ts";
 import { readCluster, type ClusterRead } from "../cluster/reading.ts";
@@ -131,7 +131,7 @@ async function install(options: Options): Promise<number> {
     consumerAccounts: (options.consumerAccount ?? []).map(mustBeAccount),
     nodeReader: options.nodeReader === undefined ? undefined : mustBeNodeReader(options.nodeReader),
     metricsFrom: (options.metricsFrom ?? []).map((peer) => peerOf(peer)),
-    image: options.image,
+    image: options.image === undefined ? undefined : mustBeImage("--image", options.image),
     disabled: (options.disable ?? []).map(mustBeExtra),
   };
   mustFit(asked);

@@ -15,7 +15,7 @@ import {
 import { connectionOf } from "../cluster/connection.ts";
 import { badOption } from "../errors.ts";
 import { checkResultFiles } from "../results.ts";
-import { flagOf } from "../options.ts";
+import { flagOf, mustBeImage } from "../options.ts";
 import { contentOf, requestFlags, requestOf } from "../request-options.ts";
 import { loadBounds, type LoadBounds } from "./bounds.ts";
 import type { RolloutOptions } from "./options.ts";
@@ -43,6 +43,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     for (const name of [...requestFlags, "caFile", "insecure"] as const)
       if (options[name] !== undefined) throw badOption(flagOf(name), "goes with --url only");
   if (routes.length > 0 && options.requests) throw badOption("--requests", "cannot be given with --url");
+  if (options.image !== undefined) mustBeImage("--image", options.image);
   if (options.inCluster)
     checkInClusterOptions({ parallel: options.inCluster, routes, maxRequests: options.requestsMax });
   else if (options.image !== undefined) throw badOption("--image", "goes with --in-cluster only");
