@@ -193,7 +193,7 @@ export function proxyOf(pod: SeenPod): SeenProxy | undefined {
   return { isRead, who: program.who, ...(serves === undefined ? {} : { serves }) };
 }
 
-/** Whether two proxies may serve one class: in doubt they do. */
+/** Whether two proxies of one known program may serve one class: in doubt they do. Of a program that is not known, nothing is. */
 export function mayServeOneClass(one: SeenProxy, other: SeenProxy): boolean {
   if (one.who === undefined || one.who !== other.who) return false;
   const { serves } = other;
