@@ -48,4 +48,4 @@ export {
   type Series,
 } from "./report/html/plot.ts";
 export { skippedRemedy } from "./summary.ts";
-export { count, spell } from "./words.ts";
+export { count, spell, whole } from "./words.ts";

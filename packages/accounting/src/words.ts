@@ -6,9 +6,14 @@ export function spell(milliseconds: number): string {
   return size < 99_950 ? `${(size / 1_000).toFixed(1)} s` : `${Math.round(size / 1_000)} s`;
 }
 
+/** "1,500". */
+export function whole(n: number): string {
+  return n.toLocaleString("en");
+}
+
 /** @param many the noun of more than one, where an s is not enough. */
 export function count(n: number, noun: string, many = `${noun}s`): string {
-  return `${n.toLocaleString("en")} ${n === 1 ? noun : many}`;
+  return `${whole(n)} ${n === 1 ? noun : many}`;
 }
 
 /** "web-1", "web-1, web-2 and web-3"; of many it names the first ones. */

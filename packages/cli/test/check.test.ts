@@ -445,7 +445,7 @@ test("lameduck check where one list may not be read: counts are the least that i
   cluster.admits = () => 'pods is forbidden: User "u" cannot create resource "pods" in API group ""';
   const { code, out, report } = await check();
   assert.equal(code, 5);
-  assert.match(out, /`incomplete` would be the pods of at least 0 of 1 Service/);
+  assert.match(out, /`incomplete` would be the pods of at least 0 Services \(of 1\)/);
   assert.match(out, /where httpproxies\.projectcontour\.io lead: .* may not be listed/);
   assert.match(out, /whether an injected pod is admitted in namespace shop: pods may not be created there/);
   assert.match(

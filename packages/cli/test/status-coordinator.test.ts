@@ -191,7 +191,12 @@ for (const [what, around, words] of [
   [
     "senders for which nothing reports",
     { answer: { ...sound, services: { services: 42, incomplete: 41, senders: [istio, alb] } } },
-    /pods of 41 of 42 Services are not released[^]*\n {6}mesh\/istio \(Istio's sidecars, shown by Pod shop\/client\): 41 Services\n {6}ingress-class\/alb \(shown by Ingress shop\/web\): 1 Services?\n[^]*sendsNothing[^]*works$/,
+    /pods of 41 Services \(of 42\) are not released[^]*\n {6}mesh\/istio \(Istio's sidecars, shown by Pod shop\/client\): 41 Services\n {6}ingress-class\/alb \(shown by Ingress shop\/web\): 1 Services?\n[^]*sendsNothing[^]*works$/,
+  ],
+  [
+    "the only Service has such a sender",
+    { answer: { ...sound, services: { services: 1, incomplete: 1, senders: [alb] } } },
+    / pods of 1 Service \(of 1\) are not released[^]*works$/,
   ],
   [
     "a kind that may not be listed",

@@ -132,7 +132,7 @@ function aboutTarget(target: Target, action: Action): string[] {
       : []),
     ...(partition > 0 && action.name === "restart"
       ? [
-          `partition ${partition}: ${replicas - partition} of its ${count(replicas, "pod")} are replaced, the others stay`,
+          `partition ${partition}: of its ${count(replicas, "pod")} a restart replaces ${replicas - partition}, the others stay`,
         ]
       : []),
     ...(first && first.readinessProbe === undefined

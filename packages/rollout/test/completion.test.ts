@@ -58,13 +58,18 @@ test("a restart that would replace no pod is refused, and one that replaces only
   const all = targetOf("statefulset", workload(partition(4), {}));
   assert.match(
     restart(reference).obstacle(all) ?? "",
-    /partition is 4: a restart replaces none of its 4 pods/,
+    /partition is 4, and it has 4 pods: a restart replaces none, use/,
   );
+  const one = targetOf("statefulset", workload({ ...partition(1), replicas: 1 }, {}));
+  assert.match(restart(reference).obstacle(one) ?? "", /it has 1 pod: a restart replaces none, use/);
   const some = targetOf("statefulset", workload(partition(3), {}));
   assert.equal(restart(reference).obstacle(some), undefined);
   const client = { list: () => Promise.resolve([]) } as unknown as KubernetesClient;
   const notes = await inspect(client, some, restart(reference));
-  assert.ok(notes.includes("partition 3: 1 of its 4 pods are replaced, the others stay"), notes.join("\n"));
+  assert.ok(
+    notes.includes("partition 3: of its 4 pods a restart replaces 1, the others stay"),
+    notes.join("\n"),
+  );
 });
 
 test("a user who scales what an autoscaler scales is told so", async () => {

@@ -1,7 +1,7 @@
-import { count } from "../words.ts";
+import { count, whole } from "../words.ts";
 import { causes, type Cause } from "../model/cause.ts";
 import type { LostRequest, RemedyResult, Results } from "../model/results.ts";
-import { percent, testedOf, whole } from "./figures.ts";
+import { percent, testedOf } from "./figures.ts";
 import { reservations } from "./reservations.ts";
 import { boundAfterNone, few } from "../statistics.ts";
 

@@ -1,10 +1,7 @@
 import { few } from "../statistics.ts";
 import type { Quantiles, RemedyResult } from "../model/results.ts";
 import { heldAgainstPods } from "./verdict.ts";
-
-export function whole(n: number): string {
-  return n.toLocaleString("en");
-}
+import { whole } from "../words.ts";
 
 /** The name of the row. */
 export function titleOf({ remedy, ownLameduck }: RemedyResult): string {

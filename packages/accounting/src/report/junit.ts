@@ -1,8 +1,8 @@
-import { count } from "../words.ts";
+import { count, whole } from "../words.ts";
 import type { RemedyResult, Results } from "../model/results.ts";
 import { advice } from "./advice.ts";
 import { causesOf, type Wording } from "./explanations.ts";
-import { lostOf, testedOf, titleOf, whole } from "./figures.ts";
+import { lostOf, testedOf, titleOf } from "./figures.ts";
 import { element, escape } from "./markup.ts";
 import { overran, untestedBecause } from "./reservations.ts";
 import { heldAgainstPods, verdictOf } from "./verdict.ts";

@@ -2,8 +2,9 @@ import type { RemedyResult, Results } from "../model/results.ts";
 import { advice } from "./advice.ts";
 import { columns, texts } from "./table.ts";
 import { betterBounds, causesOf, explanations, type Wording } from "./explanations.ts";
-import { titleOf, whole } from "./figures.ts";
+import { titleOf } from "./figures.ts";
 import { verdictOf } from "./verdict.ts";
+import { whole } from "../words.ts";
 
 /** The comparison for the summary of a pipeline or a comment on a change (GitHub's and GitLab's dialect). */
 export function markdownReport(results: Results, instead?: Wording): string {

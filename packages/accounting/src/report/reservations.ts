@@ -1,7 +1,7 @@
 import { tally } from "../terminations.ts";
 import type { RemedyResult } from "../model/results.ts";
-import { count } from "../words.ts";
-import { seconds, titleOf, whole } from "./figures.ts";
+import { count, whole } from "../words.ts";
+import { seconds, titleOf } from "./figures.ts";
 import { startNotes } from "./starts.ts";
 
 /** What has to be known beside the figures of a comparison, a sentence each. */

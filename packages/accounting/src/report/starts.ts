@@ -1,6 +1,6 @@
 import type { RemedyResult, Start } from "../model/results.ts";
-import { count } from "../words.ts";
-import { seconds, titleOf, whole } from "./figures.ts";
+import { count, whole } from "../words.ts";
+import { seconds, titleOf } from "./figures.ts";
 
 /** Routes that are told of one by one. */
 const fewSenders = 6;

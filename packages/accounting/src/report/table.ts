@@ -2,8 +2,9 @@ import { styleText } from "node:util";
 import type { RemedyResult, Results } from "../model/results.ts";
 import { advice } from "./advice.ts";
 import { betterBounds, causesOf, explanations, type Wording } from "./explanations.ts";
-import { whole, lostOf, perTerminationOf, secondsOf, titleOf } from "./figures.ts";
+import { lostOf, perTerminationOf, secondsOf, titleOf } from "./figures.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
+import { whole } from "../words.ts";
 
 interface TextOptions {
   /** Stream of the output. Colours are used only if it is a terminal that shows them. */

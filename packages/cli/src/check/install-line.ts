@@ -1,4 +1,4 @@
-import { count as counted } from "@lameduck/accounting/words";
+import { count as counted, whole } from "@lameduck/accounting/words";
 import { howToBuildImage } from "../about.ts";
 import type { BesideProxy } from "../cluster/beside.ts";
 import type { HeldWorkload } from "../cluster/held.ts";
@@ -100,7 +100,7 @@ function acknowledgements({ nodes, watcher, nodeProxies, services, proxies }: Ci
   return {
     isWorth: true,
     because: [
-      `with --acknowledgements: pods of ${gain} of ${counted(services.services, "Service")} stop as soon as they are released${patched}`,
+      `with --acknowledgements: pods of ${counted(gain, "Service")} (of ${whole(services.services)}) stop as soon as they are released${patched}`,
     ],
   };
 }

@@ -1,5 +1,5 @@
 import { printable } from "@lameduck/drain/common";
-import { count as plural } from "@lameduck/accounting/words";
+import { count as plural, whole } from "@lameduck/accounting/words";
 import { oldestKubernetes } from "@lameduck/protocol";
 import { untried } from "../cluster/beside.ts";
 import { balancers } from "@lameduck/senders";
@@ -82,7 +82,7 @@ function* askedLines({ asked, services, proxies }: CheckReport): Generator<strin
     const least = isLeast ? "at least " : "";
     yield "senders besides nodes, which must be asked, too, where acknowledgements are on. Where nobody asks one, the pods that";
     yield "it may choose are `incomplete`: they decide by their own evidence, as without acknowledgements";
-    yield `  \`incomplete\` would be the pods of ${least}${incomplete} of ${plural(all, "Service")}`;
+    yield `  \`incomplete\` would be the pods of ${least}${plural(incomplete, "Service")} (of ${whole(all)})`;
     if (incompleteWithPatches < incomplete)
       yield `  and of ${least}${incompleteWithPatches}, with watchers beside the proxies below`;
   }

@@ -1,7 +1,7 @@
 import { operatorNames } from "@lameduck/protocol";
 import type { CoordinatorStatus, TerminatingPods } from "@lameduck/coordinator";
 import { messageOf, printable } from "@lameduck/drain/common";
-import { count } from "@lameduck/accounting/words";
+import { count, whole } from "@lameduck/accounting/words";
 import { selects, type KubernetesClient, type KubernetesObject, type LabelSelector } from "@lameduck/kube";
 import { ifReadable } from "../cluster/facts.ts";
 import { podsOf, readComponent, type ComponentStatus } from "../install/component.ts";
@@ -235,7 +235,7 @@ function* replicaLines({ pod, status, problem }: ReplicaStatus): Generator<strin
 function* unreportedLines(found: CoordinatorStatus["services"]): Generator<string> {
   if (found === undefined || found.incomplete === 0) return;
   const { services, incomplete, senders } = found;
-  yield `    pods of ${incomplete} of ${count(services, "Service")} are not released and decide by themselves: senders for which nothing reports`;
+  yield `    pods of ${count(incomplete, "Service")} (of ${whole(services)}) are not released and decide by themselves: senders for which nothing reports`;
   for (const { need, who, shownBy, assumedSeconds, services: those } of senders.slice(0, mostNamed)) {
     const assumed = assumedSeconds && `${assumedSeconds} s are assumed`;
     const known = [who, shownBy && `shown by ${shownBy}`, assumed].filter(Boolean).join(", ");

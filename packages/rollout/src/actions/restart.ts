@@ -22,7 +22,7 @@ export function restart(reference: TargetReference): Action {
       if (type === "OnDelete")
         return "its update strategy is OnDelete: a restart replaces nothing, use --delete";
       if (partition > 0 && partition >= replicas)
-        return `its partition is ${partition}: a restart replaces none of its ${count(replicas, "pod")}, use --delete`;
+        return `its partition is ${partition}, and it has ${count(replicas, "pod")}: a restart replaces none, use --delete`;
       return undefined;
     },
     rules: [{ ...resources[kind], verbs: ["patch"], name: reference.name }],

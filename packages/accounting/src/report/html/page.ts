@@ -1,7 +1,7 @@
 import type { RemedyResult, Results } from "../../model/results.ts";
 import { advice } from "../advice.ts";
-import { lostOf, perTerminationOf, secondsOf, short, titleOf, whole } from "../figures.ts";
-import { count } from "../../words.ts";
+import { lostOf, perTerminationOf, secondsOf, short, titleOf } from "../figures.ts";
+import { count, whole } from "../../words.ts";
 import { reservations } from "../reservations.ts";
 import { heldAgainstPods, lossless, verdictOf } from "../verdict.ts";
 import type { Wording } from "../explanations.ts";

@@ -1,8 +1,8 @@
-import { count } from "../../words.ts";
+import { count, whole } from "../../words.ts";
 import { podLives } from "../../evidence/pod-life.ts";
 import { senderHistories } from "../../evidence/sender-history.ts";
 import type { LostRequest, RemedyResult, TerminationResult } from "../../model/results.ts";
-import { seconds, testedOf, titleOf, whole } from "../figures.ts";
+import { seconds, testedOf, titleOf } from "../figures.ts";
 import { whyOf } from "../explanations.ts";
 import { element, escape, figure, paragraph, table } from "../markup.ts";
 import { extentOf, terminationPicture, type PicturedTermination } from "./termination-picture.ts";

@@ -1,9 +1,8 @@
-import { spell } from "../../words.ts";
+import { spell, whole } from "../../words.ts";
 import { type PodLife, podLives } from "../../evidence/pod-life.ts";
 import { type SenderHistory, convergedFrom, senderHistories } from "../../evidence/sender-history.ts";
 import type { Cause } from "../../model/cause.ts";
 import type { LostRequest, TerminationResult } from "../../model/results.ts";
-import { whole } from "../figures.ts";
 import { type Moment, kubeletBars, kubeletMoments } from "./kubelet-chain.ts";
 import { element, escape, figure, label, title, widthOf } from "../markup.ts";
 import { type Scale, linear } from "./scale.ts";
