@@ -8,7 +8,7 @@ import { symptomOf } from "./evidence/symptom.ts";
 import { toleranceMs } from "./evidence/tolerance.ts";
 import { seen } from "./phrases.ts";
 import { binomialTail } from "./statistics.ts";
-import { count } from "./words.ts";
+import { count, whole } from "./words.ts";
 
 /** Fewer failures before the first deletion are no rate to compare with. */
 const enough = 3;
@@ -94,7 +94,7 @@ function judgedLoss({ record, lost }: Attributed, judged: Judged): Partial<Attri
     cause: "C12",
     sentence:
       `${seen(record)}${lost.pod === undefined ? "" : ` from ${lost.pod}`}, as often as before the first deletion: ` +
-      `${before.failed} of ${count(before.of, "request")} then, ${since.failed} of ${since.of.toLocaleString("en")} since`,
+      `${whole(before.failed)} of ${count(before.of, "request")} then, ${whole(since.failed)} of ${whole(since.of)} since`,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { RequestKind } from "@lameduck/accounting";
-import { count } from "@lameduck/accounting/words";
+import { count, whole } from "@lameduck/accounting/words";
 import { lastWords } from "./answer.ts";
 import { LoadError } from "./errors.ts";
 import type { Trial } from "./generator/trials.ts";
@@ -74,7 +74,7 @@ function aboutAnswers(trials: readonly Tried[], sent: Sent): string[] {
     if (worked === all) return [];
     const bad = ends.filter(([words]) => !/^[23]\d\d$|^101$/.test(words));
     return [
-      `${request(kind, sent)}: ${all - worked} of ${count(all, "request")} failed before the rollout: ${spell(bad, all - worked)}`,
+      `${request(kind, sent)}: ${whole(all - worked)} of ${count(all, "request")} failed before the rollout: ${spell(bad, all - worked)}`,
     ];
   });
 }
@@ -100,7 +100,7 @@ function failure(
 function spell(ends: readonly (readonly [string, number])[], all: number): string {
   return ends
     .slice(0, 3)
-    .map(([words, times], nth) => `${words}, ${nth === 0 ? `${times} of ${all}` : times} times`)
+    .map(([words, times], nth) => `${words}, ${whole(times)}${nth === 0 ? ` of ${whole(all)}` : ""} times`)
     .join("; ");
 }
 

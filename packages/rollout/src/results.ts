@@ -5,6 +5,7 @@ import {
   count,
   spell,
   percent,
+  whole,
   type RemedyResult,
   type RunRecording,
 } from "@lameduck/accounting";
@@ -89,7 +90,7 @@ export function rolloutConclusion(result: RemedyResult, target: Target): string 
   const name = nameOf(target.reference);
   const { untested = 0, terminations, sent, weff } = result;
   const { lost } = heldAgainstPods(result);
-  const anyway = lost > 0 ? ` ${lost} of ${count(sent, "request")} lost all the same.` : "";
+  const anyway = lost > 0 ? ` ${whole(lost)} of ${count(sent, "request")} lost all the same.` : "";
   if (terminations === 0) return `No pod of ${name} was terminated: nothing is proved.${anyway}`;
   const tested = terminations - untested;
   if (tested === 0)
@@ -99,7 +100,7 @@ export function rolloutConclusion(result: RemedyResult, target: Target): string 
   if (lost > 0) {
     const perRate =
       weff > 0 ? ` (W_eff ${weff.toFixed(2)} s: lost requests per request rate through the pods)` : "";
-    return `${name} lost ${lost} of ${count(sent, "request")} in ${pods}${perRate}.${rest}`;
+    return `${name} lost ${whole(lost)} of ${count(sent, "request")} in ${pods}${perRate}.${rest}`;
   }
   const bound = result.lostPerTermination.high;
   const proof = `: with 95 % confidence fewer than ${percent(bound, " ")} of its terminations lose anything.`;

@@ -172,6 +172,8 @@ test("a slow path that never works is found among requests that do, and some fai
     judge([some], sent).notes.join(),
     /3 of 300 requests failed before the rollout: 500, 3 of 3 times/,
   );
+  const half = { ...good, due: 3_000, finished: 3_000, worked: 1_500, ends: { "200": 1_500, "500": 1_500 } };
+  assert.match(judge([half], sent).notes.join(), /: 1,500 of 3,000 requests failed before/);
   assert.match(judge([{ ...good, ends: { "302": 300 } }], sent).notes.join(), /answered with 302 each time/);
   assert.deepEqual(judge([good], sent).notes, []);
 });
