@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
+import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
-import { request } from "node:http";
 import { describe, it } from "node:test";
 import { addressAt, ClientAgent } from "../matrix/load/client-agent.ts";
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { execFileSync } from "node:child_process";
+import { spawn, execFileSync } from "node:child_process";
 import { test } from "node:test";
 import type { PodEvent } from "@lameduck/accounting";
 import { frame } from "../src/live/frame.ts";

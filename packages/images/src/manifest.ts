@@ -11,8 +11,7 @@ import {
   type ImageConfig,
 } from "./config.ts";
 import { ImageError } from "./errors.ts";
-import type { Limits } from "./limits.ts";
-import { tooLarge } from "./limits.ts";
+import { type Limits, tooLarge } from "./limits.ts";
 import type { Layer } from "./unpack.ts";
 
 /** An image in an archive or a layout, read but not unpacked. */

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { initProgram } from "./compiled.ts";
-import type { Network } from "./network.ts";
-import { senderAddress } from "./network.ts";
+import { type Network, senderAddress } from "./network.ts";
 import { commandOf, descendantsOf, Running } from "./running.ts";
 
 export const serverFile = fileURLToPath(new URL("server.ts", import.meta.url));

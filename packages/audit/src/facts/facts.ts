@@ -1,5 +1,4 @@
-import type { Amount } from "../model/amount.ts";
-import { fromAnnotation } from "../model/amount.ts";
+import { type Amount, fromAnnotation } from "../model/amount.ts";
 import { annotationOf } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 

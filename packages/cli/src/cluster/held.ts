@@ -5,8 +5,9 @@ import {
   settingsFor,
   systemNamespaces,
   type Times,
+  type ClusterFacts,
+  type Reason,
 } from "@lameduck/inject";
-import type { ClusterFacts, Reason } from "@lameduck/inject";
 import { printable } from "@lameduck/drain/common";
 import { injectedAnnotation, injectLabel } from "@lameduck/protocol";
 import { options } from "@lameduck/options";

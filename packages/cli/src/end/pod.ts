@@ -1,5 +1,4 @@
-import type { KubernetesClient, Pod } from "@lameduck/kube";
-import { hasStatus, KubernetesError } from "@lameduck/kube";
+import { type KubernetesClient, type Pod, hasStatus, KubernetesError } from "@lameduck/kube";
 import { coordinatorVariable, heldMark } from "@lameduck/protocol";
 import { badOption, CliError } from "../errors.ts";
 

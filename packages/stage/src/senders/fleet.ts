@@ -1,5 +1,5 @@
-import type { LoadError } from "@lameduck/load";
 import {
+  type LoadError,
   parseLoad,
   type LoadOptions,
   type LoadPlan,

@@ -1,5 +1,4 @@
-import type { Basis } from "@lameduck/protocol";
-import { usedOf } from "@lameduck/protocol";
+import { type Basis, usedOf } from "@lameduck/protocol";
 import type { Consumer } from "../consumer.ts";
 import { UnusedFor } from "../consumers/unused-for.ts";
 import type { CallBudget } from "./call-budget.ts";
