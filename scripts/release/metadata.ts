@@ -1,9 +1,9 @@
 /**
  * `npm run metadata` writes what the root's package.json says of the whole project to where it stands once more: version, homepage and
- * repository in the published packages, the image's address in the command's package and in the chart. `npm run render` then writes
- * docs/install.yaml and its variants. `--check` only compares, and exits with 1 where something differs.
+ * repository in the published packages, the image's address in the command's package and in the chart, the version in the commands and
+ * outputs that pages show. `npm run render` then writes docs/install.yaml and its variants. `--check` only compares, and exits with 1 where something differs.
  */
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { writeMade } from "../format-page.ts";
 import { folderOf, published, root } from "../pack/workspace.ts";
@@ -73,4 +73,14 @@ for (const [name, values] of Object.entries(chart)) {
   for (const [key, value] of Object.entries(values))
     text = text.replace(new RegExp(`^(${key}: ).*$`, "m"), (_, start: string) => `${start}${value}`);
   write(file, text);
+}
+
+/** As in lameduck:0.1.0 of an image, lameduck@v0.1.0 of an action, and rev: v0.1.0 of a hook. */
+const shownVersion = /(\blameduck:|\blameduck@v|\brev: v)\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?/g;
+for (const page of globSync("docs/{operate,start,tools}/*.md", { cwd: root })) {
+  const file = join(root, page);
+  write(
+    file,
+    read(file).replace(shownVersion, (_, start: string) => `${start}${common.version}`),
+  );
 }

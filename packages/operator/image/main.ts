@@ -2,7 +2,7 @@
  * Writes the container image as an OCI archive, without Docker:
  *
  *     npm run image -- lameduck.tar
- *     skopeo copy --all oci-archive:lameduck.tar docker://registry.example/lameduck:0.1.0
+ *     skopeo copy --all oci-archive:lameduck.tar docker://registry.example/lameduck:VERSION
  *
  * A bill of materials (CycloneDX) for each processor stands in the image, and beside it as lameduck.amd64.cdx.json. Equal inputs give the
  * same digest.

@@ -338,7 +338,7 @@ const examples = ending(
   `
 Examples:
   $ lameduck install --dry-run > lameduck.yaml
-  $ lameduck install --enable shop --image registry.example/lameduck:0.1.0
+  $ lameduck install --enable shop --image registry.example/lameduck:${version()}
   $ kubectl rollout restart deployment -n shop      pods that already run are not changed
   $ lameduck status
 
