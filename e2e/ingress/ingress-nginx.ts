@@ -64,15 +64,10 @@ const isFromPod = (text = ""): boolean => text !== "" && !text.startsWith("<");
 
 async function remove(cluster: Cluster, service: string): Promise<void> {
   await cluster.kubectl(["delete", "ingress", service, "--ignore-not-found"]);
-  await cluster.kubectl([
-    "delete",
-    "deployment",
-    name,
-    "-n",
-    namespace,
-    "--ignore-not-found",
-    "--wait=false",
-  ]);
+  // A ReplicaSet that is still there would replace the pods. Nothing waits for their grace period so.
+  const leaving = ["-n", namespace, "--ignore-not-found", "--cascade=orphan"];
+  await cluster.kubectl(["delete", "deployment", name, ...leaving]);
+  await cluster.kubectl(["delete", "replicasets", "-l", labels, ...leaving]);
   await cluster.kubectl(["delete", "pods", "-n", namespace, "-l", labels, "--grace-period=1"]);
 }
 
