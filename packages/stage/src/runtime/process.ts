@@ -220,9 +220,11 @@ function execBeside(launch: Launch, wrapped: boolean, signal: AbortSignal): Prom
     for (const stream of pipe ? [pipe.reader] : [child.stdout, child.stderr]) if (stream) output.read(stream);
     const cut = (): void => {
       const { pid } = child;
-      if (pid === undefined) return;
-      if (wrapped) killIfRunning(childOf(pid), "SIGKILL");
-      killIfRunning(-pid, "SIGKILL");
+      if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+      if (!wrapped) return void killIfRunning(-pid, "SIGKILL");
+      // Only what runs inside: whoever entered the container reaps it, and ends then. Were both killed, nobody would reap it, and the kernel
+      // would wait for that before it lets the container end.
+      if (!killIfRunning(childOf(pid), "SIGKILL")) setTimeout(cut, lookMs);
     };
     if (signal.aborted) cut();
     signal.addEventListener("abort", cut, { once: true });
