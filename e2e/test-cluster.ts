@@ -1,8 +1,9 @@
 /**
  * Runs the tests that need a real Kubernetes, and builds first what they need:
  *
- *     npm run test:cluster                 all of them, some 35 minutes at most
- *     npm run test:cluster -- rollout      those whose file name contains "rollout"
+ *     npm run test:cluster                          all of them, some 35 minutes at most
+ *     npm run test:cluster -- rollout               those whose file name contains "rollout"
+ *     npm run test:cluster -- --not crash,rights    all but those
  *
  * It leaves nothing behind. If this machine cannot run a cluster, it says so in one line and exits with 0.
  */
@@ -25,7 +26,11 @@ import {
 import { interruption, say } from "./program.ts";
 import { commandLine } from "../scripts/command-line.ts";
 
-const { positionals: wanted } = commandLine(import.meta.url, { allowPositionals: true });
+const { positionals: wanted, values } = commandLine(import.meta.url, {
+  allowPositionals: true,
+  options: { not: { type: "string", default: "" } },
+});
+const unwanted = values.not.split(",").filter((part) => part !== "");
 const root = join(import.meta.dirname, "..");
 /** Several times what it takes (docs: e2e/README.md); a hanging run must not hold a CI runner for hours. */
 const limits = { buildMs: 120_000, fileMs: 10 * 60_000, allMs: 35 * 60_000 };
@@ -63,6 +68,7 @@ async function testFiles(wanted: readonly string[]): Promise<string[]> {
   return (await readdir(directory))
     .filter((name) => name.endsWith(".test.ts"))
     .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
+    .filter((name) => !unwanted.some((part) => name.includes(part)))
     .sort()
     .map((name) => join(directory, name));
 }
