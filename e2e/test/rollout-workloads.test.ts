@@ -80,7 +80,7 @@ describe("lameduck rollout and the workloads of others", { skip: reason ?? false
       "--json",
       file,
     ]);
-    assert.match(err, /note: partition 2: 1 of its 3 pods/);
+    assert.match(err, /note: partition 2: of its 3 pods a restart replaces 1, /);
     const { results, observed } = await resultsOf(file);
     assert.equal(observed.outcome.kind, "finished", err);
     assert.equal(results.remedies[0]?.lost, 0, out);
@@ -92,7 +92,10 @@ describe("lameduck rollout and the workloads of others", { skip: reason ?? false
     const all = { spec: { updateStrategy: { rollingUpdate: { partition: 3 } } } };
     await cluster.kubectl(["patch", "statefulset/db", "-p", JSON.stringify(all)]);
     const refused = await lameduck.run(["statefulset/db", "--restart", "--yes"]);
-    assert.match(refused.err, /its partition is 3: a restart replaces none .*\[LAMEDUCK_CANNOT_ROLL\]/);
+    assert.match(
+      refused.err,
+      /its partition is 3, and it has 3 pods: a restart replaces none, .*\[LAMEDUCK_CANNOT_ROLL\]/,
+    );
   });
 
   it("a paused Deployment is not restarted, and its pods can be deleted with a change that waits", async () => {
