@@ -170,7 +170,7 @@ describe("lameduck why", { skip: reason ?? false }, () => {
   it("names a rollout that waits for new pods, and one that is paused", async () => {
     const name = await cluster.field(["pods", "-l", "app=old"], "{.items[0].metadata.name}");
     await cluster.kubectl(["set", "image", "deployment/old", "server=lameduck.test/nowhere:1"]);
-    await says(name, /older template of deployment\/old, whose rollout is not done: 1 of 1 pods are new/);
+    await says(name, /older template of deployment\/old, whose rollout is not done: 1 of 1 pod new/);
     await cluster.kubectl(["rollout", "pause", "deployment/old"]);
     await says(name, /its rollout is paused/);
   });
