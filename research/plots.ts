@@ -3,7 +3,10 @@ import { plotSize, plotted, type PlotOptions, type Series } from "@lameduck/acco
 import { element } from "@lameduck/accounting/markup";
 import { svg, text } from "../scripts/pictures/drawing.ts";
 
-/** Draws docs/contributing/decision-hold.svg and decision-loss.svg from the tables of research/recordings/grid.md, so that pictures and page cannot differ. */
+/**
+ * Draws decision-hold.svg and decision-loss.svg in docs/contributing. They come from the tables of research/recordings/grid.md, so pictures and
+ * page cannot differ.
+ */
 const docs = new URL("../docs/contributing/", import.meta.url);
 const inCluster = new Set(["ebpf", "idle-kube-proxy", "busy-iptables", "ingress-nginx"]);
 /** As much as a grace period of 30 s leaves. */

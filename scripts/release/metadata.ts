@@ -1,7 +1,11 @@
 /**
- * `npm run metadata` writes what the root's package.json says of the whole project to where it stands once more: version, homepage and
- * repository in the published packages, the image's address in the command's package and in the chart, the version in the commands and
- * outputs that pages show. `npm run render` then writes docs/install.yaml and its variants. `--check` only compares, and exits with 1 where something differs.
+ * `npm run metadata` copies what the root's package.json says of the whole project:
+ *
+ * - version, homepage and repository go into the published packages,
+ * - the image's address goes into the command's package and the chart,
+ * - the version goes into the commands and outputs that pages show.
+ *
+ * `npm run render` then writes docs/install.yaml and its variants. `--check` only compares. It exits with 1 where something differs.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";

@@ -3,8 +3,9 @@ import { runVector } from "../test/vectors.ts";
 import { random } from "../test/random.ts";
 
 /**
- * The holds of docs/contributing/decision.md under "Many senders" and after: how long a hold is, and what comes after it, where addresses are many, pause, go on
- * alone or come once. Poisson arrivals from a minute before SIGTERM, a cap of 55 s. `npm run holds -w packages/drain`, in some minutes.
+ * Measures holds for docs/contributing/decision.md, from "Many senders" on: how long a hold is, and what arrives after it. Addresses are many,
+ * pause, go on alone or come once. Arrivals are Poisson from a minute before SIGTERM, and the cap is 55 s.
+ * `npm run holds -w packages/drain` takes some minutes.
  */
 const trials = Number(process.argv[2] ?? 20);
 const minute = 60_000;

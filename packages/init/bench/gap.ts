@@ -1,7 +1,7 @@
 /**
- * What each second of waiting for a gap buys: pools on virtual time, of three clients to eight pods that are replaced two at a time. A pod is stopped once it
- * is released, and then at the first moment that a rule takes. Prints how many requests a second come right after it, of which one is lost for each second
- * that a close takes to reach the client.
+ * Shows what each second of waiting for a gap buys. Three clients keep pools to eight pods, on virtual time. Two pods are replaced at a time.
+ * A released pod is stopped at the first moment that a rule takes. The bench prints how many requests a second come right after that moment.
+ * Each second that a close takes to reach the client loses as many.
  *
  *     node packages/init/bench/gap.ts [terminations]
  */

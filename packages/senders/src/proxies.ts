@@ -141,7 +141,7 @@ const f5: Recognised = {
   }),
 };
 
-/** Flags of ingress-nginx and of HAProxy's controllers, by which a proxy leads to Services without an object that names them; a value may be a word of its own. */
+/** Flags of ingress-nginx and of HAProxy's controllers. By them a proxy leads to Services that no object names. The value may be the next argument. */
 const ledByFlag =
   /--(default-backend-service|tcp-services-configmap|udp-services-configmap|configmap-tcp-services)[= ]([^\s"']+)/g;
 

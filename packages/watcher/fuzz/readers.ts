@@ -154,8 +154,9 @@ const passMs = 300_000;
 /** For an answer here. One that is slower is asked for again. */
 const longestMs = 400;
 const mostTries = 25;
-/** Looks at an answer without the pods until another one comes, and until they must be let go of: workers of ingress-nginx may keep a list until the next. */
+/** So often an answer without the pods is read before the next answer comes: workers of ingress-nginx may keep a list until then. */
 const looksPerAnswer = 3;
+/** After so many readings the reader must say that the pods are gone. */
 const mostLooks = 4 * looksPerAnswer;
 
 const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
