@@ -16,11 +16,21 @@ import { findCompiler } from "../../init/toolchain/compilers.ts";
 const root = join(import.meta.dirname, "..", "..", "..");
 /** Built anew in the copy. */
 const leftOut = /^(node_modules|dist|\.git|\.zig|e2e|.*\.tsbuildinfo)$/;
-/** What the published command needs of others, packed here too: nothing is fetched. */
-const { dependencies: needed } = JSON.parse(
-  readFileSync(join(root, "packages/cli/package.json"), "utf8"),
-) as { dependencies: Record<string, string> };
-const dependencies = Object.keys(needed).filter((name) => !name.startsWith("@lameduck/"));
+/** Packages of others that the published command needs, and that those need in turn: all are packed here, so that nothing is fetched. */
+function packagesOfOthers(): ReadonlySet<string> {
+  const found = new Set<string>();
+  const add = (folder: string): void => {
+    const manifest = readFileSync(join(root, folder, "package.json"), "utf8");
+    const { dependencies = {} } = JSON.parse(manifest) as { dependencies?: Record<string, string> };
+    for (const name of Object.keys(dependencies)) {
+      if (name.startsWith("@lameduck/") || found.has(name)) continue;
+      found.add(name);
+      add(join("node_modules", name));
+    }
+  };
+  add("packages/cli");
+  return found;
+}
 
 /** @returns what it wrote to stdout. */
 export function must(file: string, args: readonly string[], cwd: string, node = process.execPath): string {
@@ -59,7 +69,7 @@ export function installPacked(): string {
   mkdirSync(app);
   const pack = ["pack", "--silent", "--pack-destination", tarballs];
   const ours = ["init", "node", "cli"].map((name) => must("npm", pack, join(copy, "packages", name)));
-  const others = dependencies.map((name) =>
+  const others = [...packagesOfOthers()].map((name) =>
     must("npm", [...pack, "--ignore-scripts"], join(root, "node_modules", name)),
   );
   const files = [...ours, ...others].map((name) => join(tarballs, name.trim()));
