@@ -1,7 +1,8 @@
 import { isIPv4, isIPv6, SocketAddress } from "node:net";
 
-/** The canonical spelling by which addresses are compared; undefined for any other text. */
-export function canonicalAddress(text: string): string | undefined {
+/** The canonical spelling by which addresses are compared; undefined for any other text, and for what is no text. */
+export function canonicalAddress(text: unknown): string | undefined {
+  if (typeof text !== "string") return undefined;
   if (isIPv4(text)) return text;
   if (!isIPv6(text) || text.includes("%")) return undefined;
   const { address } = new SocketAddress({ address: text, family: "ipv6" });

@@ -140,7 +140,7 @@ function targetsInUse(descriptions: unknown, place: string): ReadonlySet<string>
   for (const description of descriptions) {
     const { Target, TargetHealth } = fieldsOf(description, place);
     const { Id } = fieldsOf(Target, place);
-    const address = typeof Id === "string" ? canonicalAddress(Id) : undefined;
+    const address = canonicalAddress(Id);
     if (address === undefined) throw unreadable(place, `the target ${String(Id)} is no address`);
     const { State } = fieldsOf(TargetHealth, place);
     if (typeof State !== "string") throw unreadable(place, `the target ${address} has no state`);

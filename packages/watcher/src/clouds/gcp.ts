@@ -108,7 +108,7 @@ function addressesOf(entry: unknown, place: string): readonly string[] {
   const texts = [ipAddress, ipv6Address].filter((text) => text !== undefined && text !== "");
   if (texts.length === 0) throw unreadable(place, "an endpoint has no address");
   return texts.map((text) => {
-    const address = typeof text === "string" ? canonicalAddress(text) : undefined;
+    const address = canonicalAddress(text);
     if (address === undefined) throw unreadable(place, `${shown(text)} is no address`);
     return address;
   });

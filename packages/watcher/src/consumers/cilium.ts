@@ -55,7 +55,7 @@ const states: ReadonlyMap<unknown, "always" | "where none is active" | "never"> 
 function chosen(backends: readonly unknown[], place: string): string[] {
   const read = backends.map((entry) => {
     const { ip, state } = fieldsOf(entry, place);
-    const address = typeof ip === "string" ? canonicalAddress(ip) : undefined;
+    const address = canonicalAddress(ip);
     if (address === undefined) throw unreadable(place, "a backend has no address");
     const isChosen = states.get(state);
     if (isChosen === undefined)

@@ -243,7 +243,7 @@ function podOf(host: Readonly<Record<string, unknown>>, place: string): string |
     return addressOf(destination);
   }
   const text = fieldsOf(socket, place)["address"];
-  const address = typeof text === "string" ? canonicalAddress(text) : undefined;
+  const address = canonicalAddress(text);
   if (address === undefined) throw unreadable(place, "a host has no address");
   return address;
 }

@@ -21,7 +21,7 @@ export function usedIn(text: string, place: string): ReadonlySet<string> {
   if (version !== 1 || !Array.isArray(used)) throw unreadable(place, "version is not 1, or used is no list");
   return new Set(
     used.map((one: unknown) => {
-      const address = typeof one === "string" ? canonicalAddress(one) : undefined;
+      const address = canonicalAddress(one);
       if (address === undefined) throw unreadable(place, "used holds something that is no address");
       return address;
     }),

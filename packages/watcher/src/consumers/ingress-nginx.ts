@@ -2,7 +2,7 @@ import { canonicalAddress } from "@lameduck/protocol";
 import { ingressNginx as facts } from "@lameduck/senders";
 import { askHttp, atUrl, fieldsOf, listOf, readJson } from "./ask.ts";
 import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
-import { leavingPatience, mastersStartedBy, workersBelow, type Workers } from "./nginx-processes.ts";
+import { leavingPatience, mastersStartedBy, startOf, workersBelow, type Workers } from "./nginx-processes.ts";
 
 const controllerName = "nginx-ingress-controller";
 const statusServer = new URL("http://127.0.0.1:10246");
@@ -125,7 +125,7 @@ export function endpointsIn(text: string, place: string): ReadonlySet<string> {
     if (typeof name !== "string") throw unreadable(place, "a backend has no name");
     for (const endpoint of listOf(endpoints, place)) {
       const { address } = fieldsOf(endpoint, place);
-      const found = typeof address === "string" ? canonicalAddress(address) : undefined;
+      const found = canonicalAddress(address);
       if (found !== undefined) used.add(found);
       else if (!isExternalName(service, place)) throw unreadable(place, "an endpoint has no address");
     }
@@ -146,9 +146,6 @@ export function workersStartedBy(controller: string): readonly Workers[] {
   if (masters.length > 0) return masters.map((master) => workersBelow(master, controller));
   throw unreadable(controller, "no nginx of it is seen here; the watcher must see its processes");
 }
-
-/** When the workers have started that accept connections. */
-const startOf = ({ accepting }: Workers): number => Math.max(...accepting.map(({ startedAt }) => startedAt));
 
 export const ingressNginxKind: ConsumerKind = {
   facts,

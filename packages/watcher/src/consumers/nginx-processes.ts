@@ -29,6 +29,10 @@ export interface Rest {
   readonly at: number;
 }
 
+/** When the last of the workers started that accept connections. */
+export const startOf = ({ accepting }: Pick<Workers, "accepting">): number =>
+  Math.max(...accepting.map(({ startedAt }) => startedAt));
+
 /**
  * Milliseconds. A replaced worker has sent by then what it had accepted. If it still runs, it mostly has connections that stay open for hours.
  */

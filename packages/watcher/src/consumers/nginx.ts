@@ -6,6 +6,7 @@ import { FileChanges, readConfiguration } from "./nginx-files.ts";
 import {
   leavingPatience,
   restOf,
+  startOf,
   workersOf,
   type Rest,
   type Worker,
@@ -113,7 +114,7 @@ const firstOf = (workers: readonly Worker[]): number =>
 function isStillHeld(absent: Absent, { accepting, leaving }: Workers, isReplaced: boolean): boolean {
   if (absent.isLetGo === true) return false;
   if (absent.replacedAt === undefined && !isReplaced) return true;
-  absent.replacedAt ??= Math.max(...accepting.map(({ startedAt }) => startedAt));
+  absent.replacedAt ??= startOf({ accepting });
   const isOld = ({ pid, startedAt }: Worker): boolean =>
     startedAt <= absent.since || absent.rest?.children.has(pid) === true;
   absent.isLetGo = !leaving.some(isOld) || Date.now() >= absent.replacedAt + leavingPatience;

@@ -43,7 +43,7 @@ function addressesOf(workload: unknown, place: string): [uid: string, addresses:
   if (typeof uid !== "string" || !Array.isArray(workloadIps))
     throw unreadable(place, "a workload has no uid or no addresses");
   const addresses = workloadIps.map((text: unknown) => {
-    const address = typeof text === "string" ? canonicalAddress(text) : undefined;
+    const address = canonicalAddress(text);
     if (address === undefined) throw unreadable(place, "an address of a workload is none");
     return address;
   });
