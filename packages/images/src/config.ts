@@ -75,12 +75,19 @@ export function ownArchitecture(): string {
   return architectures[process.arch] ?? process.arch;
 }
 
+interface Platform {
+  readonly os?: unknown;
+  readonly architecture?: unknown;
+}
+
 /** Programs for another processor do not run here; an image that does not say for which it is may. */
-export function mustBeForThisMachine(
-  { os, architecture }: { readonly os?: unknown; readonly architecture?: unknown },
-  place: string,
-): void {
-  if ((os ?? "linux") === "linux" && (architecture ?? ownArchitecture()) === ownArchitecture()) return;
+export function isForThisMachine({ os, architecture }: Platform): boolean {
+  return (os ?? "linux") === "linux" && (architecture ?? ownArchitecture()) === ownArchitecture();
+}
+
+export function mustBeForThisMachine(platform: Platform, place: string): void {
+  if (isForThisMachine(platform)) return;
+  const { os, architecture } = platform;
   throw new ImageError(
     "LAMEDUCK_IMAGE_OTHER_PLATFORM",
     place,

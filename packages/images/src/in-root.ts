@@ -88,7 +88,7 @@ export function textIn(root: string, path: string, mostBytes = 1 << 20): string 
   }
 }
 
-const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+export const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Whether a program is in a root file system, by the rules of execvp. */
 export function hasProgram(root: string, name: string, searched = usualPath, directory = "/"): boolean {

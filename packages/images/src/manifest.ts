@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Blobs } from "./blobs.ts";
 import {
   configOf,
+  isForThisMachine,
   mustBeForThisMachine,
   objectOf,
   ownArchitecture,
@@ -73,7 +74,9 @@ function ofLayout(json: Json, source: Source, wanted: string | undefined): Packe
     if (!("manifests" in manifest)) return ofManifest(manifest, source, image);
     if (depth === 3) throw unreadable(place, "is an index of indexes of indexes");
     list = manifestsOf(manifest, place);
-    const own = list.find((one) => isForThisMachine(one, place) && blobs.has(blobOf(one, place)));
+    const own = list.find(
+      (one) => isForThisMachine(objectOf(one["platform"] ?? {}, place)) && blobs.has(blobOf(one, place)),
+    );
     if (!own)
       throw new ImageError(
         "LAMEDUCK_IMAGE_OTHER_PLATFORM",
@@ -91,11 +94,6 @@ function manifestsOf(index: unknown, place: string): Plain[] {
   if (!Array.isArray(manifests) || manifests.length === 0)
     throw unreadable(place, "its index lists no image");
   return manifests.map((one) => objectOf(one, place));
-}
-
-function isForThisMachine(descriptor: Plain, place: string): boolean {
-  const { os, architecture } = objectOf(descriptor["platform"] ?? {}, place);
-  return (os ?? "linux") === "linux" && (architecture ?? ownArchitecture()) === ownArchitecture();
 }
 
 function ofManifest(manifest: Plain, source: Source, descriptor: Plain): PackedImage {

@@ -8,7 +8,7 @@ import type {
 } from "@lameduck/manifests";
 import type { ImageConfig } from "./config.ts";
 import { ImageError } from "./errors.ts";
-import { textIn } from "./in-root.ts";
+import { textIn, usualPath } from "./in-root.ts";
 import type { LocalImage } from "./local-images.ts";
 
 interface Merged {
@@ -109,20 +109,18 @@ function stopSignalOf({ StopSignal: text }: ImageConfig, place: string): string 
   return name === "SIGTERM" ? undefined : name;
 }
 
-const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
 const noSecurity: Security = { groups: [], droppedCapabilities: [] };
 
 function rootOf(
   { security = noSecurity }: ContainerTemplate,
   { root, config, name: image }: LocalImage,
 ): ContainerRoot {
-  const users = textIn(root, "/etc/passwd")
-    .split("\n")
-    .map((line) => line.split(":"));
-  const groups = textIn(root, "/etc/group")
-    .split("\n")
-    .map((line) => line.split(":"));
+  const table = (file: string): string[][] =>
+    textIn(root, file)
+      .split("\n")
+      .map((line) => line.split(":"));
+  const users = table("/etc/passwd");
+  const groups = table("/etc/group");
   const [userText = "", groupText] = (config.User ?? "").split(":", 2);
   const wanted = security.user === undefined ? userText || "0" : String(security.user);
   const isNumber = /^\d{1,10}$/.test(wanted);

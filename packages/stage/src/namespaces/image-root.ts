@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { findIn } from "@lameduck/images";
 import { StageError } from "../errors.ts";
 import type { Bind, Launch, LaunchRoot } from "../network/network.ts";
+import { words } from "../network/run.ts";
 import { findCommand } from "../runtime/find-command.ts";
 import { toolsInRoot, type ImageTools } from "./image-tools.ts";
 import type { Fabric } from "./privileges.ts";
@@ -108,7 +109,6 @@ export function launchOnImage(
     from,
     pathIn(root, to),
   ]);
-  const user = playedUser(root, fabric);
   const inside =
     fabric.kind === "root"
       ? asUser(root, directory)
@@ -141,7 +141,7 @@ export function launchOnImage(
       LAMEDUCK_STAGE_DIRECTORY: directory,
       LAMEDUCK_STAGE_LAYER: fabric.kind === "user" ? ",userxattr" : "",
       LAMEDUCK_STAGE_READ_ONLY: root.isReadOnly ? "1" : "",
-      LAMEDUCK_STAGE_USER: fabric.kind === "user" ? `${user.uid}:${user.gid}` : "",
+      LAMEDUCK_STAGE_USER: fabric.kind === "user" ? playedUser(root, fabric) : "",
       LAMEDUCK_STAGE_TOOLS: tools.folder,
       LAMEDUCK_STAGE_TOOLS_IN: toolsInRoot,
     },
@@ -243,12 +243,8 @@ function inRoot(
  * In a user namespace of one user everything belongs to that user, whatever its number. A program that finds itself root there and
  * changes its user (nginx) would fail: root is played by the user who runs the lab.
  */
-export function playedUser(
-  { user, group }: LaunchRoot,
-  fabric: Fabric,
-): { readonly uid: number; readonly gid: number } {
-  if (fabric.kind !== "user" || user !== 0) return { uid: user, gid: group };
-  return { uid: fabric.uid, gid: fabric.gid };
+function playedUser({ user, group }: LaunchRoot, { uid, gid }: Extract<Fabric, { kind: "user" }>): string {
+  return user === 0 ? `${uid}:${gid}` : `${user}:${group}`;
 }
 
 function pathIn(root: LaunchRoot, path: string): string {
@@ -264,8 +260,4 @@ function tool(name: string): string {
 
 function machinePath(): string {
   return process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin";
-}
-
-function words(text: string): string[] {
-  return text.split(" ");
 }

@@ -8,7 +8,7 @@ import type { Launch, Bind, PodNetwork } from "../network/network.ts";
 import { apiServer, prefixLength } from "./addresses.ts";
 import { hostLines, type Forward } from "../network/forward.ts";
 import { listenForwards } from "../network/forward-listeners.ts";
-import { ip, run } from "../network/run.ts";
+import { ip, run, words } from "../network/run.ts";
 import { besideOnImage, launchOnImage } from "./image-root.ts";
 import type { ImageTools } from "./image-tools.ts";
 import { isBelow, besideScript, containerScript } from "./mounts.ts";
@@ -258,8 +258,4 @@ function expectLines(child: ChildProcessWithoutNullStreams, pod: string): (word:
       throw new StageError("LAMEDUCK_NETWORK_FAILED", pod, problem);
     }
   };
-}
-
-function words(text: string): string[] {
-  return text.split(" ").filter((word) => word !== "");
 }

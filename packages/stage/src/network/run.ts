@@ -7,6 +7,11 @@ export interface Finished {
   readonly stderr: string;
 }
 
+/** The words of a command line without quotes. */
+export function words(text: string): string[] {
+  return text.split(" ").filter((word) => word !== "");
+}
+
 /** Runs a short tool to its end. A missing tool is exit code 127, as in a shell. */
 export function run(
   file: string,
