@@ -24,6 +24,7 @@ import {
   assumedSenders,
   describe,
   incompleteSeen,
+  unreportedNow,
   type AskedSender,
   type AssumedSender,
   type IncompleteServicesSeen,
@@ -98,7 +99,8 @@ export async function checkCluster(
   const judged = read.workloads
     .filter((one) => namespaces?.includes(one.namespace))
     .map((one) => judgeWorkload(one, read, facts, namespace));
-  const asked = askedSenders(read, namespace);
+  const unreported = unreportedNow(read, namespace);
+  const asked = askedSenders(read, unreported);
   const image = isPublished(defaultImage()) ? defaultImage() : ownImage();
   const proxies = proxiesToRead(
     read,
@@ -113,6 +115,7 @@ export async function checkCluster(
     incompleteSeen(
       read,
       namespace,
+      unreported,
       proxies.flatMap(({ serves, isUntried }) => (isUntried ? [] : serves)),
     ),
   );

@@ -1,4 +1,4 @@
-import { incompleteServices } from "@lameduck/cluster";
+import { incompleteServices, type IncompleteServices } from "@lameduck/cluster";
 import { acknowledgementsFor, isSilenced, namesIn, settingsFor, timesOf, usualGrace } from "@lameduck/inject";
 import {
   annotationsOf,
@@ -63,9 +63,15 @@ export function assumedSenders({ senders, policies }: ClusterRead, ofLameduck: s
     .sort((a, b) => b.seconds - a.seconds || a.name.localeCompare(b.name));
 }
 
+/** What nobody reports for with the watchers of nodes alone. */
+export const unreportedNow = (read: ClusterRead, ofLameduck: string): IncompleteServices =>
+  incompleteServices(read.routing, answered(read, ofLameduck), nothingAssumed);
+
 /** Who may send to pods besides the proxies of nodes. */
-export function askedSenders(read: ClusterRead, ofLameduck: string): readonly AskedSender[] {
-  const { senders } = incompleteServices(read.routing, answered(read, ofLameduck), nothingAssumed);
+export function askedSenders(
+  read: ClusterRead,
+  { senders }: Pick<IncompleteServices, "senders">,
+): readonly AskedSender[] {
   return [...Map.groupBy(senders, ({ need }) => groupOf(need))].map(([need, all]) => ({
     need,
     shownBy: all[0]?.shownBy,
@@ -78,10 +84,10 @@ export function askedSenders(read: ClusterRead, ofLameduck: string): readonly As
 export function incompleteSeen(
   read: ClusterRead,
   ofLameduck: string,
+  { services, incomplete }: IncompleteServices,
   patched: readonly string[],
 ): IncompleteServicesSeen {
   const isAnswered = answered(read, ofLameduck);
-  const { services, incomplete } = incompleteServices(read.routing, isAnswered, nothingAssumed);
   const after = incompleteServices(
     read.routing,
     (need, namespace) => patched.includes(need) || isAnswered(need, namespace),

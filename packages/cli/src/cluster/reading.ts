@@ -327,6 +327,12 @@ class SendersSeen {
   }
 }
 
+/** "deployment/web"; "pod/web" of a pod that nothing has made. */
+export function workloadTextOf(pod: Pod): string {
+  const { kind, name } = workloadNameOf(pod) ?? { kind: "Pod", name: pod.metadata.name };
+  return `${kind.toLowerCase()}/${name}`;
+}
+
 /** Of tens of thousands of pods one of each workload is kept as it is. */
 class PodsSeen {
   readonly #workloads = new Map<string, { namespace: string; name: string; pods: number; pod: Pod }>();
@@ -336,8 +342,7 @@ class PodsSeen {
     const { metadata, spec, status } = pod;
     if (metadata.deletionTimestamp !== undefined || /Succeeded|Failed/.test(status?.phase ?? "")) return;
     const { namespace = "" } = metadata;
-    const { kind, name } = workloadNameOf(pod) ?? { kind: "Pod", name: metadata.name };
-    const workload = `${kind.toLowerCase()}/${name}`;
+    const workload = workloadTextOf(pod);
     const key = `${namespace}/${workload}`;
     const known = this.#workloads.get(key);
     if (known) known.pods++;

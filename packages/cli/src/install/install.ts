@@ -174,12 +174,12 @@ async function install(options: Options): Promise<number> {
     // Nothing runs that could bring the init volume to namespaces that were labelled before.
     const carried =
       mode === "policy" ? [...new Set([...(await labelledNamespaces(client, signal)), ...enabled])] : [];
-    const { architectures } = await factsOf(client, signal);
+    const facts = await factsOf(client, signal);
     // The manifest's own policies are rendered for an unknown cluster.
     const policies = mode === "policy" ? await admissionPolicies(client, namespace, signal) : [];
     const all = [
       ...objects.filter((one) => !isAdmissionPolicy(one)),
-      ...carried.map((one) => initVolumeFor(one, architectures)),
+      ...carried.map((one) => initVolumeFor(one, facts.architectures)),
       ...policies,
     ];
     const superfluous = await superfluousTo(client, all, namespace, signal);
@@ -200,7 +200,6 @@ async function install(options: Options): Promise<number> {
         changes.push(`would label namespace ${name} ${injectLabel}=${injectLabelValue}`);
       for (const line of changes.length === 0 ? ["nothing would change"] : changes) say(line);
       if (read) {
-        const facts = await factsOf(client, signal);
         const judged = read.workloads
           .filter(({ namespace: own }) => labelled.includes(own) || enabled.includes(own))
           .map((one) => judgeWorkload(one, knownTo(mode, read), facts, namespace).held);

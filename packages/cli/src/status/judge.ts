@@ -7,7 +7,8 @@ import {
   type SettingSources,
 } from "@lameduck/inject";
 import { coordinatorVariable, injectedAnnotation } from "@lameduck/protocol";
-import { serviceSelects, workloadNameOf, type Pod, type Service } from "@lameduck/kube";
+import { serviceSelects, type Pod, type Service } from "@lameduck/kube";
+import { workloadTextOf } from "../cluster/reading.ts";
 
 /** One pod of a labelled namespace. */
 export interface JudgedPod {
@@ -40,7 +41,7 @@ export function judge(pod: Pod, around: Surroundings): JudgedPod {
   const { metadata, spec } = pod;
   const common = {
     name: metadata.name,
-    workload: workloadOf(pod),
+    workload: workloadTextOf(pod),
     graceSeconds: spec.terminationGracePeriodSeconds ?? 30,
   };
   const version = metadata.annotations?.[injectedAnnotation];
@@ -73,9 +74,4 @@ function whyNot(pod: Pod, around: Surroundings): string | undefined {
     .map(({ metadata }) => `Service ${metadata.name}`);
   const { patch, reasons } = inject(view, settings, { ...facts, exposedBy });
   return patch.length > 0 ? undefined : [...new Set(reasons.map(({ text }) => text))].join("; ");
-}
-
-function workloadOf(pod: Pod): string {
-  const { kind, name } = workloadNameOf(pod) ?? { kind: "Pod", name: pod.metadata.name };
-  return `${kind.toLowerCase()}/${name}`;
 }

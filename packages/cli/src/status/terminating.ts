@@ -2,7 +2,8 @@ import { injectedAnnotation } from "@lameduck/protocol";
 import type { TerminatingPod } from "@lameduck/coordinator";
 import { printable } from "@lameduck/drain/common";
 import { count } from "@lameduck/accounting/words";
-import { workloadNameOf, type Pod } from "@lameduck/kube";
+import type { Pod } from "@lameduck/kube";
+import { workloadTextOf } from "../cluster/reading.ts";
 
 /** A pod that terminates now. */
 export interface TerminatingNow {
@@ -29,11 +30,10 @@ export function terminatingNow(pod: Pod, known: TerminatingPod | undefined, now:
   const isAnew = deletionGracePeriodSeconds === 0 && hasEnded(pod);
   // The coordinator has seen when it began.
   const began = isAnew && known !== undefined ? now - Date.parse(known.deletedAt) : marked;
-  const owner = workloadNameOf(pod);
   return {
     namespace: metadata.namespace ?? "",
     name: metadata.name,
-    workload: owner ? `${owner.kind.toLowerCase()}/${owner.name}` : `pod/${metadata.name}`,
+    workload: workloadTextOf(pod),
     since: Math.max(0, marked, began),
     isAtLeast: isAnew && known === undefined,
     graceSeconds: hasEnded(pod) ? undefined : graceSeconds,

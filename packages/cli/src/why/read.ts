@@ -28,6 +28,12 @@ export interface WholePod extends Pod {
   };
 }
 
+/** Init containers among them: a sidecar may be one. */
+export const containersOf = ({ spec }: WholePod): readonly SpecContainer[] => [
+  ...spec.containers,
+  ...(spec.initContainers ?? []),
+];
+
 export interface SpecContainer {
   readonly name: string;
   readonly command?: readonly string[];
@@ -191,8 +197,7 @@ async function toldByCoordinator(
   pod: WholePod,
   signal: AbortSignal,
 ): Promise<TerminatingPod | undefined> {
-  const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
-  const address = containers
+  const address = containersOf(pod)
     .flatMap(({ env = [] }) => env.find(({ name }) => name === coordinatorVariable)?.value ?? [])
     .at(0);
   const namespace = namespaceOfCoordinator(address);

@@ -3,7 +3,7 @@ import { printable } from "@lameduck/drain/common";
 import { count } from "@lameduck/accounting/words";
 import { controllerOf, type ContainerStatus, type Event } from "@lameduck/kube";
 import { heldMark } from "@lameduck/protocol";
-import { timeOf, type Budget, type Known, type PreStop, type SpecContainer, type WholePod } from "./read.ts";
+import { containersOf, timeOf, type Budget, type Known, type PreStop, type WholePod } from "./read.ts";
 
 /** One thing that a pod waits for. */
 export interface Reason {
@@ -436,10 +436,6 @@ const forced = (pod: WholePod, cost: string): Way => ({
 const nameOf = ({ metadata }: WholePod): string => `${metadata.name} -n ${metadata.namespace ?? ""}`;
 const namesOf = (all: readonly Budget[]): string => all.map(({ metadata }) => metadata.name).join(", ");
 
-const containersOf = ({ spec }: WholePod): readonly SpecContainer[] => [
-  ...spec.containers,
-  ...(spec.initContainers ?? []),
-];
 const statusesOf = ({ status }: WholePod): readonly ContainerStatus[] => [
   ...(status?.containerStatuses ?? []),
   ...(status?.initContainerStatuses ?? []),
@@ -452,7 +448,7 @@ const hasMainEnded = ({ status }: WholePod): boolean =>
   (status?.containerStatuses ?? []).every(({ state }) => state?.terminated !== undefined);
 
 /** The timestamp is the end of the grace period. */
-export const graceEnd = ({ metadata }: WholePod): number => Date.parse(metadata.deletionTimestamp ?? "");
+const graceEnd = ({ metadata }: WholePod): number => Date.parse(metadata.deletionTimestamp ?? "");
 const begunAt = (pod: WholePod): number =>
   graceEnd(pod) -
   (pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000;

@@ -103,9 +103,7 @@ export class Routing {
     for (const service of services) {
       if (this.#index.serviceAt(service)?.needs.includes(need) === true) return `Service ${service}`;
       // The first by name, whichever list was read first.
-      const [route] = this.#index
-        .routesTo(service)
-        .filter(({ through }) => through.some((one) => this.#reporterOf(one) === need))
+      const [route] = this.#routesBy(service, need)
         .map(({ kind, metadata }) => `${kind} ${nameOf(metadata)}`)
         .sort();
       if (route) return route;
@@ -122,11 +120,17 @@ export class Routing {
   /** For how many seconds whoever this is may choose a pod of these Services that is deleted, as far as their objects tell it. */
   convergenceOf(services: Iterable<string>, need: string): number | undefined {
     if (!mayBeUsed(need)) return undefined;
-    const ofRoutes = Array.from(services, (service) => this.#index.routesTo(service))
+    const ofRoutes = Array.from(services, (service) => this.#routesBy(service, need))
       .flat()
-      .filter(({ through }) => through.some((one) => this.#reporterOf(one) === need))
       .flatMap(({ convergence }) => convergence?.value ?? []);
     return ofRoutes.length > 0 ? Math.max(...ofRoutes) : convergenceOf(need)?.seconds;
+  }
+
+  /** The routes to a Service by which whoever this is sends. */
+  #routesBy(service: string, need: string): readonly SlimRoute[] {
+    return this.#index
+      .routesTo(service)
+      .filter(({ through }) => through.some((one) => this.#reporterOf(one) === need));
   }
 
   /** Drops what has led somewhere for long enough ago. */

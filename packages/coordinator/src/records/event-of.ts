@@ -1,12 +1,6 @@
 import type { EventReason } from "@lameduck/cluster";
 import { stuckAfterMs, type TerminationView } from "../termination-view.ts";
-import {
-  behindText,
-  falseAcknowledgersText,
-  missingText,
-  overrulerText,
-  stuckText,
-} from "./report/consumers.ts";
+import { behindText, falseAcknowledgersText, missingText, overrulerText } from "./report/consumers.ts";
 import { lateText } from "./report/summary.ts";
 import { holdUnknown, type NewReport } from "./report/describe.ts";
 
@@ -46,7 +40,7 @@ function muteText({ unknown }: NewReport): string {
 
 /** The Event for a pod that consumers had not let go of long after its end. */
 export function eventOfStuck({ name, stuck = [] }: TerminationView): Occurrence {
-  const message = `pod ${name} had ended ${stuckAfterMs / 1_000} s before, and ${stuckText(stuck)}`;
+  const message = `pod ${name} had ended ${stuckAfterMs / 1_000} s before, and ${behindText(stuck)}`;
   return { reason: "DrainConsumerStuck", message };
 }
 

@@ -24,7 +24,7 @@ function recordOf(name: string, consumer: TerminationConsumer, origin: number): 
 const lateness = ({ appliedMs = Infinity }: ConsumerRecord): number => Math.min(appliedMs, 1e15);
 
 /** "kube-proxy/node5 and 2 more" */
-export function namesOf(consumers: readonly ConsumerRecord[]): string {
+export function namesOf(consumers: readonly Pick<ConsumerRecord, "name">[]): string {
   const [first, ...others] = consumers;
   if (!first) return "none";
   return others.length === 0 ? first.name : `${first.name} and ${others.length} more`;
@@ -39,15 +39,9 @@ export function missingText(consumers: readonly ConsumerRecord[]): string {
 }
 
 /** "nginx/edge and 2 more had not stopped sending (not reloaded since its files changed)" */
-export function behindText(consumers: readonly ConsumerRecord[]): string {
+export function behindText(consumers: readonly StuckConsumer[]): string {
   const [{ reason } = {}] = consumers;
   return `${namesOf(consumers)} had not stopped sending${reason === undefined ? "" : ` (${reason})`}`;
-}
-
-/** "nginx/edge and 2 more had not stopped sending (not reloaded since its files changed)" */
-export function stuckText([first, ...others]: readonly StuckConsumer[]): string {
-  const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  return `${first?.name ?? "none"}${more} had not stopped sending${first?.reason === undefined ? "" : ` (${first.reason})`}`;
 }
 
 /** "198.18.1.5 (pod shop/client on node5)" */

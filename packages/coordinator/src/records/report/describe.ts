@@ -18,7 +18,7 @@ export type NewReport = Omit<DrainReport, "metadata"> & {
 };
 
 /** Of those that the report names. */
-export const mostStuck = 20;
+const mostStuck = 20;
 
 const notAsked = "no sender was asked";
 

@@ -1,5 +1,5 @@
 import { mostNamed, stuckAfterMs } from "../../termination-view.ts";
-import { behindText, falseAcknowledgersText, missingText, overrulerText, stuckText } from "./consumers.ts";
+import { behindText, falseAcknowledgersText, missingText, overrulerText } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.ts";
 
 type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
@@ -105,7 +105,7 @@ function failuresOf(body: Body): string[] {
 function stuckTexts({ stuckConsumers = [] }: Body): string[] {
   return stuckConsumers.length === 0
     ? []
-    : [`${stuckAfterMs / 1_000} s after its end ${stuckText(stuckConsumers)}`];
+    : [`${stuckAfterMs / 1_000} s after its end ${behindText(stuckConsumers)}`];
 }
 
 const secondsOr = (milliseconds: number | undefined): string =>
