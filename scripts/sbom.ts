@@ -1,6 +1,7 @@
 /** Bills of materials in CycloneDX's JSON, of the container image and of the packages. Equal content gives equal bytes: no time, no number of its own. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { manifestOf } from "./pack/workspace.ts";
 
 export interface Component {
   readonly type: "library" | "application" | "container";
@@ -50,19 +51,9 @@ function entryOf(component: Component): object {
   };
 }
 
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly license?: string;
-  readonly dependencies?: Readonly<Record<string, string>>;
-}
-
-const manifestIn = (folder: string): Manifest =>
-  JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
-
 /** A package of npm's, from the folder that it is installed in. @throws {Error} where it names no licence. */
 export function npmComponent(folder: string): Component {
-  const { name: whole, version, license: licence } = manifestIn(folder);
+  const { name: whole, version, license: licence } = manifestOf(folder);
   if (typeof licence !== "string") throw new Error(`${folder}/package.json names no licence`);
   const [name = "", scope] = whole.split("/").reverse();
   return {
@@ -79,7 +70,7 @@ export function npmComponent(folder: string): Component {
 export function installedWith(folder: string): string[] {
   const found = new Set<string>();
   const visit = (within: string): void => {
-    for (const name of Object.keys(manifestIn(within).dependencies ?? {})) {
+    for (const name of Object.keys(manifestOf(within).dependencies ?? {})) {
       const one = resolved(name, within);
       if (found.has(one)) continue;
       found.add(one);

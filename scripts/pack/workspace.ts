@@ -53,6 +53,7 @@ export interface PackageJson {
   readonly private?: boolean;
   readonly description?: string;
   readonly homepage?: string;
+  readonly license?: string;
   readonly repository?: { readonly url: string };
   readonly engines?: { readonly node: string };
   readonly exports?: Readonly<Record<string, unknown>>;

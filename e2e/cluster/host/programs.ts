@@ -97,15 +97,13 @@ async function buildModule(module: Module, cache: string, say: (line: string) =>
       throw new ClusterError("LAMEDUCK_CLUSTER_BUILD_FAILED", module, `go build ended with ${status}`);
     // etcd's main package is called "server".
     if (module === "kubernetes") await rename(join(into, "server"), join(into, "etcd"));
-    if (module === "ingress-nginx") await addFilesOfIngressNginx(into, source, go);
+    if (module === "ingress-nginx") await addFilesOfIngressNginx(into);
   });
 }
 
 /** What the controller's image has beside it, and how its manual starts it: both lie in its module. */
-async function addFilesOfIngressNginx(into: string, source: string, go: string): Promise<void> {
-  const from = (
-    await run(go, ["list", "-m", "-f", "{{.Dir}}", "k8s.io/ingress-nginx"], { cwd: source })
-  ).trim();
+async function addFilesOfIngressNginx(into: string): Promise<void> {
+  const from = await directoryOfModule("ingress-nginx", "k8s.io/ingress-nginx");
   const nginx = join(from, "rootfs", "etc", "nginx");
   const copied = [join(nginx, "lua"), join(nginx, "nginx.conf"), join(from, ingressNginxManifests)];
   // Without the modes: those of Go's cache let nobody write.

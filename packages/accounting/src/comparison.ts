@@ -68,7 +68,7 @@ const lossesOf = ({ each }: RemedyResult): number[] =>
 const sideOf = ({ hold }: RemedyResult, losses: readonly number[]): Side => ({
   terminations: losses.length,
   lost: losses.reduce((sum, one) => sum + one, 0),
-  lostPerTermination: losses.length === 0 ? 0 : average(losses),
+  lostPerTermination: average(losses),
   hold: hold.p50,
 });
 

@@ -9,7 +9,7 @@ export async function writeContext(
   { clouds = false }: Pick<ImageOptions, "clouds"> = {},
 ): Promise<void> {
   await mkdir(directory, { recursive: true });
-  const { processors, labels } = await describedImage();
+  const { processors, labels } = describedImage();
   for (const [processor, architecture] of processors) {
     const { files } = await ownPart(processor, { clouds });
     // The base has its own users.

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { initVolumeKeys } from "@lameduck/inject";
 import { initFile, registerFile } from "@lameduck/protocol";
@@ -40,9 +39,18 @@ export const places = {
   initVolume: "/init-volume",
 } as const;
 
-export const defaultRepository = (
-  JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { addresses: { image: string } }
-).addresses.image;
+const { version, homepage, license, addresses } = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+) as { version: string; homepage: string; license: string; addresses: { image: string } };
+
+export const defaultRepository = addresses.image;
+
+/** What labels say of the image on any base. */
+const commonLabels = {
+  "org.opencontainers.image.title": "lameduck",
+  "org.opencontainers.image.version": version,
+  "org.opencontainers.image.url": homepage,
+};
 
 /** Of the tag of the image that reads clouds. */
 const cloudSuffix = "-clouds";
@@ -75,7 +83,6 @@ export interface OperatorImage extends PlatformImage {
 
 /** Writes the image of this checkout, as it is built, into a tar file. @throws {ImageError} naming what is missing. */
 export async function writeOperatorImage(file: string, options: ImageOptions = {}): Promise<WrittenImage> {
-  const { version } = await described();
   const { compress = true, clouds = false } = options;
   const reference = `${options.repository ?? defaultRepository}:${version}${clouds ? cloudSuffix : ""}`;
   const images: OperatorImage[] = [];
@@ -100,7 +107,6 @@ export async function operatorImage(
 ): Promise<OperatorImage> {
   const libraries = librariesFor(processor);
   const programs = await programsFor(processor);
-  const { labels } = await described();
   const { node, own, ofClouds, bill } = await parts(processor, clouds, [...libraries, ...programs]);
   return {
     architecture: architectures[processor],
@@ -113,7 +119,7 @@ export async function operatorImage(
     entrypoint: [places.node, places.operator],
     environment: { NODE_ENV: "production" },
     user: "65532:65532",
-    labels: { ...labels, [licences]: bill.licence },
+    labels: { ...commonLabels, [licences]: bill.licence },
     bill: bill.text,
   };
 }
@@ -134,7 +140,6 @@ async function parts(
   debian: readonly LayerFile[],
 ): Promise<{ node: LayerFile; own: LayerFile[]; ofClouds: LayerFile[]; bill: Bill }> {
   const node = await nodeBinary(processor);
-  const { version, license } = await described();
   const npm: Used = new Set();
   const own = await ownFiles(npm);
   const ofClouds = clouds ? await cloudFiles(npm) : [];
@@ -146,33 +151,12 @@ async function parts(
 
 const licences = "org.opencontainers.image.licenses";
 
-interface Described {
-  readonly version: string;
-  readonly license: string;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
 /** Each processor with its name among containers, and what labels say of the image on any base. */
-export async function describedImage(): Promise<{
+export function describedImage(): {
   readonly processors: readonly (readonly [Processor, PlatformImage["architecture"]])[];
   readonly labels: Readonly<Record<string, string>>;
-}> {
-  const { labels } = await described();
-  return { processors: processors.map((one) => [one, architectures[one]] as const), labels };
-}
-
-async function described(): Promise<Described> {
-  const { version, homepage, license } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
-    version: string;
-    homepage: string;
-    license: string;
-  };
-  const labels = {
-    "org.opencontainers.image.title": "lameduck",
-    "org.opencontainers.image.version": version,
-    "org.opencontainers.image.url": homepage,
-  };
-  return { version, license, labels };
+} {
+  return { processors: processors.map((one) => [one, architectures[one]] as const), labels: commonLabels };
 }
 
 /** What only the watcher of clouds imports: some 0.8 MB. */

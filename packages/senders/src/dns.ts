@@ -1,7 +1,7 @@
 import { type Annotations, type Sender, type SenderKind } from "./kind.ts";
 
 /** An annotation of a headless Service: how many seconds its clients keep an address, at most an hour. */
-export const dnsTtlAnnotation = "lameduck.dev/dns-ttl-seconds";
+const dnsTtlAnnotation = "lameduck.dev/dns-ttl-seconds";
 
 const headless: Sender = {
   name: "clients that resolve the headless Service",

@@ -1,6 +1,6 @@
 /** Facts of each kind of sender, and the questions about all kinds. */
 export { aws, awsBalancerOf } from "./aws.ts";
-export { dnsTtlAnnotation, type KeptAddresses, keptAddressesOf, type NamedPort } from "./dns.ts";
+export { type KeptAddresses, keptAddressesOf, type NamedPort } from "./dns.ts";
 export { cilium } from "./cilium.ts";
 export { envoy } from "./envoy.ts";
 export { gcp } from "./gcp.ts";
@@ -16,11 +16,9 @@ export {
   annotationsOf,
   type Assumed,
   type ConsumerFacts,
-  type ObjectKind,
   type Program,
   type Recognised,
   type SeenContainer,
-  type SeenObject,
   type SeenPod,
   type Sender,
   type SenderKind,
@@ -54,7 +52,6 @@ export {
   sendersOfNamespace,
   sendersOfPod,
   sendersOfService,
-  servesNode,
   whoIs,
 } from "./kinds.ts";
 export {

@@ -94,7 +94,7 @@ const ofNodeProxies = "node-proxy/";
 export const isNodeNeed = (need: string): boolean => need === servesNode || need.startsWith(ofNodeProxies);
 
 /** What a consumer reports to serve if it carries its node's traffic, whatever its kind. */
-export const servesNode = "node";
+const servesNode = "node";
 
 /** Kinds that carry a node's traffic to pods: every node has one of them. */
 const nodeKinds: ReadonlySet<string> = new Set(

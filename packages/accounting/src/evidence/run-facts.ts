@@ -9,7 +9,6 @@ interface Traffic {
   readonly records: readonly RequestRecord[];
   readonly begun: readonly number[];
   readonly over: readonly number[];
-  readonly firstAnswer: number | undefined;
   /** Ascending. */
   readonly answers: readonly number[];
   readonly connected: readonly number[];
@@ -47,14 +46,17 @@ export function runFacts(
   };
   return {
     namesPods: recordsOf.size > 0,
-    firstAnswer: (life) => traffic(life).firstAnswer,
+    firstAnswer: (life) => traffic(life).answers[0],
     cutAccepted: (life, at) => traffic(life).records.some((record) => acceptedAndCut(record, at)),
     inFlight,
     lastSign: (life, until) => lastOf(traffic(life).signs, until),
     lastAnswer: (life, until) => lastOf(traffic(life).answers, until),
     lastConnected: (life, until) => lastOf(traffic(life).connected, until),
     lastInVain: (life) => traffic(life).givenUp.at(-1),
-    triedToConnect: (life, from, until) => traffic(life).inVain.some((at) => at >= from && at < until),
+    triedToConnect: (life, from, until) => {
+      const { inVain } = traffic(life);
+      return countBelow(inVain, until) > countBelow(inVain, from);
+    },
     lastReset: (life, sender, at) => lastReset(traffic(life).records, sender, at),
     cutAtOnce: (sender, at) => {
       cuts ??= cutsBySender(recordsOf);
@@ -86,7 +88,6 @@ function prepare(records: readonly RequestRecord[] = []): Traffic {
     givenUp: sorted((record) => silent.has(symptomOf(record)), failedAt),
     begun: records.map(setOut).sort(ascending),
     over: records.map(failedAt).sort(ascending),
-    firstAnswer: answers[0],
   };
 }
 

@@ -52,13 +52,13 @@ export function ownReserveOf({ env, envFields, hook }: Container, grace: number)
 }
 
 /** The value of `--name value` or `--name=value`. */
-export function optionOf(argv: readonly string[], name: string): string | undefined {
+function optionOf(argv: readonly string[], name: string): string | undefined {
   const at = argv.findIndex((word) => word === name || word.startsWith(`${name}=`));
   if (at === -1) return undefined;
   return argv[at]!.includes("=") ? argv[at]!.slice(name.length + 1) : argv[at + 1];
 }
 
-export interface Configured {
+interface Configured {
   /** undefined: configured, but not by a literal. */
   readonly amount: Amount | undefined;
   readonly field: Field;

@@ -1,3 +1,4 @@
+import { spellSum, sumOf } from "../facts/arithmetic.ts";
 import { connectionsOf } from "../facts/connections.ts";
 import { ownStopOf, spreadOf } from "../facts/lameduck.ts";
 import { servingContainers, exposureOf } from "../facts/serving.ts";
@@ -28,10 +29,10 @@ logins and first queries fall on the pods that are left. The rule speaks only wh
     const connections = connectionsOf(workload);
     const pods = podsAtOnce(workload);
     if (connections === undefined || pods === undefined || exposureOf(workload) === "none") return;
-    const count = pods.reduce((sum, { value }) => sum + value, 0);
+    const count = sumOf(pods);
     const total = count * connections.value;
     const least = Math.ceil(total / harmless.value);
-    const spelt = pods.map(({ name, value }) => `${value} ${name}`).join(" + ");
+    const spelt = spellSum(pods);
     const ended = `${pods.length > 1 ? `(${spelt})` : spelt} x ${connections.value} ${connections.name} = ${total}`;
     for (const container of servingContainers(workload)) {
       const spread = spreadOf(container);
@@ -70,6 +71,6 @@ function podsAtOnce(workload: Workload): readonly Amount[] | undefined {
   if (object.kind !== "Deployment" && object.kind !== "StatefulSet" && !isCanary) return undefined;
   const { unavailable, surge } = surgeOf(workload);
   const parts = [unavailable, surge].filter(({ value }) => value > 0);
-  const isAll = parts.reduce((sum, { value }) => sum + value, 0) >= replicas.value;
+  const isAll = sumOf(parts) >= replicas.value;
   return isAll ? [replicas] : parts;
 }

@@ -9,7 +9,7 @@ const noRetries = 255;
 const mostNames = 60_000;
 
 /** Up to `size` records, column by column: plain memory that neither the garbage collector nor a slow reader ever waits for. */
-export interface RecordChunk {
+interface RecordChunk {
   rows: number;
   readonly times: Float64Array;
   readonly received: Float64Array;

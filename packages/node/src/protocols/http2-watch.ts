@@ -132,8 +132,9 @@ export class Http2Watch implements ProtocolWatch {
   /** Its client must know that it is to connect elsewhere before its streams end, or it asks for them again on this session. */
   #letGo(session: ServerHttp2Session, state: SessionState, now: number): void {
     const { leavingAt, streams, idleSince } = state;
+    if (leavingAt > now) return;
     const lasting = [...streams.keys()].filter((stream) => this.#answers.ripe.has(stream));
-    if (leavingAt > now || lasting.length === 0) return;
+    if (lasting.length === 0) return;
     if (canBeNotified(session, state)) this.#askIfDue(session, state);
     else if (!session.closed) {
       // Best of all it is told with an answer; see #arrived().
