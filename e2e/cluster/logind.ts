@@ -79,8 +79,8 @@ export class Logind implements AsyncDisposable {
   }
 
   /**
-   * Tells the kubelet that the shutdown was cancelled, and returns when pods may run on the node again. Then the kubelet is restarted: 1.36 takes the
-   * delay again, and closes it with the number of the file that was its former one.
+   * Tells the kubelet that the shutdown was cancelled, and returns when pods may run on the node again. It restarts the kubelet, because kubelet 1.36
+   * then has no delay: it takes the delay again, but closes it by the number of its former file.
    */
   async cancel(): Promise<void> {
     await this.announce(false);

@@ -173,8 +173,8 @@ const listLine = / (\d+)#\d+: .*\bnodes: ([^,]*)/;
 const endLine = / (\d+)#\d+: (gracefully shutting down|exit)$/;
 
 /**
- * To which pods its workers send, by what each says when it has taken a new list: it chooses no other from then on. One that leaves keeps what it has
- * until it ends.
+ * The pods to which its workers send. Each worker says when it has taken a new list, and chooses no other pod from then on. A worker that leaves
+ * keeps its list until it ends.
  */
 async function followLists(
   { cluster, clock, podAt }: IngressNginxOptions,

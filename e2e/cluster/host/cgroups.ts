@@ -44,8 +44,8 @@ async function delegateControllers(directory: string): Promise<void> {
 const weight = 5 * 2;
 
 /**
- * A group counts as much as a single process beside it, and here all pods of all nodes are one group beside the daemons of five nodes: without
- * a weight of their own, pods starve whenever the daemons are busy, as on no real node.
+ * A group counts as much as a single process beside it. Here all pods of all nodes are one group beside the daemons of five nodes. Without a weight
+ * of their own, pods would starve whenever the daemons are busy, as on no real node.
  */
 async function giveWeight(directory: string): Promise<void> {
   await writeIfThere(join(directory, "cpu.shares"), String(weight * 1024));

@@ -57,7 +57,7 @@ async function withLibraries(files: readonly ImageFile[]): Promise<LayerFile[]> 
   return all;
 }
 
-/** The shared libraries and the loader of a dynamic program, but not those that lie beside it; none for a static one, which ldd refuses. */
+/** The shared libraries and the loader of a dynamic program, but not those that lie beside it. A static program, which ldd refuses, has none. */
 async function librariesOf(program: string): Promise<string[]> {
   const { stdout } = await attempt("ldd", [await realpath(program)]);
   return stdout

@@ -1,6 +1,6 @@
 /**
- * Runs inside the fabric and carries bytes from a loopback port of the host (a listening socket handed over by the parent) to
- * the API server, so that kubectl and tests reach the cluster without any route between the host and the nodes.
+ * Runs inside the fabric and carries bytes from a loopback port of the host to the API server. The parent hands the listening socket over. So kubectl
+ * and tests reach the cluster without any route between the host and the nodes.
  * TLS goes through untouched. Usage: gateway.ts ADDRESS PORT
  */
 import { connect, createServer, type Server, type Socket } from "node:net";

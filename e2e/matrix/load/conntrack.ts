@@ -4,12 +4,12 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** The kernel forgets a connection that was refused at once, one that was reset after 10 s, one that nobody answered after two minutes. */
+/** The kernel forgets a refused connection at once, a reset one after 10 s, and one that nobody answered after two minutes. */
 const collectedFor = 500;
 
 /**
- * To which address the node's kube-proxy sent connections that failed: the source of the answers that the kernel expects. Who loses thousands of
- * requests asks for many of them at once.
+ * The address to which the node's kube-proxy sent a connection that failed. It is the source of the answers that the kernel expects. Who loses
+ * thousands of requests asks for many addresses at once.
  */
 export class Destinations {
   readonly #called: string;
@@ -19,7 +19,10 @@ export class Destinations {
     this.#called = called;
   }
 
-  /** Undefined where the kernel keeps no entry for the connection from that port, or only one that leads to the address that was called. */
+  /**
+   * Undefined where the kernel keeps no entry for the connection from that port. Undefined, too, where its only entry leads to the address that was
+   * called.
+   */
   async of(localPort: number): Promise<string | undefined> {
     this.#next ??= this.#listSoon();
     return (await this.#next).get(localPort);

@@ -28,7 +28,7 @@ export interface FleetOptions {
   readonly pooledPerSecond: number;
   readonly slowShare: number;
   readonly maxSeconds: number;
-  /** The pod that has an address, where that is asked; an ingress names the address that it chose. */
+  /** The pod that has an address. An ingress names the address that it chose. */
   readonly podAt?: (address: string) => string | undefined;
   /** Each source has a client of each kind, which share its part of the load. Node's alone unless given. */
   readonly clientKinds?: readonly ClientKind[];
@@ -39,7 +39,7 @@ export interface FleetOptions {
 /** Requests that an ingress has tried at several pods: no client has lost them, but each pod before the last one has. */
 export interface Retried {
   requests: number;
-  /** Those for which it could not open a connection; the others failed on one that was open, mostly a kept one. */
+  /** Requests for which the ingress could not open a connection. The others failed on an open connection, mostly a kept one. */
   notConnected: number;
 }
 
@@ -47,7 +47,10 @@ export interface Retried {
 type GeneratorLine =
   { readonly sent: number } | { readonly resolution: Resolution } | (Numbered & AddressKnown);
 
-/** The load of a run: one generator per source, and one in Go where that is asked for, in that node's network namespace, sharing the rates. */
+/**
+ * The load of a run. Each source has a generator in its node's network namespace, and one in Go where that is asked for. The generators share the
+ * rates.
+ */
 export class Fleet {
   readonly #generators: {
     readonly child: ChildProcess;
@@ -156,7 +159,10 @@ export class Fleet {
 /** The load did not lose what it could not send. */
 export const isLost = ({ outcome }: RequestRecord): boolean => outcome !== "ok" && outcome !== "not-sent";
 
-/** What a proxy says of its tries: the addresses, and ingress-nginx.tmpl also for how long each connection was opened, "-" where it was not. */
+/**
+ * What a proxy says of its tries: the address of each. ingress-nginx.tmpl also says for how long each connection was opened, and "-" for a connection
+ * that was not.
+ */
 function triedAt(upstream = ""): { readonly addresses: readonly string[]; readonly notConnected: boolean } {
   const [addresses = [], opened = []] = upstream
     .split(";")

@@ -1,7 +1,8 @@
 /**
- * An open-loop load generator: requests are sent when a Poisson schedule says so, whatever became of those before. Ends when its input ends, and then writes
- * one RequestRecord per line: a pipe that nobody empties blocks, and who is blocked sends late and uses connections that were closed meanwhile. Until then it writes
- * how many there are, and a Resolution whenever the DNS has told it other addresses. The lines "pause" and "resume" of its input do so. Usage: generator.ts PLAN
+ * An open-loop load generator: requests are sent when a Poisson schedule says so, whatever became of those before. It ends when its input ends, and
+ * only then writes its records, one RequestRecord a line. A pipe that nobody empties blocks. A blocked generator sends late, and uses connections
+ * that were closed meanwhile. Until the end it writes how many records there are, and a Resolution whenever the DNS has told it other addresses. The
+ * lines "pause" and "resume" of its input do so. Usage: generator.ts PLAN
  */
 import { request, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -120,7 +121,8 @@ class Exchange {
         const address = socket.address();
         if ("port" in address) state.localPort ??= address.port;
       };
-      // At once, as one that is refused is closed before the next turn; where a name is looked up first it has none yet.
+      // The port is asked for at once, because a refused connection is closed before the next turn. Where a name is looked up first there is no port
+      // yet.
       learnPort();
       setImmediate(learnPort);
       connections.set(socket, state);

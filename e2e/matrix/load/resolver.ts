@@ -7,8 +7,8 @@ export interface Resolution {
 }
 
 /**
- * A client that finds its servers by DNS, as those of headless Services do: every new connection goes to one of the addresses known, which are asked for again
- * when their time to live is over. What it was told stays in force while the server does not answer.
+ * A client that finds its servers by DNS, as clients of headless Services do. Every new connection goes to one of the known addresses. They are asked
+ * for again when their time to live is over. While the server does not answer, the last answer stays in force.
  */
 export class CachingResolver {
   readonly #resolver = new Resolver({ timeout: 1_000, tries: 2 });

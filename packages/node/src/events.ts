@@ -101,8 +101,8 @@ export interface ClosedEvent extends Common {
   /** What was still going on when it was cut. */
   readonly cut: { readonly requests: number; readonly connections: number };
   /**
-   * WebSockets, streams without an end and sessions that carry them, as far as they were ended in order; and on how many of the WebSockets a message was
-   * not answered, as far as their bytes tell. Those without a close frame are in `cut`.
+   * WebSockets, streams without an end, and sessions that carry such streams. `ended` counts those that were ended in order. Those without a close
+   * frame are in `cut`. `unanswered` counts the WebSockets on which a message was not answered, as far as their bytes tell.
    */
   readonly lasting: { readonly ended: number; readonly unanswered: number };
   readonly hooks: readonly HookOutcome[];

@@ -55,7 +55,7 @@ export function descriptorOf(server: NetServer): number | undefined {
 }
 
 /**
- * Whether a listener was opened elsewhere: `_connectionKey` names no address where listen() was given a handle or a descriptor, and a `_handle` that
+ * Whether a listener was opened elsewhere. Where listen() was given a handle or a descriptor, `_connectionKey` names no address. A `_handle` that
  * node:cluster has handed out has a `close` of its own. Without the key: it counts as opened elsewhere.
  */
 export function comesFromOutside(server: NetServer): boolean {
@@ -71,9 +71,9 @@ export interface EndOfConnection {
 }
 
 /**
- * What the kernel says of a socket's other end. Asked of the `_handle` (1.2 us): `remoteAddress` keeps its answer on the socket, so that sockets
- * which were asked are of another shape than those which were not, and Node learns only in the loop's next turn that a connection is
- * made. Without it: what Node says.
+ * What the kernel says of a socket's other end. The `_handle` is asked, in 1.2 us. `remoteAddress` would keep its answer on the socket, and sockets
+ * that were asked would be of another shape than the others. Node also learns only in the loop's next turn that a connection is made. Without the
+ * handle: what Node says.
  */
 export function remoteEnd(socket: Socket): EndOfConnection | undefined {
   return (
@@ -221,8 +221,8 @@ export function renderedHeaders(response: ServerResponse): string | undefined {
 }
 
 /**
- * The socket under an HTTP/2 session, for a frame that Node cannot send (see goaway.ts). `session.socket` refuses to be written to; a method of it that
- * returns the socket itself gives one that does not refuse. Without that: undefined, and the client gets no notice before the session closes.
+ * The socket under an HTTP/2 session, for a frame that Node cannot send (see goaway.ts). `session.socket` refuses to be written to. A method of it
+ * that returns the socket returns the real one. Without that: undefined, and the client gets no notice before the session closes.
  */
 export function writableSocketOf(session: ServerHttp2Session): Socket | undefined {
   const { socket: proxy } = session;

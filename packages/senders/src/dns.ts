@@ -12,8 +12,8 @@ const headless: Sender = {
 };
 
 /**
- * gRPC clients ask DNS when they lose a connection, and not again within 30 s of the last answer, whatever the record's time to live: those of Go,
- * Node, C++ and what is built on it. Java keeps the answer for as long.
+ * gRPC clients of Go, Node and C++, and of what is built on these, ask DNS when they lose a connection. They do not ask again within 30 s of the last
+ * answer, whatever the record's time to live. Java keeps the answer for as long.
  */
 const grpcSeconds = 30;
 const longestSeconds = 3_600;

@@ -129,7 +129,7 @@ export function needsOfService(service: SeenService): readonly string[] {
 /** A sender that a pod shows. */
 export interface PodSender {
   readonly need: string;
-  /** The Services to which it leads, as `Recognised` has them; undefined for one that takes kube-proxy's place on the pod's node. */
+  /** The Services to which it leads, as `Recognised` has them. Undefined where it takes kube-proxy's place on the pod's node. */
   readonly services?: readonly string[];
   /** It does so from the pod's node, and each such node needs a reader. */
   readonly isOfNode?: true;
@@ -178,13 +178,13 @@ export const programs: readonly (Program & { readonly kind: SenderKind })[] = al
 export interface SeenProxy {
   /** A watcher stands beside it. */
   readonly isRead: boolean;
-  /** Of a program that a watcher can read: which one; undefined for others with a watcher. */
+  /** The program, where a watcher can read it. Undefined for other pods with a watcher. */
   readonly who?: string;
   /** What it may serve, as `Program` has it. */
   readonly serves?: readonly string[];
 }
 
-/** Undefined for pods of no proxy that a watcher can read, and that have none. */
+/** Undefined for pods without a watcher that are no proxy which a watcher can read. */
 export function proxyOf(pod: SeenPod): SeenProxy | undefined {
   const isRead = hasWatcher(pod);
   const program = programs.find((one) => one.consumer !== undefined && one.isProxy?.(pod) === true);
@@ -210,7 +210,7 @@ export function recognisedBy(need: string): Recognised | undefined {
   return recognised.find((one) => one.need === need || need.startsWith(`${one.need}/`));
 }
 
-/** How long whoever the need names is assumed to take, where no object tells more; undefined where nothing is known of it. */
+/** How long the sender that the need names is assumed to take, where no object tells more. Undefined where nothing is known of it. */
 export function convergenceOf(need: string): Assumed | undefined {
   const known = recognisedBy(need)?.converges;
   if (known !== undefined) return known;

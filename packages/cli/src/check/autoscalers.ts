@@ -166,7 +166,9 @@ async function kubeletSettings(
   }
 }
 
-/** By priority it is another matter for each pod: the ordinary ones have what the lowest class has, which is not looked into. */
+/**
+ * `shutdownGracePeriodByPodPriority` is not looked into. It gives each class of pods a time of its own, and ordinary pods that of the lowest class.
+ */
 function leftToPods({
   shutdownGracePeriod = "0s",
   shutdownGracePeriodCriticalPods = "0s",

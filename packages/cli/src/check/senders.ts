@@ -96,7 +96,10 @@ export function incompleteSeen(
   return { services, incomplete, incompleteWithPatches: after.incomplete, isLeast: read.unread.length > 0 };
 }
 
-/** The watchers of nodes, as they are installed, report for it; or DrainPolicies that are there already say that it sends nothing. */
+/**
+ * Whether a need is answered already. The watchers of nodes report for it as they are installed, or a DrainPolicy that is there says that it sends
+ * nothing.
+ */
 function answered(read: ClusterRead, ofLameduck: string): (need: string, namespace: string) => boolean {
   const clusterPolicy = read.policies.get(ofLameduck);
   return (need, namespace) => {

@@ -8,11 +8,11 @@ const longestMs = 3_000;
 const atOnce = 4;
 
 /**
- * What images of this machine say of themselves, as `docker inspect` prints it. Of an image that is not here, and of one that no engine tells
- * of in time, nothing is found.
+ * What images of this machine say of themselves, as `docker inspect` prints it. An image that is not here is left out. So is one of which no engine
+ * tells in time.
  * @param image what `--image` named.
- * @param askOutside asks the process outside of the stage, where engines can be reached; the stage is hundreds of files, which an audit alone does
- *   not load.
+ * @param askOutside asks the process outside of the stage, where engines can be reached. It is passed in because an audit alone does not load the
+ * stage, which is hundreds of files.
  * @throws {ImageError} for a file that was named and cannot be read.
  */
 export async function configsOf(

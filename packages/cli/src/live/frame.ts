@@ -29,7 +29,7 @@ interface Row {
 const narrow = 60;
 const gap = "  ";
 
-/** The lines that show a run, none as wide as the terminal, and at least one row less than it has: the cursor waits below them. */
+/** The lines that show a run. Each is narrower than the terminal. They leave at least one of its rows to the cursor, which waits below them. */
 export function frame({ heading, pods, unknown }: Shown, { columns, rows }: Size): string[] {
   const width = Math.max(1, columns - 1);
   const last: Row[] = unknown === undefined ? [] : [{ name: "pod not known", state: "", ...unknown }];

@@ -21,7 +21,7 @@ export interface AcknowledgementStatus {
   readonly replicas: readonly ReplicaStatus[];
   /** Pods that are made now are told of a coordinator. */
   readonly isTold: boolean;
-  /** NetworkPolicies that may keep the question out, and whether they let others in; read where a replica could not be asked. */
+  /** NetworkPolicies that may keep the question out, and whether they let others in. They are read where a replica could not be asked. */
   readonly closedBy: { readonly policies: readonly string[]; readonly letsSomeIn: boolean };
 }
 
@@ -58,7 +58,7 @@ export async function readAcknowledgements(
   return { coordinator, watcher: watchers, replicas, isTold, closedBy };
 }
 
-/** Of the coordinator that a pod asks, by the address that it was told; undefined where it was told none in a cluster. */
+/** The namespace of the coordinator that a pod asks, by the address that it was told. Undefined where it was told no address in a cluster. */
 export function namespaceOfCoordinator(address = ""): string | undefined {
   return /^https?:\/\/[^./]+\.([^./]+)\.svc/.exec(address)?.[1];
 }

@@ -41,11 +41,11 @@ export interface NamespaceStatus {
   readonly pods: readonly JudgedPod[];
   /** Cap and grace period of each workload, and how they come about. */
   readonly held: readonly HeldWorkload[];
-  /** What the operator has found of workloads that will lose requests; undefined where it has found none, or does not look. */
+  /** What the operator has found of workloads that will lose requests. Undefined where it has found none or does not look. */
   readonly losing: string | undefined;
-  /** Pods in which a hold comes in place of a sleep, and what the records of the last day say of such pods; undefined where there are none. */
+  /** Pods in which a hold has replaced a sleep, with what the records of the last day say of them. Undefined where there are no such pods. */
   readonly formerSleeps: { readonly pods: number; readonly lately: SavedTime | undefined } | undefined;
-  /** Where pods sleep by a hook of their own: what a hold in its place would have saved in the last day; undefined where no record says it. */
+  /** What a hold would have saved in the last day where pods sleep by a hook of their own. Undefined where no record says it. */
   readonly savable: SavableTime | undefined;
   /** What the operator says of its DrainPolicy. */
   readonly policy: readonly string[];

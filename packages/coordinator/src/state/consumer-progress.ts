@@ -20,7 +20,7 @@ export interface BehindConsumer {
   readonly name: string;
   /** Its basis, or why there is no report of it. */
   readonly how: Basis | "missing" | "silent" | "unread" | Whole;
-  /** Why it has not let go, where it says so; who it is, and what shows it, where nothing reports for it. */
+  /** Why it has not let go, where it says so. Where nothing reports for it: who it is, and what shows it. */
   readonly reason?: string;
 }
 

@@ -3,8 +3,9 @@ import type { SlimPod } from "@lameduck/cluster";
 import { mayServeOneClass } from "@lameduck/senders";
 
 /**
- * Proxies of which some pods have a watcher, and others have none. So it is while the patch with the watcher is rolled out, where it reached some
- * pods only, and where one of two workloads that serve a class has it. What the pods with a watcher report says nothing of the others.
+ * Proxies of which some pods have a watcher, and others have none. This is so while the patch with the watcher is rolled out, and where it reached
+ * some pods only. It is so, too, where one of two workloads that serve a class has the patch. What the pods with a watcher report says nothing of the
+ * others.
  */
 export class HalfReadProxies {
   /** By uid. */

@@ -180,8 +180,8 @@ export class Releases {
   }
 
   /**
-   * For so many milliseconds yet somebody is assumed to choose the pod: the slowest of those for whom nothing reports, or a proxy that reports that
-   * it still may. Such a proxy sends on connections that are there, so that silence of new ones says nothing of it.
+   * How many milliseconds longer somebody is assumed to choose the pod. This is as long as for the slowest of those for whom nothing reports. A proxy
+   * may also report that it still chooses the pod. It sends on connections that are there, so the silence of new ones says nothing of it.
    */
   assumedMs(termination: Termination, now: number): number {
     if (this.#sendsByItsOwnWord(termination, now)) return believedMs;

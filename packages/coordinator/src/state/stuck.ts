@@ -38,8 +38,8 @@ export interface StuckConsumersOptions {
 }
 
 /**
- * Goes on asking about a pod after its end until everybody has let go of it, and finds those that never do: what they send goes to a dead address.
- * No release waits for that.
+ * Goes on asking about a pod after its end until everybody has let go of it. It finds the consumers that never do: what they send goes to a dead
+ * address. No release waits for that.
  */
 export class StuckConsumers {
   readonly #options: StuckConsumersOptions;

@@ -72,7 +72,10 @@ export class Withdrawals {
     if (this.#there.delete(sequence)) this.#version++;
   }
 
-  /** When the first was withdrawn that someone with this watermark has to apply yet, by the coordinator's clock; undefined where there is none. */
+  /**
+   * The time, by the coordinator's clock, of the earliest withdrawal that someone with this watermark has yet to apply. Undefined where there is
+   * none.
+   */
   owedSince(applied: number, listener: Listener): number | undefined {
     const own = needsHeardBy(listener);
     if (own === undefined) return applied >= this.#lastSequence ? undefined : this.#timeOf(applied + 1);

@@ -15,8 +15,9 @@ static const double least_pause_ms = 20;
 static const double close_pause = 1.0 / 64;
 static const double longest_pauses = 6;
 
-/* So long pools must have been unused before a stop that all else allows, and so long at most such a gap is waited for. */
+/* Pools must have been unused for so long before a stop that all else allows. */
 static const double gap_ms = 200;
+/* Such a gap is waited for this long at most. */
 static const double longest_gap_wait_ms = 3000;
 
 /* A condition of the policy that is not met, and the earliest time at which it can be. */

@@ -4,7 +4,7 @@
 
 /* The kubelet's shortest period is 1 s; traffic as regular and as slow as that is a probe, from any source. */
 static const double shortest_period_ms = 900;
-/* Startup, readiness and liveness probe of one kubelet; more than that in one period is traffic, however regular it may look. */
+/* One kubelet has a startup, a readiness and a liveness probe. More in one period is traffic, however regular it may look. */
 enum { MOST_PER_PERIOD = 3 };
 /* Probes in a row that may have left no trace. */
 enum { MOST_LOST = 3 };
@@ -50,8 +50,8 @@ static bool is_surprising(double hits, double trials, double chance)
 }
 
 /*
- * Several probes of one kubelet (readiness, liveness) come from one address, each at its own phase: a period fits when far more connections than by
- * chance have a predecessor just one period before, or up to four where some left no trace.
+ * Several probes of one kubelet (readiness, liveness) come from one address, each at its own phase. A period fits when far more connections than by
+ * chance have a predecessor just one period before. Where some probes left no trace, the predecessor may be up to four periods before.
  */
 static bool fits(const struct times *times, double period, int lost)
 {

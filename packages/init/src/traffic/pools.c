@@ -16,9 +16,9 @@ static const double outlived_ms = 500;
 static const double sure_gaps = 10;
 static const double sure_longest_gaps = 3;
 /*
- * What makes it steady. A proxy that fills its pool opens many at once, and then none for long while it still chooses this pod: the squares of its
- * gaps come to many times the square of their mean, those of gaps at random to twice as much. Many at once are also what a machine brings that
- * stood still, and one gap is longer than all others before the traffic began: neither must hide the habit.
+ * What makes it steady. A proxy that fills its pool opens many connections at once, and then none for long while it still chooses this pod. The
+ * squares of its gaps come to many times the square of their mean. With gaps at random they come to twice as much. Two things must not hide the
+ * habit: a machine that stood still brings many connections at once, too, and the gap before the traffic began is longer than all others.
  */
 static const double at_once_ms = 50;
 static const unsigned steady_count = 10;

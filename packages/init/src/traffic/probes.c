@@ -39,7 +39,7 @@ static bool may_be_forgotten(const struct prober *prober)
 	return false;
 }
 
-/* To make room, an address that is surely no prober is dropped; else one that came once and not again for a while. */
+/* To make room, an address is dropped that is surely no prober. Where there is none, one is dropped that came once and not again for a while. */
 static struct prober *room(struct probes *probes, double now)
 {
 	if (probes->count < MOST_PROBERS)

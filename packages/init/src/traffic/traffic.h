@@ -38,8 +38,8 @@ void traffic_dump_sockets(struct traffic *traffic, double now);
 void traffic_dump_soon(struct traffic *traffic);
 
 /*
- * When all connections that were counted have been classified as far as they ever will be, and those turned away have had the time to come back: nothing is
- * decided before.
+ * The time before which nothing is decided. By then all connections that were counted are classified as far as they ever will be. Those that were
+ * turned away have had the time to come back.
  */
 double traffic_settles_at(const struct traffic *traffic);
 
@@ -50,8 +50,9 @@ unsigned traffic_evidence(const struct traffic *traffic);
 bool traffic_port_is_silent(const struct traffic *traffic);
 
 /*
- * The program's answers are sent again and again, and since before that nobody has acknowledged anything: a node took the pod's network away, and silence
- * says nothing of senders. Without tcp_info, arrivals stand for acknowledgements. A peer that has vanished shows no cut while another one was heard.
+ * Whether a node took the pod's network away: silence then says nothing of senders. The program's answers are sent again and again, and nobody has
+ * acknowledged anything since before that. Without tcp_info, arrivals stand for acknowledgements. A peer that has vanished shows no cut while another
+ * one was heard.
  */
 bool traffic_is_cut(const struct traffic *traffic);
 

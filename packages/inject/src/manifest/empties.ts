@@ -3,8 +3,8 @@ import { undoAnnotation } from "../pod.ts";
 import type { Plan } from "../plan.ts";
 
 /**
- * What an injection filled or replaced, as it stood in the file: values such as `[]` by "web/env", and by "/volumes" for those of the pod;
- * and what a hook did, by "web/preStop".
+ * What an injection filled or replaced, as it stood in the file. A value of a container such as `[]` is found by "web/env", one of the pod by
+ * "/volumes". What a former hook did is found by "web/preStop".
  */
 export type Empties = ReadonlyMap<string, string>;
 

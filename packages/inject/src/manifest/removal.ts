@@ -130,7 +130,7 @@ function ofContainer(
   };
 }
 
-/** Seconds of a hook as an injection writes it, as its variable tells them; undefined where it is another one by now. */
+/** The seconds of a hook that an injection wrote, in the words of its variable. Undefined where the hook is another one by now. */
 function ourHook(container: Raw): string | undefined {
   const { exec, sleep } = preStopOf(container) ?? {};
   if (isMap(sleep)) return `${String(sleep["seconds"])}s`;

@@ -36,10 +36,7 @@ export function clusterConnection(options: ConnectionOptions = {}): ClusterConne
   return actingAs({ ...found, proxy: proxyFor(found.server, found.proxy, env) }, options);
 }
 
-/**
- * The flag --as takes precedence over the kubeconfig.
- * @throws {KubernetesError} LAMEDUCK_KUBECONFIG_INVALID for groups without a user.
- */
+/** The flag --as takes precedence over the kubeconfig. */
 function actingAs(found: ClusterConnection, { user = "" }: ConnectionOptions): ClusterConnection {
   return user === "" ? found : { ...found, impersonation: { user, groups: [] } };
 }

@@ -11,8 +11,8 @@ const firstWaitMs = 100;
 const longestWaitMs = 1_000;
 
 /**
- * Follows the log of one pod to its end. The kubelet keeps the log, so that a stream that is cut (an API server that restarts, a
- * connection that is lost) is only opened again a little before where it was; numbered lines say what is known already.
+ * Follows the log of one pod to its end. A stream may be cut, by a restart of the API server or a lost connection. The kubelet keeps the log, so the
+ * stream is opened again a little before where it was. Lines are numbered: a line that is known already is left out.
  */
 export class PodLog {
   readonly #kube: Kube;

@@ -9,10 +9,10 @@ const firstResendMs = 200;
 const slackMs = 250;
 
 /**
- * Whether the silence may be that of a network which a node took away: answers are sent again and again on every connection that has one to send, and
- * since before that nothing has arrived. One of several peers may have vanished by itself.
+ * Whether the silence may be that of a network which a node took away. Every connection that has answers to send then sends them again and again.
+ * Nothing has arrived since before that. Where a single one of several connections does so, its peer may have vanished by itself: that is no cut.
  * @param silent milliseconds since the last arrival; undefined where nothing arrived.
- * @returns words for it.
+ * @returns words for the cut; undefined where there is none.
  */
 export function cutText({ open, pending, resent }: Acknowledging, silent = Infinity): string | undefined {
   const vain = resent.filter(({ times }) => times >= leastResent);

@@ -4,8 +4,8 @@ import { badOption } from "../errors.ts";
 import { isPath, nestedOptions, pathsAre } from "./nested-options.ts";
 
 /**
- * A health path that is to fail while everything else is still served, for load balancers that learn of a pod's end by their own
- * checks, and for terminations without a deletion, where no endpoint moves unless readiness fails.
+ * A health path that is to fail while everything else is still served. Load balancers need it where they learn of a pod's end by their own checks. So
+ * do terminations without a deletion: no endpoint moves then unless readiness fails.
  */
 export interface FailingHealth {
   /** Without query. Requests for it are probes. Left out, the application's own route answers what readiness() says. */

@@ -12,8 +12,8 @@ export interface AnswerKind<T> {
 }
 
 /**
- * Answers that are not finished, from the hold on. Those that last as long as the client likes (an EventSource's, long polls) do not
- * count as in flight, or they would hold every pod to its cap; they are ended when closing begins.
+ * Answers that are not finished, from the hold on. Some last as long as the client likes: an EventSource's, long polls. These do not count as in
+ * flight, or they would hold every pod to its cap. They are ended when closing begins.
  */
 export class Answers<T extends Writable> {
   readonly #context: WatchContext;

@@ -198,7 +198,7 @@ export class HttpWatch implements ProtocolWatch {
 
   readonly #onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    // One that waited for its 100 (Continue), or was handed on, is reported again; one that was upgraded is no request any more.
+    // A request that waited for its 100 (Continue), or was handed on, is reported again. An upgraded one is no request any more.
     if (!this.#open.has(socket) || this.#upgrades.has(socket) || this.#knows(response)) return;
     const first = this.#unclassified.firstRequest(socket, request);
     if (socket.writableEnded) this.#late++;

@@ -141,8 +141,8 @@ export class Upgrades {
   }
 
   /**
-   * A message that crosses the close frame is not answered. Nobody can tell from here when the next one comes; but a client that has just been answered is
-   * the least likely to be sending one.
+   * A message that crosses the close frame is not answered. Nobody can tell from here when the next message comes. A client that has just been
+   * answered is the least likely to be sending one.
    */
   #isMoment(leaving: Leaving, now: number): boolean {
     if (now >= leaving.since + this.#moment + (this.#moment && longestBusyMs)) return true;

@@ -210,7 +210,7 @@ class ServerWatch {
     (server as Marked)[watched] = { giveUp: undefined };
   }
 
-  /** It was found: code may name it, and then this watch is given up; and so it is where the server closes. */
+  /** Says how this watch of a server that was found is given up. It is given up when code names the server, and when the server closes. */
   giveUpBy(giveUp: (isClosed: boolean) => void): void {
     (this.server as Marked)[watched] = { giveUp: () => giveUp(false) };
     this.#closed = () => giveUp(true);

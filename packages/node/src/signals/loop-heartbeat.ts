@@ -6,9 +6,8 @@ const periodMs = 250;
 const slackMs = 50;
 
 /**
- * A signal is delivered only when the event loop turns, but the grace period runs from when it was sent. Nothing tells when that was, so
- * a timer beats in the loop: a signal that follows a missed beat may have come at any time since the beat before, and is taken to
- * have come right then.
+ * A signal is delivered only when the event loop turns, but the grace period runs from when it was sent. Nothing tells when that was, so a timer
+ * beats in the loop. A signal that follows a missed beat may have come at any time since the beat before. It is taken to have come right then.
  */
 export class LoopHeartbeat {
   readonly #clock: Clock;

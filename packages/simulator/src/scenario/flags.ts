@@ -13,7 +13,7 @@ export interface ScenarioFlags {
   readonly terminations?: number | undefined;
 }
 
-/** @throws {SimulatorError | DrainError} naming the flag. */
+/** @throws {SimulatorError} naming the flag. */
 export function withFlags(file: ScenarioFile, flags: ScenarioFlags): ScenarioFile {
   const { traffic = {} } = file;
   const { perPod, total, ...restOfTraffic } = traffic;

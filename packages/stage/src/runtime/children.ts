@@ -20,7 +20,7 @@ export function childOf(pid: number): number | undefined {
   }
 }
 
-/** With which words a process runs; none of one that has ended, or that is just becoming another program. */
+/** The words with which a process runs. There are none where it has ended or is just becoming another program. */
 export function argumentsOf(pid: number): readonly string[] {
   try {
     const text = readFileSync(`/proc/${pid}/cmdline`, "utf8");

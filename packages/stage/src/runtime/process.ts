@@ -41,8 +41,8 @@ export class ContainerProcess {
   /** What was spawned: the command behind the words that set it up. */
   readonly #words: readonly string[];
   /**
-   * The command as the stage sees it, once it has a root, volumes and a user of its own: what ran beside it sooner would meet this machine's
-   * own files. undefined when it ended before that.
+   * The command's process as the stage sees it, once it has a root, volumes and a user of its own. What ran beside it sooner would meet this
+   * machine's own files. Undefined when it ended before that.
    */
   readonly pid: Promise<number | undefined>;
   /** The same process from its beginning, to be killed. */

@@ -72,7 +72,10 @@ function ofCluster(cluster: Readonly<Record<string, unknown>>, place: string): n
   return typeof value === "number" && value >= 0 ? Math.ceil(value) : Infinity;
 }
 
-/** Each subset of hosts has a share of healthy ones of its own; and a host that a request names, or that a session is kept to, may be one that drains. */
+/**
+ * Whether Envoy chooses hosts apart from the share of healthy hosts in the whole cluster. Each subset of hosts has a share of its own. A host that a
+ * request names, or that a session is kept to, may be one that drains.
+ */
 function choosesApart(cluster: Readonly<Record<string, unknown>>, place: string): boolean {
   const { lb_subset_config: subsets, load_balancing_policy: policy, common_lb_config: common } = cluster;
   const { override_host_status: kept } = fieldsOf(common ?? {}, place);

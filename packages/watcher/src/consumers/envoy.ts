@@ -6,13 +6,14 @@ import { type PanicThresholds, PanicReader } from "./envoy-panic.ts";
 import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 /**
- * The answer is the main thread's, and workers take it over when they next turn. Envoy's watchdog looks each 200 ms. It counts a worker that has not
- * turned for 200 ms, and once more as a long stall after a second. Without a count in this time every worker has turned,
+ * Envoy's main thread answers. Its workers take the state over when they next turn. Envoy's watchdog looks every 200 ms and counts each worker that
+ * has not turned for 200 ms. After a second it counts that worker once more, as a long stall. Where nothing is counted in this time, every worker has
+ * turned.
  */
 const settledMs = 700;
-/** or in this time, where a worker may have been counted just before. */
+/** The same, where a worker may have been counted just before. */
 const settledAfterMissMs = 1_100;
-/** Where Envoy keeps no such statistics, by its `stats_matcher`: nothing shows whether a worker stands still. */
+/** The same, where Envoy's `stats_matcher` keeps no such statistics: nothing shows whether a worker stands still. */
 const unseenSettledMs = 2_000;
 
 /** An address that is not in use any more, as far as the main thread knows. */
@@ -25,9 +26,9 @@ interface Leaving {
 }
 
 /**
- * Envoy, by its administration interface. A host is let go of when it is no longer listed, or when EDS says that it drains and so many others are
- * healthy that Envoy is not in panic mode; and when the workers have had time to take that over. In panic mode Envoy may choose any host that is
- * listed. It still chooses a host whose removal waits for a health check.
+ * Envoy, by its administration interface. A host is let go of when it is no longer listed. A listed host is let go of when EDS says that it drains
+ * and Envoy is not in panic mode. Envoy is in panic mode while too few other hosts are healthy, and may then choose any host that is listed. In both
+ * cases the workers must have had time to take the change over. Envoy still chooses a host whose removal waits for a health check.
  * @param socketPath a Unix socket at which the interface listens.
  */
 export function envoy(admin: URL, socketPath?: string): Consumer {

@@ -103,8 +103,8 @@ function listed(last: List | undefined, text: string, place: string, began: numb
 const secondOf = (milliseconds: number): number => Math.floor(milliseconds / 1_000);
 
 /**
- * Workers know a list by the second in which it was written. A list that follows another one within that second they take for the same, until the
- * next one comes: those that had copied the first keep it.
+ * Workers know a list by the second in which it was written. They take a second list of the same second for the first one. Workers that have copied
+ * the first one keep it until a list of another second comes.
  */
 function keptFrom(last: List, kept: ReadonlySet<string>, next: List): ReadonlySet<string> {
   const isMissed = last.isNew && secondOf(last.lastSeen) <= secondOf(last.firstSeen);

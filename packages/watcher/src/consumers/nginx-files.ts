@@ -13,7 +13,7 @@ export interface Configuration {
   readonly text: string;
   /** When it changed last, milliseconds since 1970. */
   readonly changedAt: number;
-  /** The folders that it is in, with the names that matter there; none where any file may. */
+  /** The folders that it is in, each with the names that matter there. Undefined for a folder in which any file may matter. */
   readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>;
 }
 

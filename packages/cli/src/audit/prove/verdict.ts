@@ -2,7 +2,7 @@ import { ruleNamed, type Finding, type Symptom } from "@lameduck/audit";
 import type { RemedyResult } from "@lameduck/accounting";
 import { count } from "@lameduck/accounting/words";
 
-/** No pass are `not tried`, where a rollout could not have shown it, and `not proved`, where this machine could not roll it. */
+/** Neither `not tried` nor `not proved` is a pass. `not tried`: a rollout could not have shown it. `not proved`: this machine could not roll it. */
 export interface Verdict {
   readonly finding: Finding;
   readonly verdict: "confirmed" | "not confirmed" | "not tried" | "not proved";

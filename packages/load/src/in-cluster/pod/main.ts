@@ -89,7 +89,10 @@ async function leave({ linger }: PodPlan, code: number): Promise<never> {
 /** Of so many ticks of the wall clock at least one is read at once, also on a busy machine. */
 const ticksRead = 5;
 
-/** When the clock's origin was, by the wall clock, to some microseconds: read just when the wall clock ticks. Who reads late takes it for earlier. */
+/**
+ * When the clock began, by the wall clock, exact to some microseconds. Each reading is taken just when the wall clock ticks. A late reading gives too
+ * early a time, so the latest one counts.
+ */
 function wallClockAtOrigin(): number {
   return Math.max(
     ...Array.from({ length: ticksRead }, () => {
