@@ -1,5 +1,6 @@
 import { type KubernetesClient, ServerClock } from "@lameduck/kube";
 import type { Logger } from "pino";
+import type { ReviewHandler } from "./admission/review.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import { SecretPath } from "./deletions/secret-path.ts";
 import { type KnownCluster, HeldPods } from "./deletions/pods.ts";
@@ -78,14 +79,15 @@ export function setUpHolding(options: HoldingOptions) {
   });
   gauge(metrics.registry, "lameduck_held_deletions", "Deletions that wait at present.", () => holder.size);
   const { paths, heldDeletions, surge } = operatorNames;
-  const guarded = [
-    ...(holds ? [{ root: paths.hold, configuration: heldDeletions as string, review: holder.review }] : []),
-    ...(surges ? [{ root: paths.surge, configuration: surge as string, review: holder.reviewSurge }] : []),
-  ].map(({ review, ...of }) => ({
+  const guard = (root: string, configuration: string, review: ReviewHandler) => ({
+    configuration,
     review,
-    configuration: of.configuration,
-    caller: new SecretPath(client, of, onProblem),
-  }));
+    caller: new SecretPath(client, { root, configuration }, onProblem),
+  });
+  const guarded = [
+    ...(holds ? [guard(paths.hold, heldDeletions, holder.review)] : []),
+    ...(surges ? [guard(paths.surge, surge, holder.reviewSurge)] : []),
+  ];
   return {
     /** Names of the webhook configurations. */
     configurations: guarded.map(({ configuration }) => configuration),

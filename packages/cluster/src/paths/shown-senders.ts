@@ -45,20 +45,22 @@ export class ShownSenders {
   }
 
   take({ type, object }: Change<Showing>): void {
-    const { uid } = object.metadata;
-    const known = this.#known.get(uid);
-    for (const { need, services, isOfNode } of known?.senders ?? []) {
-      if (isOfNode) remove(this.#besides, need, known?.node ?? "", uid);
-      if (services === undefined) remove(this.#onNodes, need, known?.node ?? "", uid);
-      for (const one of services ?? []) remove(this.#leading, one, need, uid);
-    }
-    this.#known.delete(uid);
+    const { metadata } = object;
+    for (const place of this.#placesOf(this.#known.get(metadata.uid))) remove(...place, metadata.uid);
+    this.#known.delete(metadata.uid);
     if (type === "gone" || object.senders === undefined) return;
-    this.#known.set(uid, object);
-    for (const { need, services, isOfNode } of object.senders) {
-      if (isOfNode) add(this.#besides, need, object.node ?? "", object.metadata);
-      if (services === undefined) add(this.#onNodes, need, object.node ?? "", object.metadata);
-      for (const one of services ?? []) add(this.#leading, one, need, object.metadata);
+    this.#known.set(metadata.uid, object);
+    for (const place of this.#placesOf(object)) add(...place, metadata);
+  }
+
+  /** Where its senders are kept. */
+  *#placesOf({ senders = [], node = "" }: Partial<Showing> = {}): Generator<
+    [all: Map<string, Shown>, group: string, key: string]
+  > {
+    for (const { need, services, isOfNode } of senders) {
+      if (isOfNode) yield [this.#besides, need, node];
+      if (services === undefined) yield [this.#onNodes, need, node];
+      for (const one of services ?? []) yield [this.#leading, one, need];
     }
   }
 
