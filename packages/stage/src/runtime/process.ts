@@ -55,22 +55,12 @@ export class ContainerProcess {
     this.#network = network;
     this.launch = launch;
     this.output = new Output(onLine);
-    const { command, env, directory } = network.container(launch, binds);
-    const [file = "", ...args] = command;
-    this.#words = command;
-    const pipe = launch.root && openPipe(launch.root);
-    const output = pipe?.writer ?? "pipe";
-    const outer = spawn(file, args, {
-      cwd: directory,
-      env,
-      stdio: ["ignore", output, output],
-      // Without a process namespace the group is what holds the children of a container together.
-      detached: !network.ownProcesses,
-    });
+    const inner = network.container(launch, binds);
+    this.#words = inner.command;
+    // Without a process namespace the group is what holds the children of a container together.
+    const isGroup = !network.ownProcesses;
+    const { child: outer, last } = spawnRead(inner, launch.root, isGroup, this.output);
     this.#outer = outer;
-    const streams = pipe ? [pipe.reader] : [outer.stdout, outer.stderr];
-    if (pipe) closeSync(pipe.writer);
-    for (const stream of streams) if (stream) this.output.read(stream);
     const watch = outer.pid === undefined ? undefined : network.watch(outer.pid);
     this.exited = new Promise((resolve) => {
       const ended = (exit: Exit): void => {
@@ -86,7 +76,6 @@ export class ContainerProcess {
       });
     });
     this.closed = new Promise((resolve) => {
-      const last = pipe?.reader ?? outer;
       last.on("close", () => resolve());
       outer.on("error", () => resolve());
     });
@@ -171,6 +160,21 @@ export class ContainerProcess {
   }
 }
 
+/** @returns with the child what closes when its output has been read to the end. */
+function spawnRead(
+  { command: [file = "", ...args], env, directory: cwd }: Launch,
+  root: LaunchRoot | undefined,
+  detached: boolean,
+  output: Output,
+): { readonly child: ChildProcess; readonly last: ChildProcess | Socket } {
+  const pipe = root && openPipe(root);
+  const out = pipe?.writer ?? "pipe";
+  const child = spawn(file, args, { cwd, env, detached, stdio: ["ignore", out, out] });
+  if (pipe) closeSync(pipe.writer);
+  for (const stream of pipe ? [pipe.reader] : [child.stdout, child.stderr]) if (stream) output.read(stream);
+  return { child, last: pipe?.reader ?? child };
+}
+
 /**
  * A pipe with a name for a moment. Node's own pipes are sockets, which cannot be opened again as /dev/stdout, as nginx does for its log; and
  * only its owner may open a pipe again.
@@ -205,19 +209,10 @@ interface ExecResult {
 }
 
 function execBeside(launch: Launch, wrapped: boolean, signal: AbortSignal): Promise<ExecResult> {
-  const [file = "", ...args] = launch.command;
   return new Promise((resolve) => {
-    const pipe = launch.root && openPipe(launch.root);
-    const out = pipe?.writer ?? "pipe";
-    const child = spawn(file, args, {
-      cwd: wrapped ? "/" : launch.directory,
-      env: launch.env,
-      stdio: ["ignore", out, out],
-      detached: true,
-    });
     const output = new Output();
-    if (pipe) closeSync(pipe.writer);
-    for (const stream of pipe ? [pipe.reader] : [child.stdout, child.stderr]) if (stream) output.read(stream);
+    const directory = wrapped ? "/" : launch.directory;
+    const { child } = spawnRead({ ...launch, directory }, launch.root, true, output);
     const cut = (): void => {
       const { pid } = child;
       if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
