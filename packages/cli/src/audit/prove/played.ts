@@ -24,9 +24,6 @@ export interface Played {
   readonly notes: readonly string[];
 }
 
-/** The programs of a pod are not on this machine: nothing is proved. */
-export class NotHereError extends Error {}
-
 /** What a rollout of a workload needs of this machine. */
 export interface Machine extends Pick<AuditOptions, "facts" | "kubernetes"> {
   readonly find: FindImage;
@@ -52,7 +49,7 @@ export function whyNotPlayed(workload: AuditedWorkload): string | undefined {
   return undefined;
 }
 
-/** @throws {NotHereError} where a container cannot be run here; {ManifestError} and {ImageError} for what the lab cannot run at all. */
+/** @throws {Error} where a container cannot be run here. @throws {ManifestError | ImageError} for what the lab cannot run at all. */
 export async function played(
   workload: AuditedWorkload,
   { facts, kubernetes, find, objects, ownPrograms }: Machine,
@@ -63,7 +60,7 @@ export async function played(
   const found = await Promise.all(names.map(async (name) => ((await find(name)) ? [name] : [])));
   const around: Surroundings = { workload, facts, kubernetes, images: new Set(found.flat()), ownPrograms };
   const missing = all.flatMap((one) => whyNotRun(one, around) ?? []);
-  if (missing.length > 0) throw new NotHereError(missing.join("; "));
+  if (missing.length > 0) throw new Error(missing.join("; "));
   const mains = workload.containers.map((one) => containerManifest(one, around));
   const sidecars = workload.sidecars.map((one) => containerManifest(one, around));
   const text = JSON.stringify(documentsOf(workload, mains, sidecars, objects));
