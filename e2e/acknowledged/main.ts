@@ -19,7 +19,7 @@
  *   --append           add to the rows of the file that --keep names
  */
 import { readFile, writeFile } from "node:fs/promises";
-import type { DrainReport } from "@lameduck/coordinator";
+import { reportsOf, type DrainReport } from "@lameduck/coordinator";
 import { requireInit, requireSoftware, type Cluster } from "../cluster/index.ts";
 import { configuration } from "../injected/software.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
@@ -145,6 +145,8 @@ async function one(
     rolling: { surge: values.surge, unavailable: values.unavailable },
     say,
   });
+  // What the coordinator has recorded of each pod: for whom it has waited.
+  const reports = acknowledged ? await cluster.api.list<DrainReport>(reportsOf("default")) : [];
   const names = new Set(result.each.map(({ pod }) => pod));
   return {
     way: way.name,
@@ -156,15 +158,9 @@ async function one(
     replicas,
     recordedAt: new Date().toISOString(),
     retried,
-    ...(acknowledged ? { reports: (await reportsOf(cluster)).filter(({ pod }) => names.has(pod.name)) } : {}),
+    ...(acknowledged ? { reports: reports.filter(({ pod }) => names.has(pod.name)) } : {}),
     result,
   };
-}
-
-/** What the coordinator has recorded of each pod: for whom it has waited. */
-async function reportsOf({ api }: Cluster): Promise<readonly DrainReport[]> {
-  const path = "/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports";
-  return (await api.list(path)) as unknown as readonly DrainReport[];
 }
 
 await runMain(async () => {

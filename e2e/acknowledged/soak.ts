@@ -12,7 +12,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock } from "@lameduck/accounting";
-import type { DrainReport } from "@lameduck/coordinator";
+import { reportsOf, type DrainReport } from "@lameduck/coordinator";
 import { operatorNames } from "@lameduck/protocol";
 import { chartEnvironment } from "@lameduck/operator/chart-environment";
 import { follow, until, type Cluster } from "../cluster/index.ts";
@@ -55,14 +55,9 @@ async function soak(
   const clock = runClock();
   await using pods = await PodObserver.start(cluster, app, clock);
   const reports = new Map<string, DrainReport>();
-  const following = await follow<DrainReport>(
-    cluster.api,
-    "/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports",
-    {},
-    ({ type, object }) => {
-      if (type !== "gone") reports.set(object.pod.name, object);
-    },
-  );
+  const following = await follow<DrainReport>(cluster.api, reportsOf("default"), {}, ({ type, object }) => {
+    if (type !== "gone") reports.set(object.pod.name, object);
+  });
   const [library] = ways;
   if (library === undefined) throw new Error("no way to hold");
   const { pod } = remedyOf(library, coordinatorUrl);

@@ -8,9 +8,9 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/accounting";
-import type { DrainReport } from "@lameduck/coordinator";
+import { reportsOf, type DrainReport } from "@lameduck/coordinator";
 import { isReady, type Pod } from "@lameduck/kube";
-import { apiPath, formerSleepIn } from "@lameduck/protocol";
+import { formerSleepIn } from "@lameduck/protocol";
 import { commandLine } from "../../scripts/command-line.ts";
 import { coordinatorReady, inject, install, watchersReady } from "../acknowledged/installation.ts";
 import {
@@ -202,16 +202,15 @@ async function measure(cluster: Cluster): Promise<void> {
   say("with holds in place of the sleeps");
   const after = await roll(cluster);
   // Records are written when the objects are gone.
-  const reportsOf = async (): Promise<DrainReport[]> => {
-    const all = await cluster.api.list<DrainReport>(`${apiPath}/namespaces/default/drainreports`);
-    return all.filter(({ deletedAt }) => Date.parse(deletedAt) >= since - 1_000);
-  };
   const count = [...after.took.values()].flat().length;
-  await until(async () => (await reportsOf()).length >= count, {
-    what: `${count} records`,
-    timeoutMs: 60_000,
-  });
-  const reports = await reportsOf();
+  const reports = await until(
+    async () => {
+      const all = await cluster.api.list<DrainReport>(reportsOf("default"));
+      const own = all.filter(({ deletedAt }) => Date.parse(deletedAt) >= since - 1_000);
+      return own.length >= count && own;
+    },
+    { what: `${count} records`, timeoutMs: 60_000 },
+  );
   const lost = ({ records }: Rolled, name: string): string => {
     const own = records.filter(({ sender }) => sender === name);
     return `${own.filter(isLost).length} of ${own.length}`;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { reportsOf, type DrainReport } from "@lameduck/coordinator";
 import type { Pod } from "@lameduck/kube";
 import { builtInit, type Cluster, type Manifest, until, whyNoEnvoy, whyNot } from "../cluster/index.ts";
 import { nodeImage } from "../cluster/images/catalogue.ts";
@@ -23,13 +24,6 @@ const reason =
   ));
 
 const noEnvoy = (await whyNoEnvoy()) ?? false;
-
-interface DrainReport {
-  readonly pod: { readonly name: string };
-  readonly hold: { readonly reason?: string; readonly ms?: number };
-  readonly overruledBy?: string;
-  readonly consumers: readonly { readonly name: string; readonly state: string; readonly reason?: string }[];
-}
 
 describe("pods that ask the cluster", { skip: reason ?? false }, () => {
   let cluster: Cluster;
@@ -57,10 +51,7 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
     });
   };
 
-  const reports = (): Promise<readonly DrainReport[]> =>
-    cluster.api.list("/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports") as unknown as Promise<
-      readonly DrainReport[]
-    >;
+  const reports = (): Promise<readonly DrainReport[]> => cluster.api.list(reportsOf("default"));
 
   /** For who reads the test's output. */
   const figures = ({ result }: RunResult): string => {

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { reportsOf } from "@lameduck/coordinator";
 import { hasStatus, KubernetesClient } from "@lameduck/kube";
 import { holdLabel, operatorNames } from "@lameduck/protocol";
 import { parseAllDocuments } from "yaml";
@@ -141,8 +142,9 @@ describe("the rights of the chart's accounts on a real API server", { skip: reas
       const [pod = ""] = await podNames(cluster, app);
       await cluster.kubectl(["delete", "pod", pod, "--wait=false"]);
     }
-    const reports = "/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports";
-    await until(async () => (await cluster.api.list(reports)).length > 1, { what: "reports of both pods" });
+    await until(async () => (await cluster.api.list(reportsOf("default"))).length > 1, {
+      what: "reports of both pods",
+    });
     for (const account of accounts) {
       const { requests, used, unused, forbidden } = await usedRights(
         join(directory, "audit.log"),

@@ -2,7 +2,6 @@
  * What a release consists of, made from this clone in one folder. Equal sources give equal bytes. The chart is the exception: Helm writes
  * the time into it.
  */
-import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { chartDirectory } from "../../packages/operator/chart/digest.ts";
@@ -11,7 +10,7 @@ import { defaultRepository, writeOperatorImage } from "../../packages/operator/i
 import { must } from "../must.ts";
 import { folderOf, manifestOf, published, root, type Published } from "../pack/workspace.ts";
 import { billOf, installedWith, libcComponent, libcOf, npmComponent, type Component } from "../sbom.ts";
-import { writePlugin } from "./krew.ts";
+import { sha256Of, writePlugin } from "./krew.ts";
 
 export interface Artefact {
   readonly file: string;
@@ -52,17 +51,15 @@ export async function makeArtefacts(folder: string, helm: string | undefined): P
     artefact(file, file.endsWith(".gz") ? "kubectl plugin" : "krew manifest", contentsOf("cli")),
   );
   const all = [...packages, ...inits, ...images, ...charts, ...plugins];
-  const sums = all.map(({ file }) => `${sha256(file)}  ${basename(file)}\n`);
+  const sums = all.map(({ file }) => `${sha256Of(file)}  ${basename(file)}\n`);
   writeFileSync(join(folder, "SHA256SUMS"), sums.join(""));
   return all;
 }
 
 function artefact(file: string, what: string, contents: readonly Component[]): Artefact {
   const licences = together([own, ...contents.map(({ licence }) => licence)]);
-  return { file, what, digest: `sha256:${sha256(file)}`, licences, about: [] };
+  return { file, what, digest: `sha256:${sha256Of(file)}`, licences, about: [] };
 }
-
-const sha256 = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex");
 
 function packageIn(folder: string, name: Published): Artefact {
   const here = folderOf(name);

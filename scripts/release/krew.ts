@@ -40,7 +40,6 @@ export async function writePlugin(folder: string, tarballs: readonly string[]): 
     rmSync(workplace, { recursive: true });
   }
   const manifest = join(folder, "lameduck.yaml");
-  const sha256 = createHash("sha256").update(readFileSync(archive)).digest("hex");
   writeFileSync(
     manifest,
     manifestYaml({
@@ -57,7 +56,7 @@ export async function writePlugin(folder: string, tarballs: readonly string[]): 
           {
             selector: { matchExpressions: [{ key: "os", operator: "In", values: ["linux", "darwin"] }] },
             uri: `${addressOfRelease()}/${relative(folder, archive)}`,
-            sha256,
+            sha256: sha256Of(archive),
             bin: "node_modules/lameduck/bin/lameduck.js",
           },
         ],
@@ -66,6 +65,9 @@ export async function writePlugin(folder: string, tarballs: readonly string[]): 
   );
   return [archive, manifest];
 }
+
+export const sha256Of = (file: string): string =>
+  createHash("sha256").update(readFileSync(file)).digest("hex");
 
 /** Where the files of this version are, once it is released. */
 export function addressOfRelease(): string {
