@@ -16,7 +16,7 @@ const name = "edge";
 const controller = "gateway.envoyproxy.io/gatewayclass-controller";
 export const envoyGatewayGateway = { name, namespace };
 
-/** Envoy Gateway with two Envoys, by its chart; and a Gateway, with a log that tells the connection to the pod of each request. */
+/** Envoy Gateway with two Envoys, by its chart, and a Gateway. Its log tells the connection to the pod of each request. */
 export const envoyGateway: EnvoyControl = {
   namespace,
   selector: `gateway.envoyproxy.io/owning-gateway-name=${name}`,

@@ -115,8 +115,8 @@ export class StuckConsumers {
 }
 
 /**
- * Whether it has said, so long after the end, that it has not let go. What cannot be read says nothing, nor does one that was restarted and may not
- * have looked yet.
+ * Whether it has said, so long after the end, that it has not let go. What cannot be read says nothing. Nor does a consumer that was restarted: it
+ * may not have looked yet.
  */
 function isStuck({ problem, since, heardAt }: Consumer, endedAt: number): boolean {
   return problem === undefined && since <= endedAt && heardAt >= endedAt + stuckAfterMs;

@@ -66,8 +66,8 @@ struct probe_classifier {
 	/* Whether an earlier connection was a probe, of a `prober` that this classifier recognised. */
 	bool (*explains)(const struct prober *prober, const struct probe_periods *periods, double at);
 	/*
-	 * When a probe of `prober`, which this classifier recognised, was due that came `at`; NAN where none was due. `alone`: its address only probes.
-	 * NULL: the classifier cannot say.
+	 * When the probe of `prober` that came `at` was due; NAN where none was due. This classifier has recognised `prober`. `alone`: its address
+	 * only probes. NULL: the classifier cannot say.
 	 */
 	double (*due)(const struct prober *prober, double at, bool alone);
 	/* Whether `prober` is surely none and may be forgotten. NULL: it cannot say. */

@@ -134,9 +134,9 @@ export class LoadPod {
 const resolutionMs = 1;
 
 /**
- * How far a pod's clock is from ours, from what must have been before what: a line cannot arrive before it was written, a pod cannot
- * start before its Job was sent, and SIGTERM cannot come before it was asked for. Together these are the two halves of an NTP
- * exchange, at the precision of the way through API server and kubelet (some 10 ms a line, some 100 ms a signal).
+ * How far a pod's clock is from ours, from what must have been before what. A line cannot arrive before it was written. A pod cannot start before its
+ * Job was sent. SIGTERM cannot come before it was asked for. Together these are the two halves of an NTP exchange, at the precision of the way
+ * through API server and kubelet (some 10 ms a line, some 100 ms a signal).
  */
 export class ClockBounds {
   #low = -Infinity;
@@ -153,8 +153,8 @@ export class ClockBounds {
   }
 
   /**
-   * Milliseconds to add to the pod's times: none as long as equal clocks explain everything (nodes keep time by NTP, far closer than the
-   * bounds), else as little as explains it.
+   * Milliseconds to add to the pod's times. Nothing is added as long as equal clocks explain everything: nodes keep time by NTP, far closer than the
+   * bounds. Else it is as little as explains it.
    */
   get correction(): number {
     if (this.#low > this.#high) return this.#high;

@@ -7,8 +7,8 @@ import { established, inodesIn, parentOf, processes, socketAt, socketsOf, socket
 const longestLookMs = 250;
 
 /**
- * Those listeners whose accept queue is this process's alone. Where others accept from it, too (workers of node:cluster without a schedule, children that
- * were passed the handle, a service manager that opened it), shortening it would be for good, and closing resets nothing.
+ * Those listeners whose accept queue is this process's alone. Others may accept from it, too: workers of node:cluster without a schedule, children
+ * that were passed the handle, a service manager that opened it. Shortening such a queue would be for good, and closing its listener resets nothing.
  * Whose it is cannot always be known: one that may be shared counts as shared.
  */
 export function ownListeners(servers: readonly NetServer[]): readonly NetServer[] {
@@ -59,9 +59,8 @@ const quietTurns = 2;
 const mostTurns = 100;
 
 /**
- * Closing a listener resets whatever waits in its accept queue, requests already sent included. So first the queue is shortened:
- * the kernel then leaves further connections unanswered, which their senders may try again without harm, while what has come in is
- * still accepted.
+ * Closing a listener resets whatever waits in its accept queue, requests already sent included. So first the queue is shortened. The kernel then
+ * leaves further connections unanswered, and their senders may try again without harm. What has come in is still accepted.
  * @param own the listeners whose queue no other process accepts from.
  */
 export async function emptyQueue(own: readonly NetServer[], accepted: () => number): Promise<void> {

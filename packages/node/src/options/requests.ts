@@ -113,8 +113,8 @@ export interface StreamOptions {
 }
 
 /**
- * Which requests are streams by their nature, beside server-sent events: they do not count as in flight, or they would hold every
- * pod to its cap, and they are ended when closing begins.
+ * Which requests are streams by their nature, beside server-sent events. They do not count as in flight, or they would hold every pod to its cap.
+ * They are ended when closing begins.
  * @param environment its list of paths counts where code says nothing.
  */
 export function parseStreams(inCode?: StreamOptions, environment: Environment = {}): IsStream {
@@ -136,8 +136,8 @@ function isSocketIoPoll({ method, url }: ProbeRequest): boolean {
 }
 
 /**
- * A function of the application's that is asked about each request. It is asked also before SIGTERM, within the request's own event, so that
- * an error of it would be the request's: it counts as no, with one warning. So does an answer other than true, such as a promise.
+ * A function of the application's that is asked about each request, also before SIGTERM. It is asked within the request's own event, so an error of
+ * it would be the request's. An error therefore counts as no, with one warning. So does an answer other than true, such as a promise.
  * @throws {LameduckError} for what is no function
  */
 function parseMatch(match: unknown, option: string): (request: ProbeRequest) => boolean {

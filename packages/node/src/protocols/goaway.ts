@@ -16,10 +16,10 @@ export function canNotify(session: ServerHttp2Session): boolean {
 }
 
 /**
- * Asks a client to leave. Not by `session.goaway(0, 2 ** 31 - 1)`: after a GOAWAY, whatever stream it names, nghttp2 ignores new
- * streams without a word (nghttp2_session.c, session_allow_incoming_new_stream), and those that were on their way hang until their
- * clients give up: 393 of 67,000 requests in 50 terminations. Its own call for the purpose, nghttp2_submit_shutdown_notice, is not
- * in Node's API. So the frame is written past it: Node writes whole frames, so that it comes between two of them.
+ * Asks a client to leave, but not by `session.goaway(0, 2 ** 31 - 1)`. After a GOAWAY, whatever stream it names, nghttp2 ignores new streams without
+ * a word (nghttp2_session.c, session_allow_incoming_new_stream). Streams that were on their way then hang until their clients give up: 393 of 67,000
+ * requests in 50 terminations. nghttp2's own call for the purpose, nghttp2_submit_shutdown_notice, is not in Node's API. So the frame is written past
+ * nghttp2. Node writes whole frames, so the notice comes between two of them.
  */
 export function notify(session: ServerHttp2Session): void {
   if (!session.destroyed && !session.closed) writableSocketOf(session)?.write(notice);
@@ -27,7 +27,7 @@ export function notify(session: ServerHttp2Session): void {
 
 /** A stream is young for so long: it is likely to end before the next ping. */
 const youngMs = 1_000;
-/** A session that is due to be asked, whose client has never sent a ping, is asked between two moments without streams, or after this time. */
+/** A session that is due to be asked, and whose client has never sent a ping, waits this long for a moment without streams. */
 const busyMs = 5_000;
 /** The same once the listener is closed. */
 const busyInClosingMs = 2_000;

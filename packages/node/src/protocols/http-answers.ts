@@ -44,8 +44,8 @@ function endStream(response: ServerResponse): void {
   if (response.writableEnded) return;
   // An application that writes on after the end must not bring the process down while it stops.
   response.on("error", () => {});
-  // A long poll that has not been answered. An answer of ours would collide with the application's own, which may still come and
-  // throws when headers have been sent; the client sees the end of the connection, and asks again elsewhere.
+  // A long poll that has not been answered gets no answer of ours. It would collide with the application's own, which may still come and throws when
+  // headers have been sent. The client sees the end of the connection, and asks again elsewhere.
   if (response.headersSent) response.end();
   else response.destroy();
 }

@@ -2,10 +2,9 @@ import type { Server as NetServer, Socket } from "node:net";
 import { activeSockets, connectionsOf, isFindable } from "../internals.ts";
 
 /**
- * The open connections of a server. Until the hold nothing is kept of a connection where the process can be asked for all of them in
- * one go. What that does not list is kept from the beginning: TLS sockets, for which it lists what is beneath, and sockets without a
- * handle that are emitted into a server by hand. Nor does it list sockets that the application has unref()'d: those are cut at the end
- * like any stranger's.
+ * The open connections of a server. Until the hold nothing is kept of a connection where the process can be asked for all of them in one go. Two
+ * kinds are not listed then, and are kept from the beginning: TLS sockets, for which what is beneath is listed, and sockets without a handle that are
+ * emitted into a server by hand. Sockets that the application has unref()'d are not listed either. Those are cut at the end like any stranger's.
  */
 export class OpenSockets {
   readonly #server: NetServer;

@@ -11,9 +11,9 @@ interface TracingApi {
 }
 
 /**
- * One span per termination. The OpenTelemetry API keeps what the application has registered under this symbol, which is how its own
- * copies find one another, so that nothing need be loaded here.
- * @returns what ends the span: to be called before anything that may shut down the SDK, which exports no span that ends later.
+ * One span per termination. The OpenTelemetry API keeps what the application has registered under this symbol, by which its own copies find one
+ * another. So nothing need be loaded here.
+ * @returns what ends the span. It is to be called before anything that may shut down the SDK, which exports no span that ends later.
  */
 export function traceTermination(duck: Pick<Observed, "on">): () => void {
   let span: Span | undefined;

@@ -46,8 +46,8 @@ export interface Readiness {
 }
 
 /**
- * Ready through the hold, too: endpoints of a deleted pod move by its deletion, and where all of them terminate kube-proxy falls back to
- * those that are ready. Not where somebody learns of a pod's end by its health alone.
+ * A pod is ready through the hold, too. Endpoints of a deleted pod move by its deletion. Where all of them terminate, kube-proxy falls back to those
+ * that are ready. Where somebody learns of a pod's end by its health alone, it is not ready.
  */
 export function readinessIn(phase: Phase, learnsByHealth: boolean): Readiness {
   const ready = phase === "serving" || (phase === "lame-duck" && !learnsByHealth);

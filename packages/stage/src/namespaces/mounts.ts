@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
 /**
- * A function that makes the root planned in $LAMEDUCK_STAGE_ROOT (root-plan.ts) this process's own; $old is then where the machine's
- * own is, until it is taken away. A file system that has left the machine since the plan was made is left out: disks are taken out, and
- * container engines unmount what has ended.
+ * A function that makes the root planned in $LAMEDUCK_STAGE_ROOT (root-plan.ts) this process's own. Until it is taken away, the machine's own root is
+ * at $old. A file system that has left the machine since the plan was made is left out: disks are taken out, and container engines unmount what has
+ * ended.
  */
 export const ownRootScript = `
 stage=$LAMEDUCK_STAGE_SHADOW
@@ -30,12 +30,12 @@ own_root() {
 }`;
 
 /**
- * Takes a root of its own where there is a plan for one, binds the pod's volumes, then becomes the container: the shell is replaced, so
- * PID 1 is the command itself.
- * Arguments: for each volume how a missing mount path is made (`mkdir -p` or `provide`, `make_file` or `provide_file`), the volume and the
- * mount path; `--`, the command.
- * Where files are this machine's own the path is made in a copy of its parent that only this container sees (`provide`); nothing is
- * ever created outside of it.
+ * Takes a root of its own where there is a plan for one, binds the pod's volumes, then becomes the container. The shell is replaced, so PID 1 is the
+ * command itself.
+ * Arguments: for each volume how a missing mount path is made (`mkdir -p` or `provide`, `make_file` or `provide_file`), the volume and the mount
+ * path; `--`, the command.
+ * Where files are this machine's own, the path is made in a copy of its parent that only this container sees (`provide`). Nothing is ever created
+ * outside of it.
  */
 export const containerScript = `
 set -e

@@ -9,7 +9,7 @@ import { findTools, type ImageTools } from "./image-tools.ts";
 import { bridge, PodNamespace } from "./pod-namespace.ts";
 import type { Fabric } from "./privileges.ts";
 
-/** Without one of its own a bridge takes the lowest of its ports', and whenever that port goes, pods send to an address that is gone. */
+/** Without an address of its own a bridge takes the lowest of its ports'. Whenever that port goes, pods would send to an address that is gone. */
 const bridgeAddress = "02:4c:44:00:00:01";
 
 /**

@@ -74,7 +74,10 @@ export function envoy(admin: URL, socketPath?: string): Consumer {
   };
 }
 
-/** Each worker has turned when Envoy has flushed its statistics twice: it collects from each for that, and one flush may have begun before. */
+/**
+ * Each worker has turned when Envoy has flushed its statistics twice: it collects from each worker for a flush. The first flush may have begun
+ * before.
+ */
 const enoughFlushes = 2;
 /** A flush so many seconds after one that was seen is not the next: only a worker that stands still for so long delays it that much. */
 const enoughFlushSeconds = 60;
