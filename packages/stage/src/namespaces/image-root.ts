@@ -9,9 +9,9 @@ import type { Fabric } from "./privileges.ts";
 
 /**
  * Makes the root file system of an image the container's own, then becomes the container. The image's files are the lower layer of an
- * overlay and never change. What it finds of this machine is bound to paths that have no link on the way: they were followed before, in
- * the image (`findIn`). All of it is done by programs of this machine, which the image's root does not have; so that root is not pivoted
- * into but moved over the old one, which nothing leads back to.
+ * overlay and never change. What it finds of this machine is bound to paths that have no link on the way: they were followed before, in the
+ * image (`findIn`). All of it is done by programs of this machine, which the image's root does not have. So that root is not pivoted into,
+ * but moved over the old one. Nothing leads back to the old one.
  * Arguments: for each mount `folder` or `file`, what is mounted and its path in the root; `--`, the command.
  */
 const imageScript = `
@@ -182,8 +182,8 @@ export function besideOnImage(
 }
 
 /**
- * Becomes the user in the root, which is the working directory: with rights that fit. Until it is there its real user is another one, so
- * that no program of the container can look at it and reach the root that it comes from.
+ * Becomes the user in the root, which is the working directory, with rights that fit. Until it is there its real user is another one. So no
+ * program of the container can look at it and reach the root that it comes from.
  */
 function asUser(root: LaunchRoot, directory: string): string[] {
   const { user, group, groups } = root;
@@ -211,9 +211,9 @@ function isDropped(capability: string, { droppedCapabilities: dropped }: LaunchR
 const nobodysUser = 65_534;
 
 /**
- * Run in the root: only there may a program of this machine meet the image's variables. LD_PRELOAD is obeyed by each, and could name a file
- * of the image while this machine's files are still in reach. And only there may a path of the container be followed, of which a link may
- * have become a part: `--wd` of `nsenter` is followed in the root that `nsenter` comes from.
+ * What is run in the root. Only there may a program of this machine meet the image's variables. Each program obeys LD_PRELOAD, which could
+ * name a file of the image while this machine's files are still in reach. Only there may a path of the container be followed, too: a part
+ * of it may have become a link. `nsenter` follows its `--wd` in the root that `nsenter` comes from.
  */
 function inRoot(
   { env, command }: Launch,
