@@ -483,6 +483,14 @@ test("lameduck check: what ends nodes, and how long it waits", async () => {
     out,
     /shutdown of its node .* leaves pods no time \(shutdownGracePeriod is 0: they end with their node/,
   );
+  const classes = [
+    { priority: 1_000, shutdownGracePeriodSeconds: 20 },
+    { priority: -10, shutdownGracePeriodSeconds: 75 },
+  ];
+  cluster.kubelets["n1"] = { shutdownGracePeriodByPodPriority: classes };
+  assert.match((await check()).out, /shutdown of its node .* gives pods 75 s at most/);
+  cluster.kubelets["n1"] = { shutdownGracePeriodByPodPriority: classes.slice(0, 1) };
+  assert.match((await check()).out, /shutdown of its node .* gives pods 20 s at most/);
 });
 
 test("lameduck check: an old cluster gets no line, and pods that are injected already show what they were told", async () => {

@@ -103,7 +103,10 @@ interface KubeletSettings {
   readonly kubeletconfig?: {
     readonly shutdownGracePeriod?: string;
     readonly shutdownGracePeriodCriticalPods?: string;
-    readonly shutdownGracePeriodByPodPriority?: unknown;
+    readonly shutdownGracePeriodByPodPriority?: readonly {
+      readonly priority: number;
+      readonly shutdownGracePeriodSeconds: number;
+    }[];
   };
 }
 
@@ -166,13 +169,15 @@ async function kubeletSettings(
   }
 }
 
-/**
- * `shutdownGracePeriodByPodPriority` is not looked into. It gives each class of pods a time of its own, and ordinary pods that of the lowest class.
- */
+/** Where a kubelet has classes of pods, an ordinary pod (of priority 0) has the time of the highest class that is not above it, or of the lowest. */
 function leftToPods({
   shutdownGracePeriod = "0s",
   shutdownGracePeriodCriticalPods = "0s",
+  shutdownGracePeriodByPodPriority: classes,
 }: NonNullable<KubeletSettings["kubeletconfig"]>): number {
+  const ascending = (classes ?? []).toSorted((a, b) => a.priority - b.priority);
+  const ordinary = ascending.findLast(({ priority }) => priority <= 0) ?? ascending[0];
+  if (ordinary !== undefined) return ordinary.shutdownGracePeriodSeconds;
   return Math.max(
     0,
     (secondsOf(shutdownGracePeriod) ?? 0) - (secondsOf(shutdownGracePeriodCriticalPods) ?? 0),
