@@ -220,6 +220,30 @@ test("lameduck check on EKS: an ALB, an NLB and Spot nodes, each with what follo
   assert.doesNotMatch(report.install.command ?? "", /--acknowledgements/);
 });
 
+test("lameduck check knows an ALB by the controller of its class, and not by the name of the class", async () => {
+  usual();
+  for (const [name, controller] of [
+    ["public", "ingress.k8s.aws/alb"],
+    ["alb", "k8s.io/ingress-nginx"],
+  ] as const)
+    cluster.put(`/apis/networking.k8s.io/v1/ingressclasses/${name}`, {
+      kind: "IngressClass",
+      metadata: {},
+      spec: { controller },
+    });
+  ingress("web", "public", { "alb.ingress.kubernetes.io/target-type": "ip" });
+  const { out, report } = await check();
+  assert.deepEqual(
+    report.workloads?.map(({ cap, grace }) => [cap?.seconds, grace?.seconds]),
+    [[60, 90]],
+  );
+  assert.match(out, /ingress-class\/public: AWS's load balancers, .*\n.*\n?.*within 40 s/);
+  ingress("web", "alb", { "alb.ingress.kubernetes.io/target-type": "ip" });
+  const nginx = await check();
+  assert.equal(nginx.report.workloads?.[0]?.cap?.seconds, 25);
+  assert.match(nginx.out, /ingress-class\/alb: ingress-nginx, .*\n.*\n?.*within 10 s/);
+});
+
 test("lameduck check says the same whichever list is answered first", async () => {
   onEks();
   ingress("edge", "nginx");

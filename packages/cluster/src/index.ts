@@ -20,19 +20,25 @@ export {
   sizeOfSlice,
   type WorkloadName,
 } from "./objects.ts";
-export { convergenceOfNeeds, convergenceOfPod, slowerOf } from "./paths/convergence.ts";
+export {
+  convergenceOfNeeds,
+  convergenceOfPod,
+  seenRoute,
+  slowerOf,
+  toldByRoute,
+  type ToldByRoute,
+} from "./paths/convergence.ts";
 export { type IncompleteServices, incompleteServices } from "./paths/incomplete.ts";
 export { followKinds, followPaths, followRecognised, shownByNamespace } from "./paths/following.ts";
 export { addedWithinMs } from "./paths/last-times.ts";
 export { type TrafficPaths, PathIndex, type SelectingService } from "./paths/path-index.ts";
 export { placesOf } from "./paths/places.ts";
-export { exposingKinds, recognisedKinds, routeKinds } from "./paths/route-kinds.ts";
+export { exposingKinds, recognisedKinds, type RouteObject, routeKinds } from "./paths/route-kinds.ts";
 export { type PodRoutes, Routing } from "./paths/routing.ts";
 export { type Showing, ShownSenders } from "./paths/shown-senders.ts";
 export {
   type OnLeftOut,
   slimGateway,
-  slimIngressClass,
   SlimPaths,
   type SlimRoute,
   type SlimService,

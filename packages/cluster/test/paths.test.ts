@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { Change } from "@lameduck/kube";
 import { PathIndex, routeKinds, recognisedKinds, Routing, SlimPaths } from "../src/index.ts";
-import { slimGrant } from "../src/paths/slim-paths.ts";
+import { slimGrant, slimIngressClass } from "../src/paths/slim-paths.ts";
 
 const there = <T>(object: T): Change<T> => ({ type: "there", object, at: 0, live: true, since: 0 });
 const gone = <T>(object: T): Change<T> => ({ ...there(object), type: "gone" });
@@ -147,6 +147,36 @@ test("a headless Service shows how long its clients keep an address: by its anno
   for (const port of [{ name: "grpcish" }, { name: "web-grpc" }, { appProtocol: "http" }, { name: null }])
     assert.deepEqual(kept(undefined, port), {});
   assert.equal(byServices.service(web)?.keptAddresses, undefined, "it has an address of its own");
+});
+
+test("how fast an Ingress is follows its class, while classes come and go", () => {
+  const [kind] = routeKinds;
+  const service = byLabels.service(web);
+  assert.ok(kind && service);
+  const [index, routing] = [new PathIndex(), new Routing()];
+  const annotations = { "alb.ingress.kubernetes.io/target-type": "ip" };
+  const rules = [{ http: { paths: [{ backend: { service: { name: "web" } } }] } }];
+  const route = { metadata: { ...metadataOf("r"), annotations }, spec: { rules } };
+  for (const one of [index, routing]) {
+    one.service(there(service), 0);
+    one.route(there(byServices.route(kind)(route)), 0);
+  }
+  const ofAlb = slimIngressClass({
+    metadata: {
+      ...metadataOf("public"),
+      annotations: { "ingressclass.kubernetes.io/is-default-class": "true" },
+    },
+    spec: { controller: "ingress.k8s.aws/alb" },
+  });
+  const found = (): readonly unknown[] => [
+    index.pathsTo("shop", { app: "web" }).convergence?.value,
+    routing.convergenceOf(["shop/web"], "ingress-class/public"),
+  ];
+  assert.deepEqual(found(), [10, 10]);
+  for (const one of [index, routing]) one.ingressClass(there(ofAlb), 0);
+  assert.deepEqual(found(), [40, 40]);
+  for (const one of [index, routing]) one.ingressClass(gone(ofAlb), 0);
+  assert.deepEqual(found(), [10, 10]);
 });
 
 test("the end of a Service takes nothing from another that has its name by now", () => {

@@ -11,7 +11,6 @@ import {
   type Routing,
   sizeOfSlice,
   slimGateway,
-  slimIngressClass,
   SlimPaths,
   type SourcesOptions,
 } from "@lameduck/cluster";
@@ -63,6 +62,7 @@ export class Cluster {
       service: (change) => routing.service(change, now()),
       route: (change) => routing.route(change, now()),
       grant: (change) => routing.grant(change, now()),
+      ingressClass: (change) => routing.ingressClass(change, now()),
     });
     this.#slices = follow(endpointSlices, slimSlice, (change) => terminations.slice(change, now()), {
       quota: { ...slim.quota(endpointSlices.name), sizeOf: sizeOfSlice, most: slicesQuotaBytes },
@@ -74,7 +74,6 @@ export class Cluster {
       follow(followed.nodes, slimNode, (change) => nodes.take(change, now())),
       paths.services,
       ...paths.builtIn,
-      follow(followed.ingressClasses, slimIngressClass, (change) => routing.ingressClass(change, now())),
       follow(followed.drainPolicies, slimPolicy, (change) => settings.take(change)),
     ];
     this.#sources = [

@@ -68,6 +68,7 @@ export const operatorRights: Readonly<Record<"certificates" | "role" | "clusterR
         followed.namespaces,
         followed.nodes,
         ...routeKinds,
+        followed.ingressClasses,
         followed.referenceGrants,
         followed.drainPolicies,
         ...exposingKinds,

@@ -1,6 +1,4 @@
 import {
-  classOf,
-  isIngress,
   leadsToNodes,
   type SeenService,
   type Annotations,
@@ -105,10 +103,11 @@ export const aws = {
   seen: [nlb, alb],
   ofService: ({ type, annotations }) =>
     type === "LoadBalancer" && hasPodTargets(annotations) ? nlb : undefined,
-  ofRoute: (route) => {
-    if (!isIngress(route) || classOf(route) !== "alb") return undefined;
-    return route.annotations.get(`${ofIngresses}target-type`) === "ip" ? alb : leadsToNodes;
+  ofRoute: ({ annotations }, _, isOwn) => {
+    if (!isOwn) return undefined;
+    return annotations.get(`${ofIngresses}target-type`) === "ip" ? alb : leadsToNodes;
   },
+  routeAnnotations: [`${ofIngresses}target-type`],
   mayTarget: sendsToPods,
   programs: [
     {
@@ -119,6 +118,13 @@ export const aws = {
         "gateway.k8s.aws/",
         "application-networking.k8s.aws/",
       ],
+      names: /^alb$/,
+      keepsIdle: {
+        name: "AWS ALB",
+        seconds: 60,
+        defaultOf: "AWS ALB (idle_timeout)",
+        annotation: [`${ofIngresses}load-balancer-attributes`, /idle_timeout\.timeout_seconds=(\d+)/],
+      },
     },
   ],
   recognised: [

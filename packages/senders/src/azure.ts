@@ -1,4 +1,4 @@
-import { classOf, isIngress, type Sender, type SenderKind } from "./kind.ts";
+import type { Sender, SenderKind } from "./kind.ts";
 
 const probe = "service.beta.kubernetes.io/azure-load-balancer-health-probe-";
 
@@ -17,8 +17,9 @@ export const azure = {
     {
       who: "Azure's Application Gateway",
       classes: ["azure/application-gateway", "alb.networking.azure.io/"],
+      names: /^azure/,
     },
   ],
-  ofRoute: (route) => (isIngress(route) && classOf(route).startsWith("azure") ? gateway : undefined),
+  ofRoute: (_route, _services, isOwn) => (isOwn ? gateway : undefined),
   nodeChecks: { interval: `${probe}interval`, threshold: `${probe}num-of-probe` },
 } as const satisfies SenderKind;

@@ -1,4 +1,4 @@
-import { classOf, isIngress, type Sender, type SenderKind } from "./kind.ts";
+import { isIngress, type Sender, type SenderKind } from "./kind.ts";
 import { serviceAt } from "./recognising.ts";
 
 const annotation = "cloud.google.com/neg";
@@ -29,10 +29,21 @@ export const gcp = {
   // `{"ingress": false}` says that there is none.
   ofService: ({ annotations }) =>
     /"ingress"\s*:\s*true|"exposed_ports"/.test(annotations.get(annotation) ?? "") ? neg : undefined,
-  ofRoute: (route, services) =>
-    isIngress(route) && (classOf(route).startsWith("gce") || services.includes(neg)) ? neg : undefined,
+  ofRoute: (route, services, isOwn) =>
+    isOwn || (isIngress(route) && services.includes(neg)) ? neg : undefined,
   mayTarget: ({ annotations }) => annotations.get(annotation) !== undefined,
-  programs: [{ who: "Google's load balancers", classes: ["networking.gke.io/"] }],
+  programs: [
+    {
+      who: "Google's load balancers",
+      classes: ["networking.gke.io/"],
+      names: /^gce/,
+      keepsIdle: {
+        name: "GKE load balancer",
+        seconds: 600,
+        because: "Google keeps connections to backends for 600 s, which cannot be changed",
+      },
+    },
+  ],
   recognised: [
     {
       need: "load-balancer/gcp",

@@ -57,6 +57,12 @@ export const ingressNginx = {
     {
       who: "ingress-nginx",
       classes: ["k8s.io/ingress-nginx"],
+      names: /nginx/,
+      keepsIdle: {
+        name: "ingress-nginx",
+        seconds: 60,
+        defaultOf: "ingress-nginx (upstream-keepalive-timeout)",
+      },
       isProxy: ({ containers }) => containers.some(isController),
       serves: servesOf,
       consumer: "ingress-nginx",

@@ -19,12 +19,16 @@ export interface SenderKind {
    * How fast it is, for audit and webhook. Whom the coordinator waits for follows from the route's class alone:
    * packages/cluster/src/paths/route-kinds.ts.
    * @param services the senders of the Services that the route leads to.
+   * @param isOwn one of its programs serves the class of the Ingress.
    * @returns undefined for routes of other kinds; `leadsToNodes` where the route is its own, but nodes choose the pods.
    */
   readonly ofRoute?: (
     route: SeenRoute,
     services: readonly Sender[],
+    isOwn: boolean,
   ) => Sender | typeof leadsToNodes | undefined;
+  /** Annotations that `ofRoute` reads. */
+  readonly routeAnnotations?: readonly string[];
   /**
    * One of its consumers may have the Service's pods as targets. True in doubt: a consumer that nobody waits for
    * makes a release too early.
@@ -118,6 +122,16 @@ export interface SeenRoute {
   readonly annotations: Annotations;
   /** `spec.ingressClassName`. */
   readonly ingressClassName: string | undefined;
+  /** `spec.controller` of its IngressClass, where that is known. */
+  readonly controller?: string | undefined;
+}
+
+/** An IngressClass. */
+export interface SeenClass {
+  readonly metadata: { readonly name: string };
+  readonly controller?: string | undefined;
+  /** It serves Ingresses that name no class. */
+  readonly isDefault: boolean;
 }
 
 /**
@@ -153,6 +167,10 @@ export interface Program {
   readonly who: string;
   /** How `spec.controller` of its IngressClass begins, or `spec.controllerName` of its GatewayClass. */
   readonly classes: readonly string[];
+  /** What its IngressClasses are usually called. It counts where a class does not tell its controller. */
+  readonly names?: RegExp;
+  /** How long it keeps an idle connection to a pod; undefined where it keeps none, or nothing is known. */
+  readonly keepsIdle?: KeepsIdle;
   /** Its own pods, beside which a watcher reads it. */
   readonly isProxy?: (pod: SeenPod) => boolean;
   /**
@@ -168,6 +186,17 @@ export interface Program {
   readonly isUntried?: true;
   /** What the watcher needs of the pod: to see its processes. */
   readonly sharesProcesses?: true;
+}
+
+export interface KeepsIdle {
+  readonly name: string;
+  readonly seconds: number;
+  /** The setting of which it is the default: "Traefik (idleConnTimeout)". */
+  readonly defaultOf?: string;
+  /** Where there is no such setting. */
+  readonly because?: string;
+  /** The annotation of an Ingress that may tell another number. */
+  readonly annotation?: readonly [name: string, seconds: RegExp];
 }
 
 /** Objects that lead to Services. */
@@ -251,11 +280,28 @@ interface PodChecks {
   }[];
 }
 
-const classAnnotation = "kubernetes.io/ingress.class";
+export const classAnnotation = "kubernetes.io/ingress.class";
 
 /** Empty where the route names none. */
 export function classOf({ ingressClassName, annotations }: SeenRoute): string {
   return ingressClassName ?? annotations.get(classAnnotation) ?? "";
+}
+
+/**
+ * With what its IngressClass says.
+ * An Ingress that names no class gets the default one, as the API server gives it.
+ */
+export function withClass(route: SeenRoute, classes: Iterable<SeenClass>): SeenRoute {
+  if (!isIngress(route)) return route;
+  const name = classOf(route);
+  for (const { metadata, controller, isDefault } of classes)
+    if (name === "" ? isDefault : metadata.name === name)
+      return { ...route, ingressClassName: metadata.name, controller };
+  return route;
+}
+
+export function isDefaultClass(annotations: Annotations): boolean {
+  return annotations.get("ingressclass.kubernetes.io/is-default-class") === "true";
 }
 
 export function isIngress({ kind }: SeenRoute): boolean {

@@ -14,6 +14,9 @@ import {
   type Annotations,
   annotationsOf,
   type Assumed,
+  classAnnotation,
+  classOf,
+  isIngress,
   leadsToNodes,
   type Sender,
   type SenderKind,
@@ -75,12 +78,19 @@ export function sendersOfService(service: SeenService): readonly Sender[] {
 
 /** @param services the senders of the Services that it leads to. */
 export function senderOfRoute(route: SeenRoute, services: readonly Sender[]): Sender | undefined {
+  const own = programOfRoute(route)?.kind;
   for (const kind of kinds) {
-    const sender = kind.ofRoute?.(route, services);
+    const sender = kind.ofRoute?.(route, services, kind === own);
     if (sender !== undefined) return sender === leadsToNodes ? undefined : sender;
   }
   return undefined;
 }
+
+/** Annotations of routes that tell their senders. */
+export const routeAnnotations: readonly string[] = [
+  classAnnotation,
+  ...all.flatMap((kind) => kind.routeAnnotations ?? []),
+];
 
 /** How long a cloud's load balancer takes to notice that a node of the Service has, or no longer has, a pod. */
 export function nodeCheckOf(annotations: Annotations): Sender {
@@ -168,6 +178,16 @@ export function namedByAnnotations(annotations: Readonly<Record<string, string>>
 /** What serves a class of Ingresses or Gateways, by what the class names as its controller; undefined for what is not known here. */
 export function programOf(controller: string): (Program & { readonly kind: SenderKind }) | undefined {
   return programs.find(({ classes }) => classes.some((one) => controller.startsWith(one)));
+}
+
+/**
+ * What serves an Ingress: by the controller of its class, else by the usual name of the class.
+ * A controller that is not known here may be one that somebody has renamed, so that the name counts.
+ */
+export function programOfRoute(route: SeenRoute): ReturnType<typeof programOf> {
+  if (!isIngress(route)) return undefined;
+  const known = route.controller === undefined ? undefined : programOf(route.controller);
+  return known ?? programs.find(({ names }) => names?.test(classOf(route)));
 }
 
 export const programs: readonly (Program & { readonly kind: SenderKind })[] = all.flatMap((kind) =>

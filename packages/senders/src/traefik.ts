@@ -35,6 +35,8 @@ export const traefik = {
     {
       who: "Traefik",
       classes: ["traefik.io/"],
+      names: /traefik/,
+      keepsIdle: { name: "Traefik", seconds: 90, defaultOf: "Traefik (idleConnTimeout)" },
       isProxy: (pod) => hasImage(pod, /(?:^|\/)traefik(?:[:@]|$)/),
       consumer: "traefik=http://127.0.0.1:8080",
       needs: "its API answers in the pod: --api.insecure=true, on the entry point `traefik`",

@@ -8,8 +8,11 @@ import {
   kinds,
   nodeCheckOf,
   presets,
+  programOfRoute,
+  type SeenClass,
   senderOfRoute,
   sendersOfService,
+  withClass,
 } from "../src/index.ts";
 
 const aws = "service.beta.kubernetes.io/aws-load-balancer-";
@@ -86,6 +89,59 @@ for (const [what, ingressClassName, annotations, expected] of routes)
       [],
     );
     assert.equal(found && `${found.name} ${found.seconds}`, expected);
+  });
+
+const ip = { "alb.ingress.kubernetes.io/target-type": "ip" };
+const of = (name: string, controller?: string, isDefault = false): SeenClass => ({
+  metadata: { name },
+  controller,
+  isDefault,
+});
+for (const [what, className, classes, expected, program] of [
+  ["one of another name", "public", [of("public", "ingress.k8s.aws/alb")], "AWS ALB (IP targets)", "AWS's"],
+  [
+    "one with the name of others",
+    "alb",
+    [of("alb", "k8s.io/ingress-nginx")],
+    "ingress proxy (alb)",
+    "ingress-",
+  ],
+  ["one of NGINX", "nginx", [of("nginx", "nginx.org/ingress-controller")], "ingress proxy (nginx)", "the "],
+  [
+    "the default one",
+    undefined,
+    [of("a", "x.example/y"), of("b", "ingress.k8s.aws/alb", true)],
+    "AWS ALB",
+    "AWS's",
+  ],
+  [
+    "none, and there is no default",
+    undefined,
+    [of("alb", "ingress.k8s.aws/alb")],
+    "ingress proxy",
+    undefined,
+  ],
+  ["one that is not there", "alb", [of("b", "k8s.io/ingress-nginx", true)], "AWS ALB (IP targets)", "AWS's"],
+  ["one that names no controller", "alb", [of("alb")], "AWS ALB (IP targets)", "AWS's"],
+  [
+    "one of a controller renamed",
+    "nginx",
+    [of("nginx", "k8s.io/internal-nginx")],
+    "ingress proxy",
+    "ingress-",
+  ],
+] as const)
+  test(`an Ingress is served by the controller of its class: ${what}`, () => {
+    const byField = { ingressClassName: className, annotations: annotationsOf(ip) };
+    const noted = { ...ip, ...(className && { "kubernetes.io/ingress.class": className }) };
+    const byAnnotation = { ingressClassName: undefined, annotations: annotationsOf(noted) };
+    for (const named of [byField, byAnnotation]) {
+      const route = withClass({ ...ingress, ...named }, classes);
+      const name = senderOfRoute(route, [])?.name ?? "";
+      assert.ok(name.startsWith(expected), name);
+      const who = programOfRoute(route)?.who;
+      assert.ok(program === undefined ? who === undefined : who?.startsWith(program), who);
+    }
   });
 
 test("an Ingress before a Service with a NEG is Google's, and a route of the Gateway API is not", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { audit, convergenceOf, imagesOf, nothingSuppressed } from "@lameduck/audit";
 import { architecturesOf } from "../src/index.ts";
 import { ClusterView } from "../src/cluster-view.ts";
 import { OperatorApi, until } from "../../cluster/test/operator-api.ts";
@@ -120,6 +121,56 @@ test("a route of another namespace counts only where a ReferenceGrant lets it", 
   await shows("Service web", "HTTPRoute inside", "HTTPRoute outside");
   api.remove("gateway.networking.k8s.io/referencegrants", "routes");
   await shows("Service web", "HTTPRoute inside");
+});
+
+test("the controller of its class tells who sends by an Ingress, as the audit and `lameduck inject` know it", async () => {
+  const objects = [
+    ["services", { apiVersion: "v1", kind: "Service", ...service("shop", { app: "web" }) }],
+    [
+      "networking.k8s.io/ingresses",
+      {
+        apiVersion: "networking.k8s.io/v1",
+        kind: "Ingress",
+        metadata: {
+          namespace: "shop",
+          annotations: { "alb.ingress.kubernetes.io/target-type": "ip" },
+        },
+        spec: { defaultBackend: { service: { name: "web" } } },
+      },
+    ],
+    [
+      "networking.k8s.io/ingressclasses",
+      {
+        apiVersion: "networking.k8s.io/v1",
+        kind: "IngressClass",
+        metadata: { annotations: { "ingressclass.kubernetes.io/is-default-class": "true" } },
+        spec: { controller: "ingress.k8s.aws/alb" },
+      },
+    ],
+  ] as const;
+  await using all = await viewed((api) => {
+    for (const [path, object] of objects) api.put(path, "web", object);
+  });
+  const found = () => all.view.pathsTo("shop", { app: "web" })?.convergence?.origin;
+  await until(() => found() === "AWS ALB (IP targets)", "the class");
+  const labels = { app: "web" };
+  const spec = { containers: [{ name: "web", image: "web" }] };
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { namespace: "shop", labels }, spec };
+  const text = [pod, ...objects.map(([, object]) => object)]
+    .map((one) => JSON.stringify({ ...one, metadata: { ...one.metadata, name: "web" } }))
+    .join("\n---\n");
+  const { inventory } = audit([{ name: "all.yaml", text }], {
+    images: imagesOf([]),
+    facts: {},
+    kubernetes: undefined,
+    suppressions: nothingSuppressed,
+  });
+  assert.deepEqual(
+    inventory.workloads.map((one) => convergenceOf(one, {})?.sender?.name),
+    [found()],
+  );
+  all.api.remove("networking.k8s.io/ingressclasses", "web");
+  await until(() => found() === "ingress proxy", "the class is gone");
 });
 
 test("the slowest sender decides the convergence of a pod", async () => {

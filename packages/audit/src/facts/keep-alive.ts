@@ -1,3 +1,4 @@
+import { programOfRoute } from "@lameduck/senders";
 import { assumed, byDefault, fromField, type Amount } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import { annotationOf } from "../model/object.ts";
@@ -9,28 +10,14 @@ import { givenTo, secondsOf, serverIn } from "./variables.ts";
 export function upstreamIdleOf(workload: Workload, facts: Facts): Amount | undefined {
   const given = factOf(workload, "upstream-idle", facts);
   if (given) return { ...given, name: "the sender before it" };
-  for (const { kind, field } of workload.routes) {
-    if (kind !== "Ingress") continue;
-    const name =
-      field.at("spec").at("ingressClassName").text() ??
-      annotationOf(field, "kubernetes.io/ingress.class").text() ??
-      "";
-    if (name === "alb") {
-      const attributes = annotationOf(field, "alb.ingress.kubernetes.io/load-balancer-attributes");
-      const [, value] = /idle_timeout\.timeout_seconds=(\d+)/.exec(attributes.text() ?? "") ?? [];
-      return value === undefined
-        ? byDefault("AWS ALB", 60, "AWS ALB (idle_timeout)")
-        : fromField("AWS ALB", Number(value), attributes);
-    }
-    if (name.startsWith("gce"))
-      return assumed(
-        "GKE load balancer",
-        600,
-        "Google keeps connections to backends for 600 s, which cannot be changed",
-      );
-    if (name.includes("nginx"))
-      return byDefault("ingress-nginx", 60, "ingress-nginx (upstream-keepalive-timeout)");
-    if (name.includes("traefik")) return byDefault("Traefik", 90, "Traefik (idleConnTimeout)");
+  for (const { seen, field } of workload.routes) {
+    const idle = programOfRoute(seen)?.keepsIdle;
+    if (idle === undefined) continue;
+    const { name, seconds, defaultOf, because = "", annotation } = idle;
+    const told = annotation && annotationOf(field, annotation[0]);
+    const [, value] = annotation?.[1].exec(told?.text() ?? "") ?? [];
+    if (told && value !== undefined) return fromField(name, Number(value), told);
+    return defaultOf === undefined ? assumed(name, seconds, because) : byDefault(name, seconds, defaultOf);
   }
   return undefined;
 }

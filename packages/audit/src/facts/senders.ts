@@ -1,18 +1,16 @@
 import type { Field } from "@lameduck/manifests";
 import {
-  type Annotations,
   convergenceOf as convergenceOfNeed,
   nodeCheckOf as nodeCheck,
   type Sender as Known,
   senderOfRoute,
   sendersOfPod,
   sendersOfService,
-  type SeenRoute,
   type SeenService,
   whoIs,
 } from "@lameduck/senders";
 import { assumed, fromField, type Amount } from "../model/amount.ts";
-import { annotationOf, type KubeObject } from "../model/object.ts";
+import { annotationOf, annotationsIn, type KubeObject } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 import { factOf, type Facts } from "./facts.ts";
 
@@ -32,7 +30,7 @@ export function sendersOf(workload: Workload): readonly Sender[] {
   return [
     ...seen.flatMap(({ object, senders }) => senders.map((one) => senderIn(object, one))),
     ...routes.flatMap((object) => {
-      const sender = senderOfRoute(routeIn(object), ofServices);
+      const sender = senderOfRoute(object.seen, ofServices);
       return sender ? [senderIn(object, sender)] : [];
     }),
     ...(services.length > 0 ? meshesOf(workload) : []),
@@ -95,25 +93,5 @@ function serviceIn(field: Field): SeenService {
     type: spec.at("type").text(),
     clusterIP: spec.at("clusterIP").text(),
     externalTrafficPolicy: spec.at("externalTrafficPolicy").text(),
-  };
-}
-
-function routeIn({ kind, field }: KubeObject): SeenRoute {
-  return {
-    kind,
-    annotations: annotationsIn(field),
-    ingressClassName: field.at("spec").at("ingressClassName").text(),
-  };
-}
-
-function annotationsIn(object: Field): Annotations {
-  return {
-    get: (name) => annotationOf(object, name).text(),
-    names: () =>
-      object
-        .at("metadata")
-        .at("annotations")
-        .entries()
-        .map(([name]) => name),
   };
 }

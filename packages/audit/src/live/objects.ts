@@ -14,6 +14,7 @@ const collections: Readonly<Record<string, readonly [version: string, plural: st
   "apps/ReplicaSet": ["v1", "replicasets"],
   "argoproj.io/Rollout": ["v1alpha1", "rollouts"],
   "networking.k8s.io/Ingress": ["v1", "ingresses"],
+  "networking.k8s.io/IngressClass": ["v1", "ingressclasses"],
   "gateway.networking.k8s.io/HTTPRoute": ["v1", "httproutes"],
   "gateway.networking.k8s.io/GRPCRoute": ["v1", "grpcroutes"],
   "gateway.networking.k8s.io/TLSRoute": ["v1alpha2", "tlsroutes"],
@@ -32,6 +33,7 @@ export const liveTypes: readonly string[] = Object.keys(collections);
 
 const clusterWide: ReadonlySet<string> = new Set([
   "/Namespace",
+  "networking.k8s.io/IngressClass",
   "kyverno.io/ClusterPolicy",
   "mutations.gatekeeper.sh/Assign",
 ]);

@@ -1,8 +1,10 @@
 import { selects, serviceSelects, type LabelSelector } from "@lameduck/kube/objects";
 import { ManifestError, runsPods, type Field } from "@lameduck/manifests";
+import { classOf, isDefaultClass, type SeenClass, withClass } from "@lameduck/senders";
 import type { ConfigMaps } from "./environment.ts";
 import type { Images } from "./images.ts";
 import {
+  annotationsIn,
   auditedTypes,
   endsByItself,
   objectOf,
@@ -10,7 +12,7 @@ import {
   workloadTypes,
   type KubeObject,
 } from "./object.ts";
-import { templateOf, workloadOf, type Relations, type Workload } from "./workload.ts";
+import { templateOf, workloadOf, type Relations, type Route, type Workload } from "./workload.ts";
 
 /** Everything that was read, related as Kubernetes relates it. */
 export interface Inventory {
@@ -105,7 +107,9 @@ interface Selecting {
 class Related {
   readonly #services = new Map<string, Selecting[]>();
   readonly #budgets = new Map<string, Selecting[]>();
-  readonly #routes = new Map<string, KubeObject[]>();
+  readonly #routes = new Map<string, Route[]>();
+  readonly #classed = new Map<Route, Route>();
+  readonly #classes: (KubeObject & SeenClass)[] = [];
   readonly #autoscalers = new Map<string, KubeObject>();
   readonly #configMaps = new Map<string, KubeObject[]>();
   readonly #configMapsOf = new Map<string, ConfigMaps>();
@@ -124,12 +128,25 @@ class Related {
     const services = matching(this.#services);
     return {
       services,
-      routes: [...new Set(services.flatMap((one) => this.#routes.get(`${namespace}/${one.name}`) ?? []))],
+      routes: [...new Set(services.flatMap((one) => this.#routes.get(`${namespace}/${one.name}`) ?? []))].map(
+        (one) => this.#withClass(one),
+      ),
       autoscaler: this.#autoscalers.get(`${namespace}/${kind}/${name}`),
       budgets: matching(this.#budgets),
       configMaps: this.#configMapsFor(namespace, field.source.file),
       claim: (of) => nearest(this.#claims.get(`${namespace}/${of}`) ?? [], field.source.file)[0],
     };
+  }
+
+  #withClass(route: Route): Route {
+    const known = this.#classed.get(route);
+    if (known) return known;
+    const { file } = route.field.source;
+    // Of several defaults, too, the one of the route's environment.
+    const classes = nearest(this.#classes, file).sort((a, b) => shared(b, file) - shared(a, file));
+    const found = { ...route, seen: withClass(route.seen, classes) };
+    this.#classed.set(route, found);
+    return found;
   }
 
   #configMapsFor(namespace: string, file: string): ConfigMaps {
@@ -152,6 +169,7 @@ class Related {
       const matches = (labels: Readonly<Record<string, string>>): boolean => serviceSelects(selector, labels);
       put(this.#services, namespace, { object, matches });
     } else if (type === "/ConfigMap") put(this.#configMaps, namespace, object);
+    else if (kind === "IngressClass") this.#classes.push(classIn(object));
     else if (kind === "PersistentVolumeClaim") put(this.#claims, `${namespace}/${object.name}`, object);
     else if (kind === "PodDisruptionBudget") {
       const selector = spec.at("selector");
@@ -160,13 +178,28 @@ class Related {
         selector.exists && selects(wanted, labels);
       put(this.#budgets, namespace, { object, matches });
     } else if (routeKinds.has(kind)) {
-      for (const service of backendsOf(object)) put(this.#routes, service, object);
+      const route = routeIn(object);
+      for (const service of backendsOf(object)) put(this.#routes, service, route);
     } else if (autoscalerKinds.has(kind)) {
       const target = spec.at("scaleTargetRef");
       const of = target.at("kind").text() ?? "Deployment";
       this.#autoscalers.set(`${namespace}/${of}/${target.at("name").mustText()}`, object);
     }
   }
+}
+
+function routeIn(object: KubeObject): Route {
+  const { kind, field } = object;
+  const annotations = annotationsIn(field);
+  const named = { kind, annotations, ingressClassName: field.at("spec").at("ingressClassName").text() };
+  // Read here, so that a class that is no text costs this object only.
+  return { ...object, seen: { ...named, ingressClassName: classOf(named) } };
+}
+
+function classIn(object: KubeObject): KubeObject & SeenClass {
+  const { name, field } = object;
+  const controller = field.at("spec").at("controller").text();
+  return { ...object, metadata: { name }, controller, isDefault: isDefaultClass(annotationsIn(field)) };
 }
 
 /** "NAMESPACE/SERVICE" of each backend. */
@@ -204,8 +237,8 @@ function put<T>(all: Map<string, T[]>, key: string, value: T): void {
 }
 
 /** Two objects of one name are of two environments: what counts is the one whose file is nearer. */
-function nearest(objects: readonly KubeObject[], file: string): KubeObject[] {
-  const byName = new Map<string, KubeObject>();
+function nearest<T extends KubeObject>(objects: readonly T[], file: string): T[] {
+  const byName = new Map<string, T>();
   for (const one of objects) {
     const known = byName.get(one.name);
     if (known === undefined || shared(one, file) > shared(known, file)) byName.set(one.name, one);

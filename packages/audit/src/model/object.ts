@@ -1,4 +1,5 @@
 import type { Field } from "@lameduck/manifests";
+import type { Annotations } from "@lameduck/senders";
 
 /** One object of the input. */
 export interface KubeObject {
@@ -17,7 +18,7 @@ export const workloadTypes: readonly string[] = pods.split(" ");
 
 /** What relates to pods, with its group. */
 const relatedTypes =
-  "/Service /Namespace /ConfigMap /PersistentVolumeClaim networking.k8s.io/Ingress extensions/Ingress gateway.networking.k8s.io/HTTPRoute gateway.networking.k8s.io/GRPCRoute gateway.networking.k8s.io/TLSRoute gateway.networking.k8s.io/TCPRoute gateway.networking.k8s.io/UDPRoute autoscaling/HorizontalPodAutoscaler keda.sh/ScaledObject policy/PodDisruptionBudget kyverno.io/ClusterPolicy kyverno.io/Policy mutations.gatekeeper.sh/Assign".split(
+  "/Service /Namespace /ConfigMap /PersistentVolumeClaim networking.k8s.io/Ingress extensions/Ingress networking.k8s.io/IngressClass gateway.networking.k8s.io/HTTPRoute gateway.networking.k8s.io/GRPCRoute gateway.networking.k8s.io/TLSRoute gateway.networking.k8s.io/TCPRoute gateway.networking.k8s.io/UDPRoute autoscaling/HorizontalPodAutoscaler keda.sh/ScaledObject policy/PodDisruptionBudget kyverno.io/ClusterPolicy kyverno.io/Policy mutations.gatekeeper.sh/Assign".split(
     " ",
   );
 
@@ -69,4 +70,16 @@ export function spell({ kind, namespace, name }: Pick<KubeObject, "kind" | "name
 
 export function annotationOf(object: Field, name: string): Field {
   return object.at("metadata").at("annotations").at(name);
+}
+
+export function annotationsIn(object: Field): Annotations {
+  return {
+    get: (name) => annotationOf(object, name).text(),
+    names: () =>
+      object
+        .at("metadata")
+        .at("annotations")
+        .entries()
+        .map(([name]) => name),
+  };
 }

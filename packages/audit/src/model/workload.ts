@@ -1,4 +1,5 @@
 import type { Field } from "@lameduck/manifests";
+import type { SeenRoute } from "@lameduck/senders";
 import { wholeOr, type Amount } from "./amount.ts";
 import { containerOf, type Container } from "./container.ts";
 import type { ConfigMaps } from "./environment.ts";
@@ -29,11 +30,16 @@ export interface Workload {
   /** Services by which only its metrics or its health are asked for. */
   readonly scraped: readonly KubeObject[];
   /** Ingresses and Gateway routes that lead to its Services. */
-  readonly routes: readonly KubeObject[];
+  readonly routes: readonly Route[];
   readonly autoscaler: KubeObject | undefined;
   readonly budgets: readonly KubeObject[];
   /** A PersistentVolumeClaim of its namespace; undefined where the input has none of the name. */
   readonly claim: (name: string) => KubeObject | undefined;
+}
+
+/** What leads to Services, with what tells its sender. */
+export interface Route extends KubeObject {
+  readonly seen: SeenRoute;
 }
 
 export interface Relations extends Pick<

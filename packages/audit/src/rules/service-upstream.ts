@@ -1,3 +1,4 @@
+import { ingressNginx, programOfRoute } from "@lameduck/senders";
 import { annotationOf } from "../model/object.ts";
 import type { Rule } from "../rule.ts";
 
@@ -13,7 +14,10 @@ therefore end kept-alive connections themselves (\`Connection: close\`).`,
     "https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/#service-upstream",
   ],
   *check({ routes }) {
-    for (const { name, field } of routes) {
+    for (const { name, field, seen } of routes) {
+      const program = programOfRoute(seen);
+      // Others do not read the annotation.
+      if (program !== undefined && program.kind.name !== ingressNginx.name) continue;
       const at = annotationOf(field, "nginx.ingress.kubernetes.io/service-upstream");
       if (at.text() !== "true") continue;
       yield {

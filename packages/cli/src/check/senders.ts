@@ -125,7 +125,8 @@ export function describe(
   const [kind = "", name] = need.split("/");
   if (kind === "ingress-class" || kind === "gateway-class") {
     const route = { kind: kind === "ingress-class" ? "Ingress" : "HTTPRoute", ingressClassName: name };
-    const sender = ofClasses.get(need) ?? senderOfRoute({ ...route, annotations: annotationsOf() }, []);
+    const sender =
+      ofClasses.get(need) ?? senderOfRoute({ ...route, annotations: annotationsOf(), controller }, []);
     const unknown = controller ? `a controller that is not known here, ${controller}` : undefined;
     return {
       who: program?.who ?? whoIs(need) ?? unknown ?? sender?.name ?? "a controller that is not known",

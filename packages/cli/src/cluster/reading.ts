@@ -12,11 +12,14 @@ import {
   Routing,
   seenPod,
   shownByNamespace,
+  seenRoute,
   slimGateway,
-  slimIngressClass,
   slimPolicy,
   SlimPaths,
+  toldByRoute,
+  type ToldByRoute,
   type PolicyObject,
+  type RouteObject,
   type Showing,
 } from "@lameduck/cluster";
 import {
@@ -30,7 +33,9 @@ import {
 import { policyName } from "@lameduck/inject";
 import {
   annotationsOf,
+  classOf,
   type SeenContainer,
+  type SeenClass,
   type SeenNode,
   type Sender,
   senderOfRoute,
@@ -116,11 +121,9 @@ export async function readCluster(client: KubernetesClient, signal: AbortSignal)
   const pods = new PodsSeen();
   const senders = new SendersSeen();
   const slim = new SlimPaths({ asks: "both" });
-  const keepClass = (kind: "ingress-class" | "gateway-class") => (object: ClassObject) => {
-    const { controller, controllerName } = object.spec ?? {};
-    const need = `${kind}/${object.metadata.name}`;
-    classes.set(need, { need, controller: controller ?? controllerName ?? "" });
-    return undefined;
+  const keepGatewayClass = ({ metadata, spec }: ClassObject): undefined => {
+    const need = `gateway-class/${metadata.name}`;
+    classes.set(need, { need, controller: spec?.controllerName ?? "" });
   };
   const unread = await readOnce(client, signal, (follow) => {
     // The same objects, looked at on their way.
@@ -147,6 +150,14 @@ export async function readCluster(client: KubernetesClient, signal: AbortSignal)
         routing.grant(change, now());
         paths.grant(change);
       },
+      ingressClass: (change) => {
+        const { metadata, controller = "" } = change.object;
+        const need = `ingress-class/${metadata.name}`;
+        classes.set(need, { need, controller });
+        senders.classes.push(change.object);
+        routing.ingressClass(change, now());
+        paths.ingressClass(change);
+      },
     };
     return [
       follow(
@@ -166,21 +177,14 @@ export async function readCluster(client: KubernetesClient, signal: AbortSignal)
       follow(followed.drainPolicies, slimPolicy, ({ object }) => {
         if (object.metadata.name === policyName) policies.set(object.metadata.namespace ?? "", object);
       }),
-      follow(
-        followed.ingressClasses,
-        (object: Parameters<typeof slimIngressClass>[0] & ClassObject) => {
-          keepClass("ingress-class")(object);
-          return slimIngressClass(object);
-        },
-        (change) => routing.ingressClass(change, now()),
-      ),
-      follow({ ...gatewayClasses, versions: ["v1", "v1beta1"] }, keepClass("gateway-class"), none),
+      follow({ ...gatewayClasses, versions: ["v1", "v1beta1"] }, keepGatewayClass, none),
       follow(followed.gateways, slimGateway, (change) => routing.gateway(change, now())),
       ...sourcesOf(followPaths(looking, slim, taker)),
       ...followKinds(follow, slim, exposingKinds, taker.route),
       ...followKinds(follow, slim, ofNodes, (change) => routing.route(change, now())),
     ];
   });
+  senders.lookAtRoutes();
   return {
     paths,
     routing,
@@ -271,7 +275,7 @@ function ended(signal: AbortSignal): Promise<void> {
 }
 
 interface ClassObject extends KubernetesObject {
-  readonly spec?: { readonly controller?: string; readonly controllerName?: string };
+  readonly spec?: { readonly controllerName?: string };
 }
 
 interface NodeObject extends KubernetesObject {
@@ -288,21 +292,23 @@ function keepNode({ metadata, spec, status }: NodeObject, nodes: Map<string, Nod
   });
 }
 
-interface SendingObject extends KubernetesObject {
-  readonly spec?: {
+interface SendingObject extends RouteObject {
+  readonly spec?: RouteObject["spec"] & {
     readonly type?: string;
     readonly clusterIP?: string;
     readonly externalTrafficPolicy?: string;
-    readonly ingressClassName?: string;
   };
 }
 
 class SendersSeen {
+  readonly classes: SeenClass[] = [];
   readonly ofClasses = new Map<string, Sender>();
   readonly all = new Map<string, { sender: Sender; objects: number }>();
+  readonly #routes: ToldByRoute[] = [];
 
-  look(list: string, { metadata, spec = {} }: SendingObject): void {
-    const { type, clusterIP, externalTrafficPolicy, ingressClassName } = spec;
+  look(list: string, object: SendingObject): void {
+    const { metadata, spec = {} } = object;
+    const { type, clusterIP, externalTrafficPolicy } = spec;
     const annotations = annotationsOf(metadata.annotations);
     if (list === followed.services.name) {
       if (type !== "ExternalName")
@@ -311,13 +317,20 @@ class SendersSeen {
       return;
     }
     const kind = routeKinds.find(({ name }) => name === list)?.kind;
-    if (kind === undefined) return;
-    const sender = senderOfRoute({ kind, annotations, ingressClassName }, []);
-    if (sender === undefined) return;
-    this.#add(sender);
-    const need = `ingress-class/${ingressClassName ?? annotations.get("kubernetes.io/ingress.class") ?? ""}`;
-    const known = this.ofClasses.get(need);
-    if (known === undefined || known.seconds < sender.seconds) this.ofClasses.set(need, sender);
+    if (kind !== undefined) this.#routes.push(toldByRoute(kind, object));
+  }
+
+  /** Their classes may have been read after them. */
+  lookAtRoutes(): void {
+    for (const told of this.#routes) {
+      const route = seenRoute(told, this.classes);
+      const sender = senderOfRoute(route, []);
+      if (sender === undefined) continue;
+      this.#add(sender);
+      const need = `ingress-class/${classOf(route)}`;
+      const known = this.ofClasses.get(need);
+      if (known === undefined || known.seconds < sender.seconds) this.ofClasses.set(need, sender);
+    }
   }
 
   #add(sender: Sender): void {

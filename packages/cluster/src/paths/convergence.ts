@@ -2,12 +2,16 @@ import {
   annotationsOf,
   type Assumed,
   convergenceOf,
+  routeAnnotations,
+  type SeenClass,
   type SeenPod,
+  type SeenRoute,
   type Sender,
   senderOfRoute,
   sendersOfPod,
   sendersOfService,
   whoIs,
+  withClass,
 } from "@lameduck/senders";
 import type { ServiceObject } from "./services.ts";
 
@@ -23,7 +27,7 @@ export function convergenceOfSender(origin: string, { seconds: value }: Assumed)
   return { value, origin };
 }
 
-/** The longest name that a class can have. Longer names are dropped, because each object would keep a copy. */
+/** The longest name that a class can have. Longer texts are dropped, because each object would keep a copy. */
 const longestClass = 253;
 
 /** The convergence of the slowest sender that a Service shows. */
@@ -33,15 +37,45 @@ export function convergenceOfService({ metadata, spec = {} }: ServiceObject): Co
   return slowestOf(sendersOfService({ annotations, type, clusterIP, externalTrafficPolicy }));
 }
 
-export function convergenceOfRoute(
-  kind: string,
-  className: string | undefined,
-  all?: Readonly<Record<string, string>>,
-): Convergence | undefined {
-  const ingressClassName = (className?.length ?? 0) <= longestClass ? className : undefined;
-  const annotations = annotationsOf(all);
-  const sender = senderOfRoute({ kind, annotations, ingressClassName }, []);
-  return slowestOf(sender ? [sender] : []);
+/** What of a route tells its sender. */
+export interface ToldByRoute {
+  readonly kind: string;
+  readonly className?: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+interface Route {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec?: { readonly ingressClassName?: string };
+}
+
+export function toldByRoute(kind: string, { metadata, spec }: Route): ToldByRoute {
+  const isKept = (text: string | undefined): text is string =>
+    text !== undefined && text.length <= longestClass;
+  const className = spec?.ingressClassName;
+  const annotations = routeAnnotations.flatMap((name) => {
+    const text = metadata.annotations?.[name];
+    return isKept(text) ? [[name, text] as const] : [];
+  });
+  return {
+    kind,
+    ...(isKept(className) ? { className } : {}),
+    annotations: Object.fromEntries(annotations),
+  };
+}
+
+/** The route as its IngressClass, which may change, says it now. */
+export function seenRoute(
+  { kind, className, annotations }: ToldByRoute,
+  classes: Iterable<SeenClass>,
+): SeenRoute {
+  const route = { kind, ingressClassName: className, annotations: annotationsOf(annotations) };
+  return withClass(route, classes);
+}
+
+export function convergenceOfRoute(told: ToldByRoute, classes: Iterable<SeenClass>): Convergence | undefined {
+  const sender = senderOfRoute(seenRoute(told, classes), []);
+  return sender && convergenceOfSender(sender.name, sender);
 }
 
 /** The convergence of the slowest of senders that are recognised. */

@@ -7,9 +7,15 @@ import { recognisedKinds, type RouteKind, type RouteObject, routeKinds } from ".
 import type { ServiceObject } from "./services.ts";
 import type { Routing } from "./routing.ts";
 import type { Showing } from "./shown-senders.ts";
-import { slimGrant, type SlimPaths, type SlimRoute, type SlimService } from "./slim-paths.ts";
+import {
+  slimGrant,
+  slimIngressClass,
+  type SlimPaths,
+  type SlimRoute,
+  type SlimService,
+} from "./slim-paths.ts";
 
-/** What is followed of them: Services, routes of the kinds that every cluster has, and what must be installed. */
+/** What is followed of them: Services; routes and classes of the kinds that every cluster has; what must be installed. */
 interface PathSources {
   readonly services: Source<SlimService>;
   readonly builtIn: readonly Source<KubernetesObject>[];
@@ -20,7 +26,7 @@ interface PathSources {
 export function followPaths(
   follow: Follow,
   slim: SlimPaths,
-  taker: Pick<PathIndex, "service" | "route" | "grant">,
+  taker: Pick<PathIndex, "service" | "route" | "grant" | "ingressClass">,
 ): PathSources {
   const bounded = <Slim extends KubernetesObject>(
     kind: FollowedKind,
@@ -41,7 +47,10 @@ export function followPaths(
       (service: ServiceObject) => slim.service(service),
       (change) => taker.service(change),
     ),
-    builtIn: routes(true),
+    builtIn: [
+      ...routes(true),
+      follow(followed.ingressClasses, slimIngressClass, (change) => taker.ingressClass(change)),
+    ],
     installed: [...routes(false), grants],
   };
 }

@@ -1,7 +1,7 @@
 import type { Change, KubernetesObject } from "@lameduck/kube";
-import { type Convergence, slowerOf } from "./convergence.ts";
+import { type Convergence, convergenceOfRoute, slowerOf } from "./convergence.ts";
 import { placesOf } from "./places.ts";
-import type { GrantObject, SlimRoute, SlimService } from "./slim-paths.ts";
+import type { GrantObject, SlimIngressClass, SlimRoute, SlimService } from "./slim-paths.ts";
 
 type Labels = Readonly<Record<string, unknown>>;
 
@@ -35,6 +35,8 @@ export class PathIndex {
   readonly #servicesOf = new Map<string, readonly string[]>();
   /** ReferenceGrants, by the namespace that they open, and uid. */
   readonly #grants = new Map<string, Map<string, GrantObject>>();
+  /** By name. */
+  readonly #classes = new Map<string, SlimIngressClass>();
 
   service(change: Change<SlimService>): void {
     const { namespace = "", name } = change.object.metadata;
@@ -54,6 +56,24 @@ export class PathIndex {
   grant(change: Change<GrantObject>): void {
     const { uid, namespace = "" } = change.object.metadata;
     put(this.#grants, namespace, uid, change);
+  }
+
+  ingressClass({ type, object }: Change<SlimIngressClass>): void {
+    const { uid, name } = object.metadata;
+    if (type === "there") this.#classes.set(name, object);
+    else if (this.#classes.get(name)?.metadata.uid === uid) this.#classes.delete(name);
+  }
+
+  /** The class of Ingresses that name none. */
+  get defaultClass(): string | undefined {
+    return [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
+  }
+
+  /** That of the sender behind a route; undefined where nodes choose the pods. */
+  convergenceOf({ convergence }: SlimRoute): Convergence | undefined {
+    return convergence && "kind" in convergence
+      ? convergenceOfRoute(convergence, this.#classes.values())
+      : convergence;
   }
 
   /** @param service as "NAMESPACE/NAME", here and below. */
@@ -113,9 +133,11 @@ export class PathIndex {
       ...namesOf(services.map(({ metadata }) => `Service ${metadata.name}`)),
       ...namesOf(routes.map(({ kind, metadata }) => `${kind} ${metadata.name}`)),
     ].slice(0, mostNamed);
-    let slowest: Convergence | undefined;
-    for (const { convergence } of [...services, ...routes]) slowest = slowerOf(slowest, convergence);
-    return { exposedBy, convergence: slowest };
+    const all = [
+      ...services.map(({ convergence }) => convergence),
+      ...routes.map((route) => this.convergenceOf(route)),
+    ];
+    return { exposedBy, convergence: all.reduce(slowerOf, undefined) };
   }
 
   #selecting(namespace: string, labels: Labels): SlimService[] {

@@ -30,7 +30,6 @@ export class Routing {
   readonly #index = new PathIndex();
   /** By "NAMESPACE/NAME". */
   readonly #gateways = new Map<string, SlimGateway>();
-  readonly #classes = new Map<string, SlimIngressClass>();
   /** By kind: namespaces with more objects than are kept. */
   readonly #full = new Map<string, ReadonlySet<string>>();
   /** Routes of which not all is kept, by namespace. */
@@ -122,7 +121,7 @@ export class Routing {
     if (!mayBeUsed(need)) return undefined;
     const ofRoutes = Array.from(services, (service) => this.#routesBy(service, need))
       .flat()
-      .flatMap(({ convergence }) => convergence?.value ?? []);
+      .flatMap((route) => this.#index.convergenceOf(route)?.value ?? []);
     return ofRoutes.length > 0 ? Math.max(...ofRoutes) : convergenceOf(need)?.seconds;
   }
 
@@ -201,14 +200,9 @@ export class Routing {
     });
   }
 
-  ingressClass({ type, object }: Change<SlimIngressClass>, now: number): void {
-    const { uid, name } = object.metadata;
-    if (type === "gone" && this.#classes.get(name)?.metadata.uid !== uid) return;
+  ingressClass(change: Change<SlimIngressClass>, now: number): void {
     const behind = this.#index.servicesBehind(({ through }) => through.includes(byDefaultClass));
-    this.#changing(behind, now, () => {
-      if (type === "there") this.#classes.set(name, object);
-      else this.#classes.delete(name);
-    });
+    this.#changing(behind, now, () => this.#index.ingressClass(change));
   }
 
   /** @param services as "NAMESPACE/NAME". */
@@ -289,7 +283,7 @@ export class Routing {
   /** @param through as a route names it. */
   #reporterOf(through: string): string {
     if (through === byDefaultClass) {
-      const name = [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
+      const name = this.#index.defaultClass;
       return name === undefined ? noClass : `ingress-class/${name}`;
     }
     const gateway = gatewayIn(through);

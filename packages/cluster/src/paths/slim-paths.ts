@@ -1,7 +1,14 @@
 import type { KubernetesObject, ObjectMeta, QuotaOptions } from "@lameduck/kube";
 import { identityOf } from "../objects.ts";
-import { annotationsOf, everyService, type KeptAddresses, keptAddressesOf } from "@lameduck/senders";
-import { type Convergence, convergenceOfRoute, convergenceOfService } from "./convergence.ts";
+import {
+  annotationsOf,
+  everyService,
+  isDefaultClass,
+  type KeptAddresses,
+  keptAddressesOf,
+  type SeenClass,
+} from "@lameduck/senders";
+import { type Convergence, convergenceOfService, type ToldByRoute, toldByRoute } from "./convergence.ts";
 import { gatewayGroup, isService, type RouteKind, type RouteObject } from "./route-kinds.ts";
 import { needsOf, type ServiceObject } from "./services.ts";
 
@@ -44,15 +51,18 @@ export interface SlimRoute extends KubernetesObject {
   readonly through: readonly string[];
   /** More stands in it than is kept. */
   readonly isCut: boolean;
-  readonly convergence: Convergence | undefined;
+  /** Of its sender; or by what the sender is known, where its class tells that. */
+  readonly convergence: Convergence | ToldByRoute | undefined;
 }
 
 export interface SlimGateway extends KubernetesObject {
   readonly gatewayClass: string;
 }
 
-export interface SlimIngressClass extends KubernetesObject {
-  readonly isDefault: boolean;
+export type SlimIngressClass = KubernetesObject & SeenClass;
+
+interface IngressClassObject extends KubernetesObject {
+  readonly spec?: { readonly controller?: string };
 }
 
 /** Something of an object is not looked at. `why` says what counts in its place. */
@@ -119,7 +129,7 @@ export class SlimPaths {
   route(kind: RouteKind): (route: RouteObject) => SlimRoute {
     const { name, version, read, needsNoGrant = false } = kind;
     return (route) => {
-      const { metadata, spec } = route;
+      const { metadata } = route;
       const { services, through, convergence } = read(route);
       const all = new Set(services);
       const kept = [...all].filter(({ length }) => length <= 2 * longestName + 1).slice(0, mostServices);
@@ -138,8 +148,7 @@ export class SlimPaths {
         needsNoGrant,
         through: this.#asksByServices ? through.slice(0, mostThrough) : none,
         isCut: kept.length < all.size || through.length > mostThrough,
-        convergence:
-          convergence ?? convergenceOfRoute(kind.kind, spec?.ingressClassName, metadata.annotations),
+        convergence: convergence ?? toldByRoute(kind.kind, route),
       };
     };
   }
@@ -207,12 +216,15 @@ export function slimGateway({ metadata, spec }: GatewayObject): SlimGateway {
   return { metadata: identityOf(metadata), gatewayClass: spec?.gatewayClassName ?? "none" };
 }
 
-export function slimIngressClass({ metadata }: KubernetesObject): SlimIngressClass {
-  const value = metadata.annotations?.["ingressclass.kubernetes.io/is-default-class"];
-  return { metadata: identityOf(metadata), isDefault: value === "true" };
+export function slimIngressClass({ metadata, spec }: IngressClassObject): SlimIngressClass {
+  return {
+    metadata: identityOf(metadata),
+    controller: spec?.controller,
+    isDefault: isDefaultClass(annotationsOf(metadata.annotations)),
+  };
 }
 
-type Slim = KubernetesObject & Partial<SlimService & SlimRoute & GrantObject>;
+type Slim = KubernetesObject & Partial<Omit<SlimService, "convergence"> & SlimRoute & GrantObject>;
 
 /** Many short texts take far more memory than they have characters. */
 function sizeOf(object: Slim): number {

@@ -51,6 +51,7 @@
     - networking.k8s.io
   resources:
     - ingresses
+    - ingressclasses
   verbs:
     - list
     - watch
