@@ -82,6 +82,10 @@ test("rules, causes, Events, reasons and exit codes are listed, and each Event a
   assert.match(explain("5"), /^exit code 5 untested$/m);
   for (const name of ["DrainCapped", "held-by-hook", "own-lameduck"])
     assert.match(explain(name), new RegExp(`^${name}\\n\\n\\S`));
+  assert.match(
+    explain("hook-kept"),
+    /stays; .*\nRemedy:\n {2}.*--replace-sleep .*existingSleep: replace .*@lameduck\/node .*\.\n$/,
+  );
 });
 
 test("a command's help is the same in either way to ask for it", async () => {

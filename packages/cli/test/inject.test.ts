@@ -47,7 +47,10 @@ describe("lameduck inject", () => {
     assert.match(out, /terminationGracePeriodSeconds: 45 # short/);
     assert.match(out, /command: \[\/lameduck\/lameduck-init, wait, --grace, "45s"/);
     assert.match(out, /- name: web # the app\n/);
-    assert.match(err, /^Deployment web: injected\n {2}held-by-hook +web: 25 s at most; it declares ports\n/);
+    assert.match(
+      err,
+      /^Deployment web: injected\n {2}held-by-hook +web: 25 s at most; Service web leads to its pod\n/,
+    );
     assert.match(err, /grace-raised +from 20 to 45 s/);
     const again = file("again.yaml", out);
     const { out: same } = await run(["inject", again]);

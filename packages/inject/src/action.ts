@@ -21,10 +21,21 @@ export interface Action {
   readonly former?: FormerSleep;
 }
 
-/** @param replaces whether a hold comes in place of hooks that only sleep, or else why not. */
+/**
+ * @param exposedBy what leads to the pod, as far as that is known.
+ * @param replaces whether a hold comes in place of hooks that only sleep, or else why not.
+ */
 export function actionsOf(
   view: PodView,
-  { mayInstrument, replaces }: { readonly mayInstrument: boolean; readonly replaces: true | WhyKept },
+  {
+    mayInstrument,
+    replaces,
+    exposedBy: [leading] = [],
+  }: {
+    readonly mayInstrument: boolean;
+    readonly replaces: true | WhyKept;
+    readonly exposedBy?: readonly string[] | undefined;
+  },
 ): { readonly actions: readonly Action[]; readonly reasons: readonly Reason[] } {
   const { containers, nativeSidecars, isInjected } = view;
   const hooks = hooksOf(view, replaces);
@@ -65,16 +76,10 @@ export function actionsOf(
     if (hasApp && isSidecar(container)) return replacing(act("follow", "a sidecar of the app"));
     if (mayBeNode && isNode(container) && canTakeNodeOptions(container))
       return act("instrument", "its program is node");
-    return replacing(
-      act(
-        "hold",
-        mapsIn(container["ports"]).length > 0
-          ? "it declares ports"
-          : containers.length > 1
-            ? "it is no known sidecar"
-            : "it is the only container",
-      ),
-    );
+    const hasPorts = mapsIn(container["ports"]).length > 0;
+    if (!hasPorts && containers.length > 1) return replacing(act("hold", "it is no known sidecar"));
+    const otherwise = hasPorts ? "it declares ports" : "it is the only container";
+    return replacing(act("hold", leading === undefined ? otherwise : `${leading} leads to its pod`));
   });
   return { actions: behindFronts(single), reasons };
 }

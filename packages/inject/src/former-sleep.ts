@@ -65,7 +65,8 @@ function isDecidingItself(container: Raw, { isInjected }: PodView): boolean {
 
 function sleepIn(preStop: Raw, container: Raw, spec: Raw): FormerSleep | WhyKept {
   // It may name what a stranger has written.
-  const kept = (because: string): WhyKept => `its preStop hook is kept: ${cut(because, longestReason)}`;
+  const kept = (because: string): WhyKept =>
+    `its preStop hook is kept: ${cut(because, longestReason)}; @lameduck/node or lameduck-init as PID 1 would hold`;
   const sleep = preStop["sleep"];
   if (isMap(sleep) && Object.keys(preStop).length === 1) {
     const seconds = sleep["seconds"] ?? 0;

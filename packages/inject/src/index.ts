@@ -11,6 +11,7 @@ export {
   type PodsCoordinator,
   type Reason,
   reasonCodes,
+  reasonRemedies,
   type Times,
 } from "./injection.ts";
 export {

@@ -95,3 +95,9 @@ export const reasonCodes = {
 } as const;
 
 export type ReasonCode = keyof typeof reasonCodes;
+
+/** What to do about those of which the text does not say it. */
+export const reasonRemedies: Readonly<Partial<Record<ReasonCode, string>>> = {
+  "hook-kept":
+    "put a hold in place of a hook that only sleeps: --replace-sleep of lameduck inject, existingSleep: replace of a DrainPolicy or the annotation lameduck.dev/existing-sleep: replace; beside any other hook the container can hold by itself, with @lameduck/node in its program or lameduck-init as its PID 1",
+};

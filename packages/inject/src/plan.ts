@@ -53,6 +53,7 @@ export function planOf(view: PodView | Reason, settings: InjectionSettings, fact
   const { actions, reasons } = actionsOf(view, {
     mayInstrument: settings.instrumentNode && carried.kind === "wait",
     replaces: replacing(view, settings, carried),
+    exposedBy: facts.exposedBy,
   });
   const stopping = actions.filter(({ does }) => does === "hold" || does === "instrument");
   if (!actions.some(({ does }) => does !== "nothing" && (does !== "follow" || view.isInjected)))

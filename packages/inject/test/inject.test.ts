@@ -145,6 +145,22 @@ describe("who is left alone, and why", () => {
       );
     });
 
+  it("the reason of a hold names what leads to the pod, where that is known", () => {
+    const reasonOf = (containers: readonly Fields[], exposedBy: ClusterFacts["exposedBy"]) =>
+      injected(pod({ containers }), {}, { exposedBy }).reasons.find(({ code }) => code === "held-by-hook")
+        ?.text;
+    const bare = { name: "web", image: "w" };
+    const service = ["Service web", "Ingress shop"];
+    for (const [containers, exposedBy, expected] of [
+      [[web], service, "Service web leads to its pod"],
+      [[bare], service, "Service web leads to its pod"],
+      [[bare, web], service, "it is no known sidecar"],
+      [[web], undefined, "it declares ports"],
+      [[web], [], "it declares ports"],
+    ] as const)
+      assert.ok(reasonOf(containers, exposedBy)?.endsWith(`; ${expected}`), reasonOf(containers, exposedBy));
+  });
+
   it("a Job's pod that asks for the injection is injected", () => {
     const asks = pod(
       { restartPolicy: "OnFailure" },

@@ -109,7 +109,12 @@ function graceOf(pod: Field): Amount {
   return grace.value < 0 ? { ...grace, name: `grace (${grace.value} counts as 1)`, value: 1 } : grace;
 }
 
-function replicasOf({ kind, field }: KubeObject, { autoscaler }: Pick<Relations, "autoscaler">): Amount {
+function replicasOf(object: KubeObject, relations: Pick<Relations, "autoscaler">): Amount {
+  const amount = replicasIn(object, relations);
+  return amount.value === 1 ? { ...amount, name: amount.name.replace(/s$/, "") } : amount;
+}
+
+function replicasIn({ kind, field }: KubeObject, { autoscaler }: Pick<Relations, "autoscaler">): Amount {
   const spec = field.at("spec");
   if (kind === "Pod" || kind === "DaemonSet")
     return { name: "replicas", value: 1, origin: { kind: "default", of: kind } };

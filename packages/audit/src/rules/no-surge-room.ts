@@ -68,7 +68,7 @@ requests are lost.`,
       }${isOrdered ? ", where the cluster has the gate MaxUnavailableStatefulSet" : ""}${obstacle === undefined ? "" : `; ${obstacle.kind === "alone" ? `it is alone by design: ` : ""}${obstacle.because}`}`,
       at: unavailableField.exists ? unavailableField : spec.at("replicas"),
       arithmetic: {
-        sum: `${replicas.value} ${replicas.name} - ${unavailable.value} ${unavailable.name} = ${least} pods that serve; maxSurge ${surge.value}`,
+        sum: `${replicas.value} ${replicas.name} - ${unavailable.value} ${unavailable.name} = ${least} ${least === 1 ? "pod that serves" : "pods that serve"}; maxSurge ${surge.value}`,
         terms: [replicas, unavailable, surge],
       },
       ...(isOrdered || (obstacle !== undefined && unavailable.value > 1)

@@ -1,6 +1,6 @@
 import { causes } from "@lameduck/accounting";
 import { eventMeanings } from "@lameduck/cluster";
-import { reasonCodes } from "@lameduck/inject";
+import { reasonCodes, reasonRemedies } from "@lameduck/inject";
 import { Command } from "commander";
 import { hasPage, pages, pagesIn, pageText, withAddresses } from "../about.ts";
 import { CliError } from "../errors.ts";
@@ -70,8 +70,11 @@ const titleOfRule = (name: string): string =>
 /** An Event or a reason of an injection. */
 function meaningText(topic: string): string | undefined {
   const all: Readonly<Record<string, string>> = { ...eventMeanings, ...reasonCodes };
+  const remedies: Readonly<Record<string, string>> = reasonRemedies;
   const name = Object.keys(all).find((one) => one.toLowerCase() === topic.toLowerCase());
-  return name && `${name}\n\n${all[name] ?? ""}\n`;
+  if (name === undefined) return undefined;
+  const remedy = remedies[name];
+  return `${name}\n\n${all[name] ?? ""}\n${remedy === undefined ? "" : `Remedy:\n  ${remedy}.\n`}`;
 }
 
 /** A cause of loss, as its page explains it. */
