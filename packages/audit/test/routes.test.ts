@@ -95,3 +95,70 @@ for (const [beside, expected] of [
     assert.ok(workload);
     assert.equal(convergenceOf(workload, {})?.sender?.name, expected);
   });
+
+test("of two environments in one folder each has its own classes, and its own default class", () => {
+  const environment = (name: string, controller: string): { name: string; text: string }[] => {
+    const meta = `name: NAME, namespace: ${name}`;
+    const route = (one: string, spec: string): string => `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { ${meta.replace("NAME", one)}, annotations: { alb.ingress.kubernetes.io/target-type: ip } }
+spec: { ${spec}defaultBackend: { service: { name: web } } }
+---`;
+    const classes = `
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: { name: NAME, annotations: { ingressclass.kubernetes.io/is-default-class: "true" } }
+spec: { controller: ${controller} }
+---`;
+    return [
+      { name: `${name}/classes.yaml`, text: classes.replace("NAME", "public") },
+      {
+        name: `${name}/web.yaml`,
+        text: `${route("named", "ingressClassName: public, ")}${route("unnamed", "")}
+{ apiVersion: v1, kind: Service, metadata: { ${meta.replace("NAME", "web")} }, spec: { selector: { app: web } } }
+---${web.replace("name: web", meta.replace("NAME", "web"))}`,
+      },
+    ];
+  };
+  const files = [
+    ...environment("test", "k8s.io/ingress-nginx"),
+    ...environment("prod", "ingress.k8s.aws/alb"),
+  ];
+  const { inventory, failures } = audit(files, {
+    images: imagesOf([]),
+    facts: {},
+    kubernetes: undefined,
+    suppressions: nothingSuppressed,
+  });
+  assert.deepEqual(failures, []);
+  const names = (of: string): readonly string[] =>
+    inventory.workloads
+      .filter(({ object }) => object.namespace === of)
+      .flatMap(sendersOf)
+      .map(({ name }) => name);
+  assert.deepEqual(names("test"), ["kube-proxy", "ingress proxy (public)", "ingress proxy (public)"]);
+  assert.deepEqual(names("prod"), ["kube-proxy", "AWS ALB (IP targets)", "AWS ALB (IP targets)"]);
+});
+
+test("a class that is no text costs its object, and not the workload", () => {
+  const text = `
+{ apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: { app: web } } }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: web }
+spec: { ingressClassName: 5, defaultBackend: { service: { name: web } } }
+---${web}`;
+  const { inventory, failures } = audit([{ name: "all.yaml", text }], {
+    images: imagesOf([]),
+    facts: {},
+    kubernetes: undefined,
+    suppressions: nothingSuppressed,
+  });
+  assert.match(failures.map(({ message }) => message).join(), /^all\.yaml:7:.*must be a text/);
+  assert.deepEqual(
+    inventory.workloads.flatMap(sendersOf).map(({ name }) => name),
+    ["kube-proxy"],
+  );
+});

@@ -94,6 +94,8 @@ describe("audit of a cluster", () => {
       const path = `/apis/gateway.networking.k8s.io/${version}/namespaces/shop/${protocol}routes?limit=500`;
       assert.ok(requests.includes(path), path);
     }
+    // A class is of no namespace.
+    assert.ok(requests.includes("/apis/networking.k8s.io/v1/ingressclasses?limit=500"));
     // The native sleep came with 1.30.
     assert.doesNotMatch(out, /fix: preStop/);
     assert.match(err, /networking\.k8s\.io\/Ingress.*\[LAMEDUCK_AUDIT_NOT_PERMITTED\]/);

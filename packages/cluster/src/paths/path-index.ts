@@ -37,6 +37,8 @@ export class PathIndex {
   readonly #grants = new Map<string, Map<string, GrantObject>>();
   /** By name. */
   readonly #classes = new Map<string, SlimIngressClass>();
+  /** As the classes say it now. Anybody can make thousands of routes, and each new pod asks about all of them. */
+  #convergences = new WeakMap<SlimRoute, Convergence | undefined>();
 
   service(change: Change<SlimService>): void {
     const { namespace = "", name } = change.object.metadata;
@@ -62,6 +64,7 @@ export class PathIndex {
     const { uid, name } = object.metadata;
     if (type === "there") this.#classes.set(name, object);
     else if (this.#classes.get(name)?.metadata.uid === uid) this.#classes.delete(name);
+    this.#convergences = new WeakMap();
   }
 
   /** The class of Ingresses that name none. */
@@ -70,10 +73,12 @@ export class PathIndex {
   }
 
   /** That of the sender behind a route; undefined where nodes choose the pods. */
-  convergenceOf({ convergence }: SlimRoute): Convergence | undefined {
-    return convergence && "kind" in convergence
-      ? convergenceOfRoute(convergence, this.#classes.values())
-      : convergence;
+  convergenceOf(route: SlimRoute): Convergence | undefined {
+    const { convergence: told } = route;
+    if (told === undefined || "value" in told) return told;
+    if (!this.#convergences.has(route))
+      this.#convergences.set(route, convergenceOfRoute(told, this.#classes.values()));
+    return this.#convergences.get(route);
   }
 
   /** @param service as "NAMESPACE/NAME", here and below. */
