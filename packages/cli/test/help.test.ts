@@ -127,6 +127,24 @@ test("a page is found by its path and by its last name, with .md and without, af
   );
 });
 
+test("a word that is no topic leads to what has it in its name, its title or its explanation", () => {
+  for (const [topic, ...lines] of [
+    [
+      "sleep",
+      /^lameduck help sleep-N {2,}A preStop sleep of N seconds\.$/m,
+      /docs\/understand\/why-not-sleep\.md/,
+    ],
+    ["preStop", /^lameduck help prestop-exceeds-grace /m, /^lameduck help hold /m],
+    ["grace", /^lameduck help grace period /m, /^lameduck help C5 /m],
+    ["502", /^lameduck help C1 {2}stale route, listener closed\n$/],
+    ["JVM", /^lameduck help docs\/start\/any-software\.md /m],
+  ] as const)
+    for (const line of lines) assert.match(explain(topic), line, topic);
+  for (const [, name = ""] of explain("grace").matchAll(/^lameduck help (?!docs)(\S.*?) {2}/gm))
+    assert.match(explain(name), /\n\nMore: docs/, name);
+  assert.throws(() => explain("no such word"), { code: "LAMEDUCK_UNKNOWN_TOPIC" });
+});
+
 test("a code that two say has the remedy of each", () => {
   assert.equal(remediesOf("LAMEDUCK_BAD_OPTION").length, 2);
 });

@@ -17,7 +17,7 @@ export function help(): Command {
     )
     .argument(
       "[topic...]",
-      'a command, an error code such as LAMEDUCK_NO_KUBECONFIG, a word such as oracle, a cause of loss such as C2, a rule such as no-lame-duck, an Event such as DrainCapped, a reason such as held-by-hook; or a list: codes, rules, causes, events, reasons, exit-codes; or a page such as docs/tools/lab or "why not sleep"',
+      'a command, an error code such as LAMEDUCK_NO_KUBECONFIG, a word such as oracle, a cause of loss such as C2, a rule such as no-lame-duck, an Event such as DrainCapped, a reason such as held-by-hook; or a list: codes, rules, causes, events, reasons, exit-codes; or a page such as docs/tools/lab or "why not sleep"; any other word is looked up in all of these',
     )
     .action((words: readonly string[], _options: unknown, { parent }: Command) => {
       const topic = words.length === 0 ? undefined : words.join(" ");
@@ -80,13 +80,19 @@ function meaningText(topic: string): string | undefined {
 /** A cause of loss, as its page explains it. */
 function causeText(topic: string): string | undefined {
   const cause = Object.keys(causes).find((one) => one.toLowerCase() === topic.toLowerCase());
-  const section = pageText("understand/causes.md")
-    .split(/^#{2,3} /m)
-    .find((one) => one.startsWith(`${cause}: `));
+  const section = sectionsOf("understand/causes.md").find((one) => one.startsWith(`${cause}: `));
   return (
     section && withAddresses(`${section.trim()}\n\nMore: docs/understand/causes.md\n`, "understand/causes.md")
   );
 }
+
+/** Each begins with its heading. */
+const sectionsOf = (page: string): string[] =>
+  pageText(page)
+    .split(/^#{2,3} /m)
+    .slice(1);
+
+const headOf = (section: string): string => section.split("\n", 1)[0] ?? "";
 
 const plain = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]+/g, " ");
 
@@ -103,8 +109,7 @@ function namedPageText(topic: string): string | undefined {
 /** A word of reports, as their page explains it. "sleep-5" is a sleep-N. */
 function wordText(topic: string): string | undefined {
   const wanted = plain(topic.replace(/^(sleep-)\d+$/i, "$1N"));
-  const [, ...sections] = pageText("understand/glossary.md").split(/^### /m);
-  const section = sections.find((one) => plain(one.split("\n", 1)[0] ?? "") === wanted);
+  const section = sectionsOf("understand/glossary.md").find((one) => plain(headOf(one)) === wanted);
   return (
     section &&
     withAddresses(`${section.trim()}\n\nMore: docs/understand/glossary.md\n`, "understand/glossary.md")
@@ -116,6 +121,35 @@ function ruleText(topic: string): string | undefined {
   const page = `rules/${topic}.md`;
   const [text] = /^[a-z-]+$/.test(topic) && hasPage(page) ? pageText(page).split("\n## ") : [];
   return text && `${text.slice("# ".length).trim()}\n\n${withAddresses(`More: docs/${page}`)}\n`;
+}
+
+/** What has a word in its name or title, and then what explains a word or a cause by it, or has it in a heading. */
+function relatedText(topic: string): string | undefined {
+  if (!/^\w.{2,}/.test(topic)) return undefined;
+  const pattern = new RegExp(`(?<!\\w)${plain(topic).replaceAll(/[^\w ]/g, "\\$&")}`);
+  const known = [
+    ...sectionsOf("understand/glossary.md").map((text) => {
+      const [, title = ""] = /\n\n(.+?\.)(?:\s|$)/s.exec(text) ?? [];
+      return { name: headOf(text), title: title.replaceAll("\n", " "), text };
+    }),
+    ...sectionsOf("understand/causes.md").map((text) => {
+      const [name = "", title = ""] = headOf(text).split(": ");
+      return { name, title, text };
+    }),
+    ...pagesIn("rules").map((name) => ({ name, title: titleOfRule(name), text: "" })),
+    ...pages()
+      .filter((page) => !/^(?:rules|contributing)\/|\/(?:glossary|causes)\.md$/.test(page))
+      .map((page) => {
+        const [title = "", ...others] = pageText(page).match(/(?<=^#+ ).*/gm) ?? [];
+        return { name: `docs/${page}`, title, text: others.join("\n") };
+      }),
+  ];
+  const has = (text: string): boolean => pattern.test(plain(text));
+  const isNamed = ({ name, title }: (typeof known)[number]): boolean => has(`${name}\n${title}`);
+  const found = [...known.filter(isNamed), ...known.filter((one) => !isNamed(one) && has(one.text))];
+  return found.length === 0
+    ? undefined
+    : table(found.map(({ name, title }) => [`lameduck help ${name}`, title]));
 }
 
 /** @throws {CliError} where there is no such topic. */
@@ -131,12 +165,15 @@ export function explain(topic: string): string {
   const name = topic.toUpperCase().replaceAll(/[\s-]+/g, "_");
   const code = name.startsWith("LAMEDUCK_") ? name : `LAMEDUCK_${name}`;
   const remedies = remediesOf(code);
-  if (remedies.length === 0)
+  if (remedies.length === 0) {
+    const related = relatedText(topic);
+    if (related !== undefined) return related;
     throw new CliError(
       "LAMEDUCK_UNKNOWN_TOPIC",
       "lameduck help",
       `"${topic}" is no command, no error code, no cause of loss, no word of reports (docs/understand/glossary.md), no rule of the audit, no Event, no reason of an injection, no exit code and no page`,
     );
+  }
   const lines = remedies.map(({ of, remedy }) => `  ${remedies.length > 1 ? `${of}: ` : ""}${remedy}.`);
   const exitCode = exitCodeOfError(code);
   const what = exitCode === exitCodes.environment ? "cluster or environment" : "usage";
