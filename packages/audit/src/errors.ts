@@ -9,7 +9,8 @@ export const auditErrors = {
     "ask an administrator for the right to list them: the audit leaves out what it may not read",
   LAMEDUCK_AUDIT_BAD_ANNOTATION: "correct the annotation; docs/tools/audit.md lists all annotations",
   LAMEDUCK_AUDIT_BAD_CONFIG: "correct the configuration file; docs/tools/audit.md describes it",
-  LAMEDUCK_AUDIT_BAD_BASELINE: "write it again with --baseline FILE --write",
+  LAMEDUCK_AUDIT_BAD_BASELINE:
+    "name a baseline that is there, or write one: lameduck audit PATHS --baseline FILE --write",
   LAMEDUCK_AUDIT_BAD_IMAGE:
     "give a Dockerfile, or the output of `crane config IMAGE` or `docker inspect IMAGE`; write IMAGE=FILE if it is for one image",
   LAMEDUCK_AUDIT_UNKNOWN_RULE: "see `lameduck help rules` for the names",

@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 import { operatorNames } from "@lameduck/protocol";
-import { badOption } from "./errors.ts";
+import { badOption, CliError } from "./errors.ts";
 import { collect } from "./options.ts";
 
 /** Options that mean the same wherever they stand, before a command or behind it. */
@@ -53,7 +53,29 @@ export function addSharedOptions(program: Command, takenBy: (command: Command) =
     if (name === "out") option.argParser(collect);
     program.addOption(option);
   }
-  return program.hook("preAction", (_, command) => handOver(program, command, takenBy(command)));
+  return program.hook("preAction", (_, command) => {
+    mustNameSomething(program);
+    mustNameSomething(command);
+    handOver(program, command, takenBy(command));
+  });
+}
+
+/** @throws {CliError} LAMEDUCK_BAD_OPTION for an empty word in place of a file or another name: a shell leaves it where a variable is not set. */
+function mustNameSomething(command: Command): void {
+  const isEmpty = (value: unknown): boolean =>
+    [value].flat().some((one) => typeof one === "string" && one.trim() === "");
+  const option = command.options.find(
+    (one) =>
+      /(?:file|manifest|source)>/.test(one.flags) && isEmpty(command.getOptionValue(one.attributeName())),
+  );
+  // The words of a user's own program may be empty.
+  const argument = command.registeredArguments.find(
+    (one, index) => one.name() !== "command" && isEmpty(command.processedArgs[index]),
+  );
+  const place = option?.long ?? (argument && `lameduck ${command.name()}, ${argument.name()}`);
+  if (place === undefined) return;
+  const remedy = "write a name there; is a variable of your shell not set?";
+  throw new CliError("LAMEDUCK_BAD_OPTION", place, "an empty name was given", { remedy });
 }
 
 /** Those that a command takes, as its help shows them. */

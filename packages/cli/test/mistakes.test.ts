@@ -59,6 +59,31 @@ const mistakes: Mistake[] = [
     ["lab", ...args],
     new RegExp(`^error ${place}: .*${other}.*\\[LAMEDUCK_BAD_OPTION\\]`),
   ]),
+  ...(
+    [
+      ["lameduck audit, paths", "audit", ""],
+      ["lameduck audit, paths", "audit", "web.yaml", " "],
+      ["lameduck inject, paths", "inject", ""],
+      ["lameduck report, after", "report", "a.json", ""],
+      ["lameduck explain, file", "explain", ""],
+      ["--file", "lab", "-f", ""],
+      ["--file", "simulate", "-f", ""],
+      ["--image", "lab", "--image", ""],
+      ["--baseline", "audit", "web.yaml", "--baseline", ""],
+      ["--json", "audit", "web.yaml", "--json", ""],
+      ["--out", "init-binary", "-o", ""],
+      ["--kubeconfig", "audit", "--kubeconfig", ""],
+    ] as const
+  ).map(([place, ...words]): Mistake => [
+    `an empty name: ${words.join(" ")}`,
+    words,
+    new RegExp(`^error ${place}: an empty name was given \\[LAMEDUCK_BAD_OPTION\\].*variable`),
+  ]),
+  [
+    "no such baseline",
+    ["audit", file("e.yaml", pod("{ name: web, image: x }")), "--baseline", join(folder, "none.json")],
+    /none\.json: no such file or directory \[LAMEDUCK_AUDIT_BAD_BASELINE\].* write one: lameduck audit PATHS --baseline FILE --write/,
+  ],
   ["manifest and command", ["lab", "-f", "x.yaml", "--", "node", "x"], /\[LAMEDUCK_BAD_OPTION\]/],
   [
     "unknown remedy",
