@@ -49,6 +49,19 @@ test(`lines of pages wrap at ${pageWidth}`, () => {
   );
 });
 
+test("commands to copy begin with npx, as the pages install Lameduck into a folder", () => {
+  const bare = pages
+    .filter((page) => !page.startsWith("docs/reference/"))
+    .flatMap((page) => linesOf(page).map((line, index) => ({ line, place: `${page}:${index + 1}` })))
+    .filter(
+      ({ line }) => /^(?:[$] |.* [|] )?lameduck [a-z]/.test(line) && !line.includes("lameduck completion"),
+    );
+  assert.deepEqual(
+    bare.map(({ line, place }) => `${place}: ${line}`),
+    [],
+  );
+});
+
 test("no cell of a table holds a paragraph", () => {
   const cells = pages
     .flatMap(prose)

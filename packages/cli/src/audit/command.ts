@@ -35,7 +35,7 @@ import { asksForFiles, checkAuditOutputs, mustShowProofs, publishAudit } from ".
 const examples = ending(
   `
 Examples:
-  lameduck audit deploy/                           all manifests of a folder
+  lameduck audit deploy/                           all manifests of a folder (without it, of this one)
   helm template shop ./chart | lameduck audit -    the output of a chart
   lameduck audit -n shop                           a namespace of your cluster
   lameduck audit web.yaml --assume drain=20s       answer an unknown
