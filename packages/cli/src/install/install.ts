@@ -266,14 +266,17 @@ function mustFit(asked: Asked): void {
 }
 
 /**
- * Where the default image is installed already, nodes have it.
+ * Where an image is installed already, nodes have it. They may have one that is named, too.
  * @throws {CliError} LAMEDUCK_NO_IMAGE
  */
 function mustBePullable({ mode, image }: Merged["wanted"], there: Installed, dryRun: boolean): void {
-  const usual = defaultImage();
-  if (mode === "policy" || image !== undefined || there.image?.reference === usual || isPublished(usual))
-    return;
-  const problem = `${usual} is not published yet: no node can pull it`;
+  const wanted = image ?? defaultImage();
+  if (mode === "policy" || there.image?.reference === wanted || isPublished(wanted)) return;
+  if (image !== undefined)
+    return say(
+      `note: ${image} names a registry that cannot exist (.example): each node must have it already`,
+    );
+  const problem = `${wanted} is not published yet: no node can pull it`;
   if (!dryRun) throw new CliError("LAMEDUCK_NO_IMAGE", "--image", problem);
   say(`note: ${problem}; ${cliErrors.LAMEDUCK_NO_IMAGE}`);
 }
