@@ -3,10 +3,11 @@ export { Cluster, refuseIfInUse } from "./cluster.ts";
 export { badOption, ClusterError } from "./errors.ts";
 export { stateDirectory } from "./host/paths.ts";
 export { findProgram, requireHost } from "./host/requirements.ts";
-export { whyNoEnvoy, whyNot } from "./host/programs.ts";
+export { whyNoArgoRollouts, whyNoEnvoy, whyNot } from "./host/programs.ts";
 export { until } from "./host/until.ts";
 export {
   appFiles,
+  argoRolloutsImage,
   builtInit,
   contourImage,
   envoyImage,
@@ -27,6 +28,7 @@ export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions } from "./options.ts";
 export {
   prepare,
+  prepareArgoRollouts,
   prepareContour,
   prepareEnvoy,
   prepareEnvoyGateway,

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheDirectory } from "./host/paths.ts";
 import {
+  buildArgoRollouts,
   buildGateway,
   buildHelm,
   buildKubeRouter,
@@ -14,6 +15,7 @@ import {
 import { run } from "./host/run.ts";
 import { requireHost, requireProgram } from "./host/requirements.ts";
 import {
+  argoRolloutsImageOf,
   catalogue,
   contourImageOf,
   envoyGatewayImage,
@@ -47,6 +49,15 @@ export async function prepareHelm(say: (line: string) => void): Promise<void> {
 export async function prepareKubeRouter(say: (line: string) => void): Promise<string> {
   await requireProgram("ipset");
   return buildKubeRouter(cacheDirectory(), say);
+}
+
+/** The same for Argo Rollouts. @returns its image, and the file of its manifests. */
+export async function prepareArgoRollouts(
+  say: (line: string) => void,
+): Promise<{ readonly image: Image; readonly manifests: string }> {
+  const controller = await buildArgoRollouts(cacheDirectory(), say);
+  const source = await directoryOfModule("argo-rollouts", "github.com/argoproj/argo-rollouts");
+  return { image: argoRolloutsImageOf(controller), manifests: join(source, "manifests", "install.yaml") };
 }
 
 /** The same for Contour with its Envoy. @returns its images, and where its manifests and the CRDs of the Gateway API lie. */

@@ -59,7 +59,14 @@ async function linkerFlags(module: Module, go: string): Promise<string> {
 
 const modules = ["runtime", "kubernetes", "coredns"] as const;
 type Module =
-  (typeof modules)[number] | "helm" | "krew" | "kube-router" | "ingress-nginx" | "contour" | "envoy-gateway";
+  | (typeof modules)[number]
+  | "helm"
+  | "krew"
+  | "kube-router"
+  | "ingress-nginx"
+  | "contour"
+  | "envoy-gateway"
+  | "argo-rollouts";
 
 async function directoryOf(module: Module, cache: string): Promise<string> {
   const source = join(sources, module);
@@ -200,6 +207,17 @@ export async function buildGateway(
   say: (line: string) => void,
 ): Promise<string> {
   return join(await buildModule(name, cache, say), name);
+}
+
+/** Argo Rollouts' controller, which only its own test runs. @returns its path. */
+export async function buildArgoRollouts(cache: string, say: (line: string) => void): Promise<string> {
+  return join(await buildModule("argo-rollouts", cache, say), "rollouts-controller");
+}
+
+/** Why there is no Argo Rollouts here: it takes minutes to build, and is built where it is asked for. */
+export async function whyNoArgoRollouts(): Promise<string | undefined> {
+  if (existsSync(await directoryOf("argo-rollouts", cacheDirectory()))) return undefined;
+  return "Argo Rollouts is not built here; npm run test:cluster -- argo-rollouts builds it";
 }
 
 /** Where a module lies that one of ours is built from: its manifests and CRDs come with its source. */

@@ -18,6 +18,7 @@ export const gunicornImage = "lameduck.test/gunicorn:1";
 export const jvmImage = "lameduck.test/jvm:1";
 export const contourImage = "lameduck.test/contour:1";
 export const envoyImage = "lameduck.test/envoy:1";
+export const argoRolloutsImage = "lameduck.test/argo-rollouts:1";
 export const envoyGatewayImage = "lameduck.test/envoy-gateway:1";
 
 const samples = join(import.meta.dirname, "samples");
@@ -69,7 +70,7 @@ export async function serverImages(runtime: string | undefined): Promise<Image[]
   return images.filter((image) => image !== undefined);
 }
 
-/** Programs of gateways lie where their manifests look for them. Only nodes of a cluster with such a gateway get these images. */
+/** Controllers lie where their manifests look for them. Only nodes of a cluster with such a controller get these images. */
 const program = (reference: string, to: string, from: string): Image => ({
   reference,
   layers: [{ files: [{ to, from, withLibraries: true }] }, users],
@@ -80,6 +81,8 @@ export const contourImageOf = (from: string): Image => program(contourImage, "/b
 export const envoyImageOf = (from: string): Image => program(envoyImage, "/usr/local/bin/envoy", from);
 export const envoyGatewayImageOf = (from: string): Image =>
   program(envoyGatewayImage, "/usr/local/bin/envoy-gateway", from);
+export const argoRolloutsImageOf = (from: string): Image =>
+  program(argoRolloutsImage, "/bin/rollouts-controller", from);
 
 const scratch = (reference: string, to: string, from: string): Image => ({
   reference,
