@@ -135,7 +135,13 @@ export interface Workload extends KubernetesObject {
     readonly restartAt?: string;
     readonly workloadRef?: object;
     readonly selector: LabelSelector;
-    readonly strategy?: { readonly type?: string; readonly rollingUpdate?: object };
+    readonly strategy?: {
+      readonly type?: string;
+      readonly rollingUpdate?: object;
+      /** Both of an Argo Rollout. */
+      readonly canary?: { readonly steps?: readonly { readonly pause?: { readonly duration?: unknown } }[] };
+      readonly blueGreen?: { readonly autoPromotionSeconds?: number };
+    };
     readonly updateStrategy?: {
       readonly type?: string;
       readonly rollingUpdate?: { readonly partition?: number };
@@ -145,7 +151,12 @@ export interface Workload extends KubernetesObject {
   readonly status?: {
     /** An Argo Rollout has it as a text. */
     readonly observedGeneration?: number | string;
+    /** These of an Argo Rollout: its restart that is over, what it waits for, and the hashes of its templates. */
     readonly restartedAt?: string;
+    readonly pauseConditions?: readonly { readonly reason: string; readonly startTime: string }[];
+    readonly currentStepIndex?: number;
+    readonly currentPodHash?: string;
+    readonly stableRS?: string;
     readonly replicas?: number;
     readonly updatedReplicas?: number;
     readonly readyReplicas?: number;

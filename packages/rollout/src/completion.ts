@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Observation } from "./following/observation.ts";
-import { controllerProgress, deadlineExceeded } from "./progress.ts";
+import { controllerProgress, deadlineExceeded, pauseOf } from "./progress.ts";
 import { nameOf } from "./target-reference.ts";
 import type { Workload } from "@lameduck/kube";
 import type { Target } from "./target.ts";
@@ -58,7 +58,15 @@ export class Completion {
   progress(): ReturnType<typeof controllerProgress> | undefined {
     const { owner } = this.#target;
     const { workload } = this.#observation;
-    return owner && workload && controllerProgress(owner.reference.kind, workload, this.#generation);
+    return (
+      owner && workload && controllerProgress(owner.reference.kind, workload, this.#generation, owner.object)
+    );
+  }
+
+  /** Why the controller has paused the rollout meanwhile; undefined where it has not. */
+  paused(): string | undefined {
+    const { workload } = this.#observation;
+    return workload && pauseOf(workload)?.words;
   }
 
   words(): string {

@@ -15,6 +15,7 @@ import {
   type Rule,
 } from "@lameduck/kube";
 import type { Action } from "./actions/action.ts";
+import { pauseOf } from "./progress.ts";
 import type { Allowed } from "./following/observation.ts";
 import { OwnedPods } from "./following/ownership.ts";
 import type { OpenRoute } from "@lameduck/load";
@@ -120,6 +121,7 @@ function aboutTarget(target: Target, action: Action): string[] {
   const { owner, controller, replicas, podSpec, services } = target;
   const strategy = owner?.object.spec.strategy?.type;
   const partition = owner?.object.spec.updateStrategy?.rollingUpdate?.partition ?? 0;
+  const pause = owner && pauseOf(owner.object);
   const first = podSpec.containers[0];
   return [
     ...(replicas === 0 ? ["it has no pod at all: nothing will be terminated"] : []),
@@ -135,6 +137,7 @@ function aboutTarget(target: Target, action: Action): string[] {
           `partition ${partition}: of its ${count(replicas, "pod")} a restart replaces ${replicas - partition}, the others stay`,
         ]
       : []),
+    ...(pause ? [`it is ${pause.words}`] : []),
     ...(first && first.readinessProbe === undefined
       ? ["no readiness probe: new pods count as ready before they listen (C7)"]
       : []),

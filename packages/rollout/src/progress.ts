@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { count } from "@lameduck/accounting/words";
 import type { Condition, Pod, Workload } from "@lameduck/kube";
 import type { TargetKind } from "./target-reference.ts";
@@ -8,26 +9,35 @@ import type { TargetKind } from "./target-reference.ts";
  */
 export function controllerProgress(
   kind: TargetKind,
-  { metadata, spec, status = {} }: Workload,
+  workload: Workload,
   generation: number,
+  before?: Workload,
 ): { readonly done: boolean; readonly words: string } {
+  const { metadata, spec, status = {} } = workload;
+  const pause = pauseOf(workload);
+  // Whoever acts on a Rollout that is paused already does not wait until it is promoted.
+  const isPaused =
+    spec.paused || (pause !== undefined && isDeepStrictEqual(pause, before && pauseOf(before)));
   const wanted = kind === "daemonset" ? (status.desiredNumberScheduled ?? 0) : (spec.replicas ?? 1);
   const updated = kind === "daemonset" ? (status.updatedNumberScheduled ?? 0) : updatedOf(kind, status);
   const available =
     kind === "daemonset"
       ? (status.numberAvailable ?? 0)
       : (status.availableReplicas ?? (kind === "statefulset" ? status.readyReplicas : undefined) ?? 0);
-  const toUpdate = Math.max(0, wanted - keptOld(spec, wanted));
+  const toUpdate = Math.max(0, wanted - (isPaused ? wanted : keptOld(spec, wanted)));
   const old = toUpdate < wanted ? 0 : Math.max(0, (status.replicas ?? 0) - updated);
   const words =
     `${updated} of ${count(toUpdate || wanted, "pod")} updated, ${available} available${old > 0 ? `, ${old} old` : ""}` +
-    (spec.paused ? ", paused" : "");
+    (spec.paused ? ", paused" : "") +
+    (pause ? `, ${pause.words}` : "");
   const seen = Number(status.observedGeneration ?? 0);
   const current = (metadata.generation ?? 0) >= generation && seen >= (metadata.generation ?? 0);
   if (!current) return { done: false, words: "the controller has not seen the change yet" };
   const existing = kind === "daemonset" ? wanted : (status.replicas ?? 0);
   const done = updated >= toUpdate && available >= wanted && existing <= wanted;
-  return { done: done && isRestarted(spec, status), words };
+  // An Argo Rollout may pause with every pod new. Before it is promoted, it is not over, and may go back.
+  const isPromoted = isPaused || status.stableRS === status.currentPodHash;
+  return { done: done && isRestarted(spec, status) && isPromoted, words };
 }
 
 /** An Argo Rollout that is restarted keeps its ReplicaSet: only its own status says that every pod is newer than the restart. */
@@ -38,9 +48,25 @@ function isRestarted(
   return restartAt === undefined || Date.parse(restartedAt ?? "") >= Date.parse(restartAt);
 }
 
+/** Why an Argo Rollout goes no further, and since when. */
+export function pauseOf({
+  spec: { strategy: { canary, blueGreen } = {} },
+  status = {},
+}: Workload): { readonly since: string; readonly words: string } | undefined {
+  const [pause] = status.pauseConditions ?? [];
+  if (pause === undefined) return undefined;
+  const { reason, startTime: since } = pause;
+  const limits = {
+    CanaryPauseStep: canary?.steps?.[status.currentStepIndex ?? 0]?.pause?.duration,
+    BlueGreenPause: blueGreen?.autoPromotionSeconds,
+  };
+  const endsByItself = limits[reason as keyof typeof limits] !== undefined;
+  return { since, words: `paused (${reason})${endsByItself ? "" : ": it waits for a promotion"}` };
+}
+
 /** How many pods the controller does not update by itself: those below a partition, or all of them. */
-function keptOld({ paused, updateStrategy }: Workload["spec"], wanted: number): number {
-  if (paused || updateStrategy?.type === "OnDelete") return wanted;
+function keptOld({ updateStrategy }: Workload["spec"], wanted: number): number {
+  if (updateStrategy?.type === "OnDelete") return wanted;
   return updateStrategy?.rollingUpdate?.partition ?? 0;
 }
 

@@ -97,6 +97,7 @@ class Run {
   #load: LoadSource | undefined;
   #stage: RolloutProgress["stage"] = "warming up";
   #countedFrom = Infinity;
+  #paused: string | undefined;
 
   constructor(settings: RolloutSettings, hooks: RolloutHooks) {
     this.#settings = settings;
@@ -298,10 +299,14 @@ class Run {
 
   #reportProgress(observation: Observation, completion: Completion): void {
     const { pods } = observation;
+    const words = completion.progress()?.words ?? "";
+    const paused = completion.paused();
+    if (paused !== undefined && paused !== this.#paused) this.#hooks.say(`note: ${words}`);
+    this.#paused = paused;
     const { sent, failed, byPod = new Map() } = this.#load?.counts() ?? { sent: 0, failed: 0 };
     this.#hooks.onProgress({
       stage: this.#stage,
-      words: completion.progress()?.words ?? "",
+      words,
       sent,
       failed,
       terminating: pods.terminating,

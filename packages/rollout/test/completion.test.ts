@@ -87,6 +87,41 @@ test("a user who scales what an autoscaler scales is told so", async () => {
   );
 });
 
+/** As the controller of Argo Rollouts 1.9.1 has it. */
+const canary = { strategy: { canary: { steps: [{}, { pause: {} }] } } };
+const pausedAt = (startTime: string): object => ({
+  updatedReplicas: 4,
+  currentStepIndex: 1,
+  currentPodHash: "7d",
+  stableRS: "5f",
+  pauseConditions: [{ reason: "CanaryPauseStep", startTime }],
+});
+
+test("an Argo Rollout with every pod new is not over before it is promoted, and says what it waits for", async () => {
+  const at = (spec: object, status: object, before?: Workload) =>
+    controllerProgress("rollout", workload(spec, status), 2, before);
+  const paused = pausedAt("2026-01-01T00:10:00Z");
+  assert.deepEqual(at(canary, paused), {
+    done: false,
+    words: "4 of 4 pods updated, 4 available, paused (CanaryPauseStep): it waits for a promotion",
+  });
+  assert.equal(at(canary, { ...paused, pauseConditions: null }).done, false);
+  assert.equal(at(canary, { ...paused, pauseConditions: null, stableRS: "7d" }).done, true);
+  const timed = { strategy: { canary: { steps: [{}, { pause: { duration: "1m" } }] } } };
+  assert.match(at(timed, paused).words, /available, paused \(CanaryPauseStep\)$/);
+  const twin = { ...paused, pauseConditions: [{ reason: "BlueGreenPause", startTime: "" }] };
+  assert.match(at({ strategy: { blueGreen: {} } }, twin).words, /waits for a promotion$/);
+  assert.match(at({ strategy: { blueGreen: { autoPromotionSeconds: 9 } } }, twin).words, /BlueGreenPause\)$/);
+  // What was paused before the action is told before it, and is not waited for.
+  const before = workload(canary, { ...paused, updatedReplicas: 1 });
+  assert.equal(at(canary, { ...paused, updatedReplicas: 1 }, before).done, true);
+  assert.equal(at(canary, paused, workload(canary, pausedAt("2026-01-01T00:00:00Z"))).done, false);
+  const client = { list: () => Promise.resolve([]) } as unknown as KubernetesClient;
+  const target = targetOf("rollout", before);
+  const notes = await inspect(client, target, restart(target.reference));
+  assert.ok(notes.includes("it is paused (CanaryPauseStep): it waits for a promotion"), notes.join("\n"));
+});
+
 const exceeded = (lastTransitionTime: string): object => ({
   conditions: [
     {

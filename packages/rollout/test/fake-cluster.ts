@@ -245,7 +245,9 @@ export class FakeCluster extends FakeApi {
       updatedReplicas: fresh.length + (missing ? 1 : 0),
       readyReplicas: count,
       availableReplicas: count,
-      ...(spec.restartAt === undefined || old.length > 0 || missing ? {} : { restartedAt: spec.restartAt }),
+      ...(spec.restartAt === undefined || old.length > 0 || missing
+        ? {}
+        : { restartedAt: inSeconds(spec.restartAt) }),
     };
     if (JSON.stringify({ ...(workload["status"] as object), ...next }) !== JSON.stringify(workload["status"]))
       this.change(resource, name, { status: next });
@@ -267,8 +269,13 @@ function controller(item: Item): { uid: string } | undefined {
   return (item.metadata["ownerReferences"] as { uid: string }[] | undefined)?.[0];
 }
 
+/** As Go writes a time of the API. */
+function inSeconds(time: string): string {
+  return time.replace(/\.\d+Z$/, "Z");
+}
+
 function stamp(): string {
-  return new Date().toISOString().replace(/\.\d+Z$/, "Z");
+  return inSeconds(new Date().toISOString());
 }
 
 export function status(code: number, reason: string, message: string) {

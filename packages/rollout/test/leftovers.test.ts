@@ -110,6 +110,26 @@ test("an Argo Rollout is restarted at the time of the server's clock", async () 
   assert.ok(Math.abs(Date.parse(restartAt) - cluster.now()) < 60_000, restartAt);
 });
 
+test("an Argo Rollout that pauses says once what it waits for, and is not finished", async () => {
+  await using cluster = await FakeCluster.start();
+  cluster.deployment("web", { group: "argoproj.io", resource: "rollouts", kind: "Rollout" });
+  while (podsOf(cluster).length < 2) await pause(5);
+  const rolling = roll(cluster, "rollout/web", restart, { timeoutMs: 1_500 });
+  while (!cluster.asked.some(({ method }) => method === "PATCH")) await pause(5);
+  const pauseConditions = [{ reason: "CanaryPauseStep", startTime: "2026-01-01T00:00:00Z" }];
+  cluster.change("argoproj.io/rollouts", "web", {
+    status: { pauseConditions, currentPodHash: "7d", stableRS: "5f" },
+  });
+  const { run, said } = await rolling;
+  assert.ok(run.outcome.kind === "not finished");
+  assert.match(run.outcome.words, /paused \(CanaryPauseStep\): it waits for a promotion/);
+  assert.equal(
+    said.filter((line) => /^note: .*it waits for a promotion$/.test(line)).length,
+    1,
+    said.join("\n"),
+  );
+});
+
 test("a rollout whose new pod waits for a readiness gate that nobody sets ends, and names the gate", async () => {
   await using cluster = await clusterOf();
   cluster.gate = "target-health.elbv2.k8s.aws/web";
