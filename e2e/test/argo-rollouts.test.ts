@@ -81,8 +81,8 @@ describe("lameduck rollout and the controller of Argo Rollouts", { skip }, () =>
   const patch = (name: string, change: object, ...more: readonly string[]): Promise<string> =>
     cluster.kubectl(["patch", `rollouts/${name}`, "--type=merge", "-p", JSON.stringify(change), ...more]);
   /** By somebody else, while it is watched. */
-  const change = (name: string): Promise<string> =>
-    patch(name, { spec: { template: { metadata: { annotations: { changed: "yes" } } } } });
+  const change = (name: string, to = "once"): Promise<string> =>
+    patch(name, { spec: { template: { metadata: { annotations: { changed: to } } } } });
   const url = async (name: string): Promise<string[]> => [
     "--url",
     `service=${await lameduck.address(name)}`,
@@ -143,12 +143,28 @@ describe("lameduck rollout and the controller of Argo Rollouts", { skip }, () =>
     assert.deepEqual([outcome, terminations, lost, code], ["finished", 3, 0, 0], err + out);
   });
 
+  it("a Rollout that was paused before is restarted without waiting for its promotion", async () => {
+    await change("steps", "twice");
+    await cluster.kubectl([
+      "wait",
+      "--for=jsonpath={.status.phase}=Paused",
+      "rollouts/steps",
+      "--timeout=90s",
+    ]);
+    const { code, err } = await lameduck.run(["rollout/steps", "--restart", ...(await url("steps"))]);
+    const { outcome, terminations, lost } = await resultOf("steps");
+    assert.deepEqual([outcome, terminations, lost, code], ["finished", 3, 0, 0], err);
+    assert.match(err, /^note: it is paused \(CanaryPauseStep\): it waits for a promotion/m);
+  });
+
   it("a blue-green Rollout that nobody promotes ends at the timeout with what it waits for", async () => {
-    const running = lameduck.start(["rollout/twin", "--watch", "--timeout", "20s", ...(await url("twin"))]);
+    const running = lameduck.start(["rollout/twin", "--watch", ...(await url("twin")), "--timeout", "20s"]);
     await running.said(/^watching/m);
     await change("twin");
     const { code, err } = await running.ended;
     assert.equal(code, 4, err);
+    // Its controller has given the Service's selector a label that the template has not.
+    assert.match(err, /^target .*, Service twin$/m);
     assert.match(err, /did not finish: 2 of 2 pods updated, .*waits for a promotion/);
     const { code: next, err: notes } = await lameduck.run(["rollout/twin", "--restart", "--dry-run"]);
     assert.match(notes, /note: .*waits for a promotion/);

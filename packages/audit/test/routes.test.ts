@@ -77,6 +77,20 @@ spec: { defaultBackend: { service: { name: ${name} } } }
   assert.ok(reads < 300, `${reads} reads of 30 Services`);
 });
 
+test("a Service that Argo Rollouts has switched selects the Rollout's pods, and no Deployment's", () => {
+  const selector = `{ app: web, rollouts-pod-template-hash: 7d }`;
+  const service = `{ apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: ${selector} } }`;
+  const served = (text: string): number | undefined =>
+    audit([{ name: "all.yaml", text: `${service}\n---\n${text}` }], {
+      images: imagesOf([]),
+      facts: {},
+      kubernetes: undefined,
+      suppressions: nothingSuppressed,
+    }).inventory.workloads[0]?.services.length;
+  assert.equal(served(web), 0);
+  assert.equal(served(web.replace("apps/v1", "argoproj.io/v1alpha1").replace("Deployment", "Rollout")), 1);
+});
+
 for (const [beside, expected] of [
   ["istio-proxy", "Istio's sidecars"],
   ["logs", "kube-proxy"],

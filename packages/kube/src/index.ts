@@ -30,6 +30,7 @@ export {
   selectorText,
   selects,
   serviceSelects,
+  serviceSelectsPodsOf,
   workloadNameOf,
 } from "./objects.ts";
 export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";

@@ -242,6 +242,22 @@ export function serviceSelects(
   return Object.keys(selector ?? {}).length > 0 && selects({ matchLabels: selector ?? {} }, labels);
 }
 
+/** The controller of an Argo Rollout adds it to its pods, and to the selectors of the Services that it switches. */
+const rolloutHash = "rollouts-pod-template-hash";
+
+/** Whether a Service selects pods that a workload of that kind makes with these labels. */
+export function serviceSelectsPodsOf(
+  kind: string,
+  selector: Readonly<Record<string, string>> | undefined,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  const isSwitched = selector?.[rolloutHash] !== undefined && kind.toLowerCase() === "rollout";
+  return serviceSelects(
+    selector,
+    isSwitched ? { ...labels, [rolloutHash]: selector[rolloutHash] ?? "" } : labels,
+  );
+}
+
 export function selects(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   labels: Readonly<Record<string, string>>,

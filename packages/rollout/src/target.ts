@@ -4,7 +4,7 @@ import {
   hasStatus,
   isObject,
   orUndefined,
-  selects,
+  serviceSelectsPodsOf,
   selectorText,
   type KubernetesObject,
   type OwnerReference,
@@ -60,7 +60,7 @@ export async function findTarget(
     reference.kind === "pod"
       ? await findPod(client, reference, allowed)
       : await findWorkload(client, reference);
-  return { ...found, services: await servicesOf(client, reference.namespace, found.podLabels) };
+  return { ...found, services: await servicesOf(client, reference, found.podLabels) };
 }
 
 type Found = Omit<Target, "services">;
@@ -197,13 +197,13 @@ async function others(client: KubernetesClient, { kind, namespace }: TargetRefer
 
 async function servicesOf(
   client: KubernetesClient,
-  namespace: string,
+  { kind, namespace }: TargetReference,
   labels: Readonly<Record<string, string>>,
 ): Promise<string[]> {
   const path = pathOf({ group: "", resource: "services" }, namespace);
   // Without this right the rest still works. The preflight says what is unknown then.
   const services = await orUndefined(client.list<Service>(path), 403);
   return (services ?? [])
-    .filter(({ spec }) => spec.selector !== undefined && selects({ matchLabels: spec.selector }, labels))
+    .filter(({ spec }) => serviceSelectsPodsOf(kind, spec.selector, labels))
     .map(({ metadata }) => metadata.name);
 }

@@ -110,6 +110,20 @@ test("an Argo Rollout is restarted at the time of the server's clock", async () 
   assert.ok(Math.abs(Date.parse(restartAt) - cluster.now()) < 60_000, restartAt);
 });
 
+test("an Argo Rollout has the Services that its controller switches by a label of its own, and a Deployment has not", async () => {
+  await using cluster = await FakeCluster.start();
+  cluster.deployment("web", { group: "argoproj.io", resource: "rollouts", kind: "Rollout" });
+  cluster.deployment("plain", { labels: { app: "web" } });
+  for (const app of ["web", "other"])
+    cluster.put("services", app, { spec: { selector: { app, "rollouts-pod-template-hash": "7d" } } });
+  const client = cluster.client();
+  const servicesOf = async (text: string): Promise<readonly string[]> =>
+    (await findTarget(client, parseTarget(text, namespace))).services;
+  assert.deepEqual(await servicesOf("rollout/web"), ["web"]);
+  assert.deepEqual(await servicesOf("deployment/plain"), []);
+  client.close();
+});
+
 test("an Argo Rollout that pauses says once what it waits for, and is not finished", async () => {
   await using cluster = await FakeCluster.start();
   cluster.deployment("web", { group: "argoproj.io", resource: "rollouts", kind: "Rollout" });

@@ -1,4 +1,4 @@
-import { selects, serviceSelects, type LabelSelector } from "@lameduck/kube/objects";
+import { selects, serviceSelectsPodsOf, type LabelSelector } from "@lameduck/kube/objects";
 import { ManifestError, runsPods, type Field } from "@lameduck/manifests";
 import { classOf, isDefaultClass, type SeenClass, withClass } from "@lameduck/senders";
 import type { ConfigMaps } from "./environment.ts";
@@ -100,7 +100,7 @@ type Attempt = <T>(read: () => T) => T | undefined;
 
 interface Selecting {
   readonly object: KubeObject;
-  readonly matches: (labels: Readonly<Record<string, string>>) => boolean;
+  readonly matches: (labels: Readonly<Record<string, string>>, kind: string) => boolean;
 }
 
 /** Objects that lead to pods, read once, found by namespace. */
@@ -122,7 +122,7 @@ class Related {
   to({ kind, namespace, name, field }: KubeObject, labels: Readonly<Record<string, string>>): Relations {
     const matching = (all: Map<string, Selecting[]>): KubeObject[] =>
       nearest(
-        (all.get(namespace) ?? []).filter(({ matches }) => matches(labels)).map(({ object }) => object),
+        (all.get(namespace) ?? []).filter(({ matches }) => matches(labels, kind)).map(({ object }) => object),
         field.source.file,
       );
     const services = matching(this.#services);
@@ -166,7 +166,7 @@ class Related {
     const spec = field.at("spec");
     if (type === "/Service") {
       const selector = spec.at("selector").textMap();
-      const matches = (labels: Readonly<Record<string, string>>): boolean => serviceSelects(selector, labels);
+      const matches: Selecting["matches"] = (labels, of) => serviceSelectsPodsOf(of, selector, labels);
       put(this.#services, namespace, { object, matches });
     } else if (type === "/ConfigMap") put(this.#configMaps, namespace, object);
     else if (kind === "IngressClass") this.#classes.push(classIn(object));
