@@ -8,7 +8,7 @@ import { podTimeline } from "./following/pod-timeline.ts";
 import type { JoinCounts } from "./join.ts";
 import type { LoadSeen, LoadSource, PodCount } from "@lameduck/load";
 import { Completion, lookPeriodMs, RolloutStuck } from "./completion.ts";
-import { replicaFailures, waitingReasons } from "./progress.ts";
+import { pauseOf, replicaFailures, waitingReasons } from "./progress.ts";
 import { record } from "./recording.ts";
 import { takeBack, type Undone } from "./undo.ts";
 import type { Target } from "./target.ts";
@@ -102,6 +102,8 @@ class Run {
   constructor(settings: RolloutSettings, hooks: RolloutHooks) {
     this.#settings = settings;
     this.#hooks = hooks;
+    // The preflight has told it.
+    this.#paused = settings.target.owner && pauseOf(settings.target.owner.object)?.words;
     this.#signal = AbortSignal.any([hooks.signal, this.#failure.signal]);
   }
 

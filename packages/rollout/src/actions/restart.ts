@@ -27,9 +27,9 @@ export function restart(reference: TargetReference): Action {
     },
     rules: [{ ...resources[kind], verbs: ["patch"], name: reference.name }],
     run: async ({ client, expectGeneration, serverTime, signal }) => {
-      // An Argo Rollout replaces the pods that are older than this, once its own clock shows it. Its controller knows whole seconds
-      // alone, and so does a pod of its age: no pod that is there is as young as the next one.
-      const now = new Date(Math.ceil(serverTime() / 1_000) * 1_000).toISOString().replace(".000", "");
+      // An Argo Rollout replaces the pods that are older than this, once its own clock shows it. It knows whole seconds only.
+      const time = kind === "rollout" ? Math.ceil(serverTime() / 1_000) * 1_000 : serverTime();
+      const now = new Date(time).toISOString();
       // An Argo Rollout restarts at a time written into it. The others replace pods because their template has changed.
       const body =
         kind === "rollout"
