@@ -88,11 +88,20 @@ function lab(args: readonly string[], { prefix = [], cache }: As): Promise<Ended
   return runProgram(file, rest, { env: { ...process.env, XDG_CACHE_HOME: cache, HOME: cache } });
 }
 
-/** Nothing half unpacked, nothing in use, no mount. */
+/** A manifest before its containers, a container that makes a link in the volume that it shares with the one after it, and that one. */
+function withLink(text: string): readonly [before: string, first: string, container: string] {
+  const [before = "", container = ""] = text.split("      containers:\n");
+  const first = container
+    .replace("name: web", "name: link\n          command: [/web, link]")
+    .replace(/ +readinessProbe: .*\n +lifecycle: .*\n/, "");
+  return [before, first, container];
+}
+
+/** Nothing half unpacked, nothing in use, no mount; and no program of an image has run outside of it. */
 function mustBeClean(cache: string, images: number): void {
   const all = globSync("lameduck/images/*", { cwd: cache });
   assert.deepEqual([all.length, all.filter((one) => one.includes("tmp-"))], [images, []]);
-  assert.deepEqual(globSync("lameduck/images/*/used-*", { cwd: cache }), []);
+  assert.deepEqual(globSync("lameduck/images/*/{used-*,root/way-out}", { cwd: cache }), []);
   assert.doesNotMatch(readFileSync("/proc/self/mountinfo", "utf8"), new RegExp(cache));
 }
 
@@ -159,10 +168,7 @@ describe("images", { concurrency: 2 }, () => {
             "runAsUser: 0, capabilities: { drop: [ALL] }",
           );
         // The container before it has the same but for what it runs, and where.
-        const [before = "", container = ""] = text.split("      containers:\n");
-        const first = container
-          .replace("name: web", "name: link\n          command: [/web, link]")
-          .replace(/ +readinessProbe: .*\n +lifecycle: .*\n/, "");
+        const [before, first, container] = withLink(text);
         const linked = container
           .replace("name: web", "name: web\n          workingDir: /cache/link")
           .replace("env: [", 'env: [{ name: EXPECTED_DIRECTORY, value: "/" }, ');
@@ -175,6 +181,35 @@ describe("images", { concurrency: 2 }, () => {
         const [nothing] = resultsOf(readFileSync(json, "utf8")).remedies;
         assert.deepEqual([nothing?.terminations, nothing?.killed], [2, 0]);
         mustBeClean(cache, 1);
+      },
+    );
+
+  for (const [who, prefix, not] of users)
+    test(
+      `a mount path that became a link leads no mount out of the image's root for ${who}`,
+      { skip: not },
+      async () => {
+        const cache = mkdtempSync(join(folder, "cache-"));
+        chmodSync(cache, 0o777);
+        const path = join(cache, "mount.yaml");
+        const mounts = "volumeMounts: [{ name: cache, mountPath: /cache },";
+        const text = readFileSync(manifest, "utf8").replace(
+          "volumes: [",
+          "volumes: [{ name: programs, emptyDir: {} }, ",
+        );
+        const [before, first, container] = withLink(text);
+        const filled = first.replace(mounts, `${mounts} { name: programs, mountPath: /programs },`);
+        const led = container.replace(
+          mounts,
+          `${mounts} { name: programs, mountPath: /cache/link/usr/bin },`,
+        );
+        writeFileSync(path, `${before}      initContainers:\n${filled}      containers:\n${led}`);
+        const image = ["--image", `registry.example/web:7=${archive}`];
+        const args = ["-f", path, ...image, "--remedies", "nothing", ...quick];
+        const { code, err } = await lab(args, { prefix, cache });
+        mustBeClean(cache, 1);
+        assert.equal(code, 4, err);
+        assert.match(err, /nothing can be mounted at \/cache\/link\/usr\/bin: a link leads away from it/);
       },
     );
 

@@ -345,12 +345,13 @@ function podVolumes(directory: string, { emptyDirs, filled = [] }: PodTemplate) 
     binds: ({ mounts, root }: ContainerTemplate): Bind[] => [
       // Also under its own path: a container with a root of its own does not see the machine's directories. An image has its own /tmp.
       ...(root
-        ? (root.files ?? []).map((file) => ({ ...file, isFile: true }))
+        ? (root.files ?? []).map((file) => ({ ...file, isFile: true, isReadOnly: true }))
         : [{ from: directory, to: directory }]),
       ...mounts.map(({ volume, path, subPath = "", isFile = false }) => ({
         from: join(directory, volume, subPath),
         to: path,
         isFile,
+        isReadOnly: filled.some(({ name }) => name === volume),
       })),
     ],
   };

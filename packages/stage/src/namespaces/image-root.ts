@@ -12,7 +12,7 @@ import type { Fabric } from "./privileges.ts";
  * overlay and never change. What it finds of this machine is bound to paths that have no link on the way: they were followed before, in the
  * image (`findIn`). All of it is done by programs of this machine, which the image's root does not have. So that root is not pivoted into,
  * but moved over the old one. Nothing leads back to the old one.
- * Arguments: for each mount `folder` or `file`, what is mounted and its path in the root; `--`, the command.
+ * Arguments: for each mount `folder` or `file`, `copy` or `share`, what is mounted and its path in the root; `--`, the command.
  */
 const imageScript = `
 set -e
@@ -28,10 +28,10 @@ mount -n -t overlay -o "nodev,nosuid$LAMEDUCK_STAGE_LAYER,lowerdir=lower,upperdi
 # Before anything is mounted, so that nothing is made in what is.
 points() {
   while [ "$1" != -- ]; do
-    if [ $1 = folder ]; then mkdir -p "root$3"
-    else mkdir -p "root\${3%/*}"; [ -e "root$3" ] || : > "root$3"
+    if [ $1 = folder ]; then mkdir -p "root$4"
+    else mkdir -p "root\${4%/*}"; [ -e "root$4" ] || : > "root$4"
     fi
-    shift 3
+    shift 4
   done
 }
 points "$@"
@@ -61,13 +61,23 @@ ln -s /proc/self/fd/0 root/dev/stdin
 ln -s /proc/self/fd/1 root/dev/stdout
 ln -s /proc/self/fd/2 root/dev/stderr
 [ -z "$LAMEDUCK_STAGE_READ_ONLY" ] || mount -n -o remount,bind,ro,nodev,nosuid root
+mount -n --make-rshared root
 while [ "$1" != -- ]; do
-  # A volume may hold what another container has put there.
-  [ ! -L "root$3" ]
-  mount -n --rbind "$2" "root$3"
-  shift 3
+  from=$3
+  if [ $2 = copy ]; then
+    # And read-only: the container changes neither this machine's files nor what the next container is to get.
+    from=$stage/copy-$#
+    cp -a "$3" "$from"
+    mount -n --bind "$from" "$from"
+    mount -n -o remount,bind,ro "$from"
+  fi
+  # Another container may put a link on the way, at any moment. What is mounted outside of the root stays in a namespace of this one command.
+  unshare --mount --propagation unchanged mount -n --rbind "$from" "root$4"
+  if ! [ "root$4" -ef "$from" ]; then echo "nothing can be mounted at $4: a link leads away from it" >&2; exit 1; fi
+  shift 4
 done
 shift
+mount -n --make-rprivate root
 if [ -n "$LAMEDUCK_STAGE_USER" ]; then
   # Bound to a file: once the roots are moved, no user namespace can be made.
   : > user
@@ -104,8 +114,9 @@ export function launchOnImage(
   { fabric, shadow, enter, tools }: ImageRootOptions,
 ): Launch {
   const directory = pathIn(root, launch.directory);
-  const mounts = binds.flatMap(({ from, to, isFile }) => [
+  const mounts = binds.flatMap(({ from, to, isFile, isReadOnly }) => [
     isFile ? "file" : "folder",
+    isReadOnly ? "copy" : "share",
     from,
     pathIn(root, to),
   ]);

@@ -71,6 +71,8 @@ export interface Bind {
   readonly from: string;
   readonly to: string;
   readonly isFile?: boolean;
+  /** On the root of an image, where nothing is known of the programs. */
+  readonly isReadOnly?: boolean;
 }
 
 /** The root file system of an image. */
