@@ -67,7 +67,7 @@ while [ "$1" != -- ]; do
   if [ $2 = copy ]; then
     # And read-only: the container changes neither this machine's files nor what the next container is to get.
     from=$stage/copy-$#
-    cp -a "$3" "$from"
+    cp -RL --preserve=mode "$3" "$from"
     mount -n --bind "$from" "$from"
     mount -n -o remount,bind,ro "$from"
   fi
