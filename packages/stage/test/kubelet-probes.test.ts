@@ -58,6 +58,19 @@ if (network) {
       },
     );
 
+    test(
+      "probes that are cut leave nothing that keeps their container from ending",
+      limit,
+      async (context) => {
+        // Much memory takes long to be given back: whoever entered the container for the probe could end sooner, and reap nothing.
+        const slow = [process.execPath, "-e", "Buffer.alloc(2 ** 28, 1); setInterval(() => {}, 1_000);"];
+        const observed = await start(context, node(closesAtTerm), {
+          container: { liveness: probe({ kind: "exec", command: slow }, { failureThreshold: 3 }) },
+        });
+        assert.equal((await observed.first("exited", "web-1")).code, 0);
+      },
+    );
+
     test("a liveness probe that fails kills with its own grace period", limit, async (context) => {
       const app = `${ignoresTerm} setTimeout(() => server.prependListener("request", (_, response) => { response.statusCode = 500; }), 2500);`;
       const observed = await start(context, node(app), {
