@@ -83,6 +83,15 @@ if [ -n "$LAMEDUCK_STAGE_USER" ]; then
   : > user
   unshare --user=user --mount --propagation unchanged --map-user=\${LAMEDUCK_STAGE_USER%:*} --map-group=\${LAMEDUCK_STAGE_USER#*:} -- true
 fi
+# A program of root may make a user namespace, and mount /proc and /sys anew in it, where the whole of them is still mounted: not only what is
+# left of them here. Any other user can change nothing there.
+cat /proc/self/mountinfo > mounts
+while [ -z "$LAMEDUCK_STAGE_USER" ] && read -r _ _ _ _ point rest; do
+  case "$point $rest" in
+    "$stage"/*) ;;
+    *" - proc "* | *" - sysfs "*) umount -n -l "$(printf %b "$point")" ;;
+  esac
+done < mounts
 cd root
 mount -n --move . /
 exec "$@"
