@@ -5,4 +5,4 @@ export { spellBytes } from "./limits.ts";
 export { LocalImages, type LocalImage } from "./local-images.ts";
 export { exposedPort, type FindImage, onImage, withImages } from "./merge.ts";
 export { type GivenImage, parseImage } from "./source.ts";
-export { ImageStore, mostStoredBytes } from "./store.ts";
+export { ImageStore, mostStoredBytes, removeAll } from "./store.ts";

@@ -193,8 +193,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Also what may not be entered: an image's folders have the permissions that it wants. */
-function removeAll(folder: string): void {
+/** Also what may not be entered: folders of an image or a pod have the permissions that these want. */
+export function removeAll(folder: string): void {
   if (!existsSync(folder)) return;
   try {
     rmSync(folder, { recursive: true, force: true });

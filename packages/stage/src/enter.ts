@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, rmSync, mkdtempSync, realpathSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LameduckError } from "@lameduck/drain/common";
+import { removeAll } from "@lameduck/images";
 import { StageError } from "./errors.ts";
 import { openLoopbackNetwork } from "./network/loopback.ts";
 import { openForwards, type Allowed, type OpenForwards } from "./network/forward.ts";
@@ -107,7 +108,7 @@ export async function enterStage(
     for (const signal of relayed) process.off(signal, listener);
     process.off("SIGWINCH", resized);
     open?.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeAll(folder);
   }
 }
 

@@ -128,12 +128,18 @@ suite("leftovers", { concurrency: 4 }, () => {
       console.error("no second user to try here, or no user namespaces");
       return;
     }
-    const { child, word, said } = await start(context, "auto", "rolling", nobody);
-    assert.match(said(), /ready in network namespaces in a user namespace/);
-    child.kill("SIGINT");
-    await once(child, "exit");
-    assert.equal(child.exitCode, 7, said());
-    assert.deepEqual(living(word), []);
+    for (const [how, code] of [
+      ["rolling", 7],
+      ["throw", 1],
+    ] as const) {
+      const { child, word, temporary, said } = await start(context, "auto", how, nobody);
+      assert.match(said(), /ready in network namespaces in a user namespace/);
+      child.kill("SIGINT");
+      await once(child, "exit");
+      assert.equal(child.exitCode, code, said());
+      await nothingIsLeft(context, word);
+      assert.deepEqual(readdirSync(temporary), []);
+    }
   });
 
   test("a stage that is to use namespaces where there are none fails with a code", limit, async () => {

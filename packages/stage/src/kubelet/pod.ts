@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { dirname, join } from "node:path";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { removeAll } from "@lameduck/images";
 import type { ContainerTemplate, PodTemplate } from "@lameduck/manifests";
 import type { Endpoint, PodEvent } from "@lameduck/accounting";
 import type { StageClock } from "../clock.ts";
@@ -341,7 +342,7 @@ function podVolumes(directory: string, { emptyDirs, filled = [] }: PodTemplate) 
         }
       }
     },
-    remove: (): void => rmSync(directory, { recursive: true, force: true }),
+    remove: (): void => removeAll(directory),
     binds: ({ mounts, root }: ContainerTemplate): Bind[] => [
       // Also under its own path: a container with a root of its own does not see the machine's directories. An image has its own /tmp.
       ...(root
