@@ -61,17 +61,18 @@ ln -s /proc/self/fd/0 root/dev/stdin
 ln -s /proc/self/fd/1 root/dev/stdout
 ln -s /proc/self/fd/2 root/dev/stderr
 [ -z "$LAMEDUCK_STAGE_READ_ONLY" ] || mount -n -o remount,bind,ro,nodev,nosuid root
+# Another container may put a link on the way at any moment. So each mount is made in a namespace of its own, which ends with it. Only what is
+# mounted in the root comes back from there, for only the root is shared.
 mount -n --make-rshared root
 while [ "$1" != -- ]; do
   from=$3
   if [ $2 = copy ]; then
-    # And read-only: the container changes neither this machine's files nor what the next container is to get.
+    # The container changes neither this machine's files nor what another container is to get.
     from=$stage/copy-$#
     cp -RL --preserve=mode "$3" "$from"
     mount -n --bind "$from" "$from"
     mount -n -o remount,bind,ro "$from"
   fi
-  # Another container may put a link on the way, at any moment. What is mounted outside of the root stays in a namespace of this one command.
   unshare --mount --propagation unchanged mount -n --rbind "$from" "root$4"
   if ! [ "root$4" -ef "$from" ]; then echo "nothing can be mounted at $4: a link leads away from it" >&2; exit 1; fi
   shift 4
@@ -83,15 +84,17 @@ if [ -n "$LAMEDUCK_STAGE_USER" ]; then
   : > user
   unshare --user=user --mount --propagation unchanged --map-user=\${LAMEDUCK_STAGE_USER%:*} --map-group=\${LAMEDUCK_STAGE_USER#*:} -- true
 fi
-# A program of root may make a user namespace, and mount /proc and /sys anew in it, where the whole of them is still mounted: not only what is
-# left of them here. Any other user can change nothing there.
-cat /proc/self/mountinfo > mounts
-while [ -z "$LAMEDUCK_STAGE_USER" ] && read -r _ _ _ _ point rest; do
-  case "$point $rest" in
-    "$stage"/*) ;;
-    *" - proc "* | *" - sysfs "*) umount -n -l "$(printf %b "$point")" ;;
-  esac
-done < mounts
+# A program of the image may make a user namespace. In it /proc and /sys can be mounted anew as long as they are mounted here as a whole, and
+# as root the program could change the machine by them. So only what is left of them in the root stays mounted.
+if [ -z "$LAMEDUCK_STAGE_USER" ]; then
+  tac /proc/self/mountinfo > mounts
+  while read -r _ _ _ _ point rest; do
+    case "$point $rest" in
+      "$stage"/*) ;;
+      *" - proc "* | *" - sysfs "*) umount -n -l "$(printf %b "$point")" ;;
+    esac
+  done < mounts
+fi
 cd root
 mount -n --move . /
 exec "$@"
