@@ -63,7 +63,7 @@ spec:
           env: [{ name: OF_BOTH, value: manifest }, { name: EXPECTED_USER, value: "101" }]
           ports: [{ containerPort: 80 }]
           securityContext: { readOnlyRootFilesystem: true, runAsUser: 101, runAsNonRoot: true, allowPrivilegeEscalation: false }
-          volumeMounts: [{ name: cache, mountPath: /cache }, { name: settings, mountPath: /srv/settings }]
+          volumeMounts: [{ name: settings, mountPath: /cache/settings }, { name: cache, mountPath: /cache }]
           readinessProbe: { exec: { command: [/web, probe] }, periodSeconds: 1 }
           lifecycle: { postStart: { exec: { command: [/web, probe] } }, preStop: { exec: { command: [/web, hook] } } }
 `,
@@ -192,16 +192,16 @@ describe("images", { concurrency: 2 }, () => {
         const cache = mkdtempSync(join(folder, "cache-"));
         chmodSync(cache, 0o777);
         const path = join(cache, "mount.yaml");
-        const mounts = "volumeMounts: [{ name: cache, mountPath: /cache },";
+        const mounts = "{ name: cache, mountPath: /cache }";
         const text = readFileSync(manifest, "utf8").replace(
           "volumes: [",
           "volumes: [{ name: programs, emptyDir: {} }, ",
         );
         const [before, first, container] = withLink(text);
-        const filled = first.replace(mounts, `${mounts} { name: programs, mountPath: /programs },`);
+        const filled = first.replace(mounts, `${mounts}, { name: programs, mountPath: /programs }`);
         const led = container.replace(
           mounts,
-          `${mounts} { name: programs, mountPath: /cache/link/usr/bin },`,
+          `${mounts}, { name: programs, mountPath: /cache/link/usr/bin }`,
         );
         writeFileSync(path, `${before}      initContainers:\n${filled}      containers:\n${led}`);
         const image = ["--image", `registry.example/web:7=${archive}`];

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { removeAll } from "@lameduck/images";
 import type { ContainerTemplate, PodTemplate } from "@lameduck/manifests";
@@ -321,8 +321,10 @@ export class Pod {
 /** Beside the volumes, under a name that no volume can have. */
 const temporaryFiles = ".tmp";
 
+const depthOf = (path: string): number => path.split("/").length;
+
 /** The directories of a pod's volumes, and one for its temporary files. */
-function podVolumes(directory: string, { emptyDirs, filled = [] }: PodTemplate) {
+function podVolumes(directory: string, { emptyDirs, filled = [], initContainers, containers }: PodTemplate) {
   const temporary = join(directory, temporaryFiles);
   return {
     temporary,
@@ -341,6 +343,16 @@ function podVolumes(directory: string, { emptyDirs, filled = [] }: PodTemplate) 
           chmodSync(file, mode);
         }
       }
+      // What is mounted inside an emptyDir needs a place there. It is made before a program could put a link on the way.
+      for (const { mounts } of [...initContainers, ...containers])
+        for (const outer of mounts.filter(({ volume }) => emptyDirs.includes(volume)))
+          for (const { path, isFile = false } of mounts.filter((inner) =>
+            inner.path.startsWith(`${outer.path}/`),
+          )) {
+            const place = join(directory, outer.volume, relative(outer.path, path));
+            mkdirSync(isFile ? dirname(place) : place, { recursive: true });
+            if (isFile) writeFileSync(place, "");
+          }
     },
     remove: (): void => removeAll(directory),
     binds: ({ mounts, root }: ContainerTemplate): Bind[] => [
@@ -348,12 +360,15 @@ function podVolumes(directory: string, { emptyDirs, filled = [] }: PodTemplate) 
       ...(root
         ? (root.files ?? []).map((file) => ({ ...file, isFile: true, isReadOnly: true }))
         : [{ from: directory, to: directory }]),
-      ...mounts.map(({ volume, path, subPath = "", isFile = false }) => ({
-        from: join(directory, volume, subPath),
-        to: path,
-        isFile,
-        isReadOnly: filled.some(({ name }) => name === volume),
-      })),
+      // As container runtimes order them: no mount hides a mount that lies in it.
+      ...mounts
+        .toSorted((a, b) => depthOf(a.path) - depthOf(b.path))
+        .map(({ volume, path, subPath = "", isFile = false }) => ({
+          from: join(directory, volume, subPath),
+          to: path,
+          isFile,
+          isReadOnly: filled.some(({ name }) => name === volume),
+        })),
     ],
   };
 }
