@@ -154,6 +154,8 @@ export interface Workload extends KubernetesObject {
     /** These of an Argo Rollout: its restart that is over, what it waits for, and the hashes of its templates. */
     readonly restartedAt?: string;
     readonly pauseConditions?: readonly { readonly reason: string; readonly startTime: string }[];
+    readonly abort?: boolean;
+    readonly abortedAt?: string;
     readonly currentStepIndex?: number;
     readonly currentPodHash?: string;
     readonly stableRS?: string;

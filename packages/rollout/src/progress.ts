@@ -53,6 +53,11 @@ export function pauseOf({
   spec: { strategy: { canary, blueGreen } = {} },
   status = {},
 }: Workload): { readonly since: string; readonly words: string } | undefined {
+  if (status.abort)
+    return {
+      since: status.abortedAt ?? "",
+      words: "aborted: it keeps its old version until it is retried or changed",
+    };
   const [pause] = status.pauseConditions ?? [];
   if (pause === undefined) return undefined;
   const { reason, startTime: since } = pause;

@@ -112,6 +112,12 @@ test("an Argo Rollout with every pod new is not over before it is promoted, and 
   const twin = { ...paused, pauseConditions: [{ reason: "BlueGreenPause", startTime: "" }] };
   assert.match(at({ strategy: { blueGreen: {} } }, twin).words, /waits for a promotion$/);
   assert.match(at({ strategy: { blueGreen: { autoPromotionSeconds: 9 } } }, twin).words, /BlueGreenPause\)$/);
+  const aborted = { ...paused, updatedReplicas: 0, abort: true, abortedAt: "2026-01-01T00:11:00Z" };
+  assert.match(
+    at(canary, aborted).words,
+    /, aborted: it keeps its old version until it is retried or changed$/,
+  );
+  assert.equal(at(canary, aborted).done, false);
   // What was paused before the action is told before it, and is not waited for.
   const before = workload(canary, { ...paused, updatedReplicas: 1 });
   assert.equal(at(canary, { ...paused, updatedReplicas: 1 }, before).done, true);
