@@ -62,7 +62,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
       result?.each.every(({ stopReason }) => stopReason !== "exit"),
       JSON.stringify(result?.each),
     );
-    assert.match(out, /lost none of [0-9]+ requests in 2 terminations/);
+    assert.match(out, /lost none of [\d,]+ requests in 2 terminations/);
     // Each answer names its pod: 100 a second to two pods leave none of them without one.
     assert.deepEqual(
       result?.starts?.map(({ sender, pods, firstAnswer, lost: tooNew }) => [

@@ -68,9 +68,12 @@ test("a rollout under load runs from its beginning to its end, and loses nothing
     xml,
     /<testsuite name="lameduck rollout" tests="1" failures="0" errors="0" time="[\d.]+" skipped="0"/,
   );
-  assert.match(xml, /<system-out>deployment\/web lost none of \d+ requests in 2 terminations/);
+  assert.match(xml, /<system-out>deployment\/web lost none of [\d,]+ requests in 2 terminations/);
   const page = readFileSync(markdown, "utf8");
-  assert.match(page, /^## lameduck rollout\n\ndeployment\/web lost none of \d+ requests in 2 terminations/);
+  assert.match(
+    page,
+    /^## lameduck rollout\n\ndeployment\/web lost none of [\d,]+ requests in 2 terminations/,
+  );
   assert.match(page, /\| \*\*no loss\*\* \|/);
   const [result] = parts.results().remedies;
   assert.deepEqual([result?.terminations, result?.untested, result?.lost], [2, 0, 0]);
