@@ -1,8 +1,8 @@
 /**
  * `npm test`: formatting, types, lint, then every package's tests. Installs nothing and starts no cluster. Arguments narrow the
  * tests to those whose path contains one of them, and skip the checks: `npm test -- drain`. `--skipped` adds the files in which the
- * last whole run skipped a test, such as for want of a program that has been installed since. `npm test -w packages/drain` is
- * `npm test -- packages/drain/`.
+ * last whole run skipped a test, such as for want of a program that has been installed since. `--not=PART` leaves files out.
+ * `npm test -w packages/drain` is `npm test -- packages/drain/`.
  */
 import { spawn } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -16,10 +16,15 @@ const notes = join(cache, "lameduck-skipped");
 /** Tests start a thousand processes, most of them from the same sources: each source is stripped of its types and compiled once. */
 process.env["NODE_COMPILE_CACHE"] = join(cache, "lameduck-compiled");
 
-const wanted = process.argv.slice(2).flatMap((part) => (part === "--skipped" ? skippedFiles() : [part]));
-const isWhole = process.argv.length === 2;
+const words = process.argv.slice(2);
+const isWhole = words.length === 0;
+const unwanted = words.flatMap((word) => /^--not=(.+)/.exec(word)?.[1] ?? []);
+const wanted = words
+  .filter((word) => !word.startsWith("--not="))
+  .flatMap((part) => (part === "--skipped" ? skippedFiles() : [part]));
 const tests = globSync("packages/*/test/**/*.test.ts")
   .filter((path) => isWhole || wanted.some((part) => path.includes(part)))
+  .filter((path) => !unwanted.some((part) => path.includes(part)))
   .sort();
 
 if (tests.length === 0) {
