@@ -52,8 +52,8 @@ const checks: readonly Step[] = [
 
 /** They load servers, and mostly wait: two go side by side, but nothing that computes. */
 const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove|server-images)\./;
-/** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. */
-const alone = /stage\/test\/causes/;
+/** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. A library that does holds for longer. */
+const alone = /stage\/test\/causes|simulator\/test\/library/;
 /** They wait for holds, time-outs and other processes, and leave half of a core to who computes. */
 const waiting = /^packages\/(init|node|rollout|stage|watcher|webhook)\//;
 const parts = Object.groupBy(tests, (path) =>
