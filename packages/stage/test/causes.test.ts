@@ -74,7 +74,7 @@ if (network) {
         onlyCause(
           result,
           "C1",
-          10,
+          20,
           /^refused: sender-1 still chose web-1 .*s after its deletion; web-1 had closed its listener/,
         );
       },
@@ -99,7 +99,7 @@ if (network) {
         onlyCause(
           result,
           "C2",
-          10,
+          20,
           /sender-1 still chose web-1 .* after its deletion; web-1 had been gone for/,
         );
         assert.ok(
@@ -141,7 +141,7 @@ if (network) {
             await sender("converged");
           },
         });
-        onlyCause(result, "C13", 10, /; nothing came from web-1 from .*: its network was cut$/);
+        onlyCause(result, "C13", 20, /; nothing came from web-1 from .*: its network was cut$/);
         assert.deepEqual(
           new Set(result.lostRequests.map(({ outcome }) => outcome)),
           new Set(["unreachable", "timeout"]),
@@ -193,7 +193,7 @@ if (network) {
         onlyCause(
           result,
           "C14",
-          10,
+          20,
           /web-1 still accepted, and answered on older connections .*: new ones are/,
         );
       },
@@ -245,7 +245,7 @@ if (network) {
           await pod("gone", "web-1");
         },
       });
-      onlyCause(result, "C4", 10, /in flight for [\d.]+ s when web-1 exited \(code 0\)$/);
+      onlyCause(result, "C4", 20, /in flight for [\d.]+ s when web-1 exited \(code 0\)$/);
     });
 
     test("the cause is C5 where SIGKILL ends the pod with requests in flight", scenario, async (context) => {
@@ -261,7 +261,7 @@ if (network) {
           await pod("gone", "web-1");
         },
       });
-      onlyCause(result, "C5", 10, /SIGKILL ended web-1 when the grace period of 2.0 s was over$/);
+      onlyCause(result, "C5", 20, /SIGKILL ended web-1 when the grace period of 2.0 s was over$/);
       assert.equal(result.killed, 1);
       assert.equal(result.each.at(0)?.stopReason, "killed");
     });
@@ -320,7 +320,7 @@ if (network) {
       onlyCause(
         result,
         "C7",
-        10,
+        20,
         /^refused: sender-1 already chose web-2, which (opened its listener|answered its first request) only/,
       );
       assert.equal(result.lostOutside, result.lost);
@@ -353,7 +353,7 @@ if (network) {
       onlyCause(
         result,
         "C8",
-        10,
+        20,
         /^timed out after [\d.]+ s: web-\d was serving and not being deleted, with \d\d+ requests in flight when it was sent \(ordinarily \d+\)$/,
       );
     });
@@ -374,7 +374,7 @@ if (network) {
           await requests(50);
         },
       });
-      onlyCause(result, "C9", 10, /^503 .*: sender-1 had no endpoint left/);
+      onlyCause(result, "C9", 20, /^503 .*: sender-1 had no endpoint left/);
     });
 
     test(
