@@ -2,6 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { convergenceOf, sendersOf, audit, imagesOf, nothingSuppressed } from "../src/index.ts";
 
+const settings = {
+  images: imagesOf([]),
+  facts: {},
+  kubernetes: undefined,
+  suppressions: nothingSuppressed,
+};
 const gateway = "gateway.networking.k8s.io";
 const web = `
 apiVersion: apps/v1
@@ -30,12 +36,7 @@ for (const [kind, version, leads] of [
 ---
 { apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: { app: web } } }
 ---${web}`;
-    const { inventory, failures } = audit([{ name: "all.yaml", text }], {
-      images: imagesOf([]),
-      facts: {},
-      kubernetes: undefined,
-      suppressions: nothingSuppressed,
-    });
+    const { inventory, failures } = audit([{ name: "all.yaml", text }], settings);
     assert.deepEqual([[...inventory.skipped], failures], [[], []]);
     assert.deepEqual(
       inventory.workloads.flatMap(sendersOf).map(({ name }) => name),
@@ -57,12 +58,7 @@ spec: { defaultBackend: { service: { name: ${name} } } }
 ---`,
     )
     .join("");
-  const { inventory } = audit([{ name: "all.yaml", text: `${text}\n${web}` }], {
-    images: imagesOf([]),
-    facts: {},
-    kubernetes: undefined,
-    suppressions: nothingSuppressed,
-  });
+  const { inventory } = audit([{ name: "all.yaml", text: `${text}\n${web}` }], settings);
   const [workload] = inventory.workloads;
   assert.ok(workload);
   let reads = 0;
@@ -81,12 +77,8 @@ test("a Service that Argo Rollouts has switched selects the Rollout's pods, and 
   const selector = `{ app: web, rollouts-pod-template-hash: 7d }`;
   const service = `{ apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: ${selector} } }`;
   const served = (text: string): number | undefined =>
-    audit([{ name: "all.yaml", text: `${service}\n---\n${text}` }], {
-      images: imagesOf([]),
-      facts: {},
-      kubernetes: undefined,
-      suppressions: nothingSuppressed,
-    }).inventory.workloads[0]?.services.length;
+    audit([{ name: "all.yaml", text: `${service}\n---\n${text}` }], settings).inventory.workloads[0]?.services
+      .length;
   assert.equal(served(web), 0);
   assert.equal(served(web.replace("apps/v1", "argoproj.io/v1alpha1").replace("Deployment", "Rollout")), 1);
 });
@@ -99,12 +91,7 @@ for (const [beside, expected] of [
     const text = `
 { apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: { app: web } } }
 ---${web.replace("[{ name: web, image: web }]", `[{ name: web, image: web }, { name: ${beside}, image: beside }]`)}`;
-    const { inventory } = audit([{ name: "all.yaml", text }], {
-      images: imagesOf([]),
-      facts: {},
-      kubernetes: undefined,
-      suppressions: nothingSuppressed,
-    });
+    const { inventory } = audit([{ name: "all.yaml", text }], settings);
     const [workload] = inventory.workloads;
     assert.ok(workload);
     assert.equal(convergenceOf(workload, {})?.sender?.name, expected);
@@ -139,12 +126,7 @@ spec: { controller: ${controller} }
     ...environment("test", "k8s.io/ingress-nginx"),
     ...environment("prod", "ingress.k8s.aws/alb"),
   ];
-  const { inventory, failures } = audit(files, {
-    images: imagesOf([]),
-    facts: {},
-    kubernetes: undefined,
-    suppressions: nothingSuppressed,
-  });
+  const { inventory, failures } = audit(files, settings);
   assert.deepEqual(failures, []);
   const names = (of: string): readonly string[] =>
     inventory.workloads
@@ -164,12 +146,7 @@ kind: Ingress
 metadata: { name: web }
 spec: { ingressClassName: 5, defaultBackend: { service: { name: web } } }
 ---${web}`;
-  const { inventory, failures } = audit([{ name: "all.yaml", text }], {
-    images: imagesOf([]),
-    facts: {},
-    kubernetes: undefined,
-    suppressions: nothingSuppressed,
-  });
+  const { inventory, failures } = audit([{ name: "all.yaml", text }], settings);
   assert.match(failures.map(({ message }) => message).join(), /^all\.yaml:7:.*must be a text/);
   assert.deepEqual(
     inventory.workloads.flatMap(sendersOf).map(({ name }) => name),

@@ -53,10 +53,10 @@ describe("lameduck install", () => {
       "the policy needs no image",
     );
     const own = ["install", "--yes", "--disable", "policy-only", "--image", "r.example/x:1"];
-    const placeholder = /^note: r\.example\/x:1 names a registry that cannot exist /m;
-    assert.match((await cluster.asTyped(...own, "--dry-run")).err, placeholder);
+    const unknownRegistry = /^note: r\.example\/x:1 names a registry that cannot exist /m;
+    assert.match((await cluster.asTyped(...own, "--dry-run")).err, unknownRegistry);
     const named = await cluster.asTyped(...own);
-    assert.match(named.err, placeholder, "nodes may have it");
+    assert.match(named.err, unknownRegistry, "nodes may have it");
     assert.equal(named.code, 0);
     assert.equal((await cluster.asTyped("install", "--yes")).code, 0, "the image that is there is kept");
     cluster.changes.length = 0;
