@@ -141,7 +141,10 @@ const f5: Recognised = {
   }),
 };
 
-/** Flags of ingress-nginx and of HAProxy's controllers. By them a proxy leads to Services that no object names. The value may be the next argument. */
+/**
+ * Flags of ingress-nginx and of HAProxy's controllers. Each names a Service to which the proxy sends, and no object names that Service. The value
+ * may be the next argument.
+ */
 const ledByFlag =
   /--(default-backend-service|tcp-services-configmap|udp-services-configmap|configmap-tcp-services)[= ]([^\s"']+)/g;
 

@@ -203,7 +203,7 @@ describe("the model and the library", { concurrency: 3 }, () => {
         return { played, model: playModel(options, script), within: 250 + played.stalled };
       };
       let { played, model, within } = await play();
-      // A connection that comes just when the evidence suffices is seen by only one of the two. That does not happen twice.
+      // On a busy machine the two differed once in some five plays, and why is not known. A model that is wrong differs in both plays.
       if (Math.abs(model.hold - played.hold) >= within) ({ played, model, within } = await play());
       assert.equal(model.reason, played.reason);
       assert.ok(Math.abs(model.hold - played.hold) < within, `model ${model.hold}, library ${played.hold}`);

@@ -169,7 +169,10 @@ async function kubeletSettings(
   }
 }
 
-/** Where a kubelet has classes of pods, an ordinary pod (of priority 0) has the time of the highest class that is not above it, or of the lowest. */
+/**
+ * A kubelet may give each class of pods a time of its own. An ordinary pod has priority 0. Its class is the highest one whose priority is 0 or less.
+ * Where every class is above 0, it is the lowest.
+ */
 function leftToPods({
   shutdownGracePeriod = "0s",
   shutdownGracePeriodCriticalPods = "0s",

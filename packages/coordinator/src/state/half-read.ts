@@ -3,9 +3,8 @@ import type { SlimPod } from "@lameduck/cluster";
 import { mayServeOneClass } from "@lameduck/senders";
 
 /**
- * Proxies of which some pods have a watcher, and others have none. This is so while the patch with the watcher is rolled out, and where it reached
- * some pods only. It is so, too, where one of two workloads that serve a class has the patch. What the pods with a watcher report says nothing of the
- * others.
+ * Proxies of which some pods have a watcher, and others have none. A rollout of the patch with the watcher may be under way, or may have reached some
+ * pods only. Or two workloads serve one class, and only one workload has the patch. Reports of pods with a watcher say nothing of the other pods.
  */
 export class HalfReadProxies {
   /** By uid. */

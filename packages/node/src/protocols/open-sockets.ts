@@ -2,9 +2,9 @@ import type { Server as NetServer, Socket } from "node:net";
 import { activeSockets, connectionsOf, isFindable } from "../internals.ts";
 
 /**
- * The open connections of a server. Until the hold nothing is kept of a connection where the process can be asked for all of them in one go. Two
- * kinds are not listed then, and are kept from the beginning: TLS sockets, for which what is beneath is listed, and sockets without a handle that are
- * emitted into a server by hand. Sockets that the application has unref()'d are not listed either. Those are cut at the end like any stranger's.
+ * The open connections of a server. Where the process can list all of its sockets, no connection is kept before the hold. The list lacks two kinds
+ * of sockets, which are kept from the beginning. Of a TLS socket it has only the socket beneath. And it lacks sockets without a handle, which are
+ * emitted into a server by hand. It also lacks sockets that the application has unref()'d. Such sockets are cut at the end, as those of strangers are.
  */
 export class OpenSockets {
   readonly #server: NetServer;

@@ -6,8 +6,8 @@ import { type PanicThresholds, PanicReader } from "./envoy-panic.ts";
 import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
 
 /**
- * Envoy's main thread answers. Its workers take the state over when they next turn. Envoy's watchdog looks every 200 ms and counts each worker that
- * has not turned for 200 ms. After a second it counts that worker once more, as a long stall. Where nothing is counted in this time, every worker has
+ * Envoy's main thread answers. Its workers take the new state over at the next turn of their event loops. Envoy's watchdog looks every 200 ms. It
+ * counts each worker that has not turned for 200 ms, and once more after a second. Where the count stays the same for this long, every worker has
  * turned.
  */
 const settledMs = 700;
