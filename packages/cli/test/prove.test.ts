@@ -127,7 +127,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
           port: 80,
           container: `env: [{ name: OF_BOTH, value: manifest }, { name: EXPECTED_USER, value: "101" }]
 securityContext: { readOnlyRootFilesystem: true }
-volumeMounts: [{ name: cache, mountPath: /cache }, { name: settings, mountPath: /srv/settings }, { name: secret, mountPath: /secret }]
+volumeMounts: [{ name: cache, mountPath: /cache }, { name: settings, mountPath: /cache/settings }, { name: secret, mountPath: /secret }]
 livenessProbe: { exec: { command: [/web, probe] } }`,
         }),
       );
