@@ -134,6 +134,8 @@ function signalFor(signal: string, container: Raw): string | undefined {
   return signal === "SIGTERM" || signal === nextSignal(container) ? undefined : signal.replace("SIG", "");
 }
 
+const mayHaveOneWriter: ReadonlySet<string> = new Set(["persistentVolumeClaim", ...disks]);
+
 /**
  * Why the pod that comes after it may have to wait for its end: then a longer hold is a longer gap. undefined where nothing says so. Whether a
  * claim has several writers is not to be seen here.
@@ -143,8 +145,9 @@ export function whyAwaited({ containers, volumes, owners }: PodView, kind?: stri
   const ports = containers.flatMap(({ ports: all }) => mapsIn(all));
   if (ports.some(({ hostPort }) => typeof hostPort === "number" && hostPort > 0))
     return "its ports belong to the node";
-  const written = (volume: unknown): boolean => isMap(volume) && volume["readOnly"] !== true;
-  if (volumes.some((one) => ["persistentVolumeClaim", ...disks].some((type) => written(one[type]))))
+  const isWritten = ([type, source]: [string, unknown]): boolean =>
+    mayHaveOneWriter.has(type) && isMap(source) && source["readOnly"] !== true;
+  if (volumes.some((one) => Object.entries(one).some(isWritten)))
     return "a volume of it may have one writer only";
   return undefined;
 }

@@ -106,28 +106,31 @@ export function cut(text: string, most = longest): string {
 const mostUnknown = 20;
 
 /**
- * What is said of names that nobody knows: of the first ones, and that there are more.
+ * What is said of names that nobody knows: of the first ones, and that there are more. It asks for no more names than it needs.
  * @param place stands before each: "spec."
  */
 export function unknownNames(
   kind: string,
   place: string,
-  names: readonly string[],
+  names: Iterable<string>,
   known: readonly string[],
 ): Problem[] {
-  const problems = names.slice(0, mostUnknown).map((name): Problem => ({
-    field: cut(place + name),
-    message: unknownName(kind, cut(name), known),
-    remedy: "remove it, or correct its spelling",
-  }));
-  if (names.length <= mostUnknown) return problems;
-  // Without their number: whoever removes one of them has added none.
-  return [
-    ...problems,
-    {
-      field: place.replace(/[./]$/, ""),
-      message: `holds more than ${mostUnknown} unknown ${kind}s`,
-      remedy: "remove them",
-    },
-  ];
+  const problems: Problem[] = [];
+  for (const name of names) {
+    if (problems.length === mostUnknown) {
+      // Without their number: whoever removes one of them has added none.
+      problems.push({
+        field: place.replace(/[./]$/, ""),
+        message: `holds more than ${mostUnknown} unknown ${kind}s`,
+        remedy: "remove them",
+      });
+      break;
+    }
+    problems.push({
+      field: cut(place + name),
+      message: unknownName(kind, cut(name), known),
+      remedy: "remove it, or correct its spelling",
+    });
+  }
+  return problems;
 }

@@ -91,20 +91,30 @@ export function validateAnnotations(annotations: unknown): Problem[] {
   return [
     ...wrong,
     ...contradictions(values as Partial<InjectionSettings>, annotationOf),
-    ...strangersIn(annotations),
+    ...unknownAnnotations(annotations),
   ];
 }
 
-function strangersIn(annotations: Readonly<Record<string, unknown>>): Problem[] {
+function unknownAnnotations(annotations: Readonly<Record<string, unknown>>): Problem[] {
   const known = annotationNames();
-  const strangers = Object.keys(annotations)
-    .filter((key) => key.startsWith(annotationPrefix))
-    .map((key) => key.slice(annotationPrefix.length))
-    .filter((own) => !known.includes(own) && !isKnownElsewhere(own));
-  return unknownNames("annotation", annotationPrefix, strangers, known).map((problem) => ({
-    ...problem,
-    mayBeNewer: nearest(problem.field.slice(annotationPrefix.length), known) === undefined,
-  }));
+  return unknownNames("annotation", annotationPrefix, strangersIn(annotations, known), known).map(
+    (problem) => ({
+      ...problem,
+      mayBeNewer: nearest(problem.field.slice(annotationPrefix.length), known) === undefined,
+    }),
+  );
+}
+
+/** One by one: a hostile object has a hundred thousand of them, and the first few are told of. */
+function* strangersIn(
+  annotations: Readonly<Record<string, unknown>>,
+  known: readonly string[],
+): Generator<string> {
+  for (const key of Object.keys(annotations)) {
+    if (!key.startsWith(annotationPrefix)) continue;
+    const own = key.slice(annotationPrefix.length);
+    if (!known.includes(own) && !isKnownElsewhere(own)) yield own;
+  }
 }
 
 function annotationNames(): string[] {
