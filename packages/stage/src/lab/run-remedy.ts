@@ -120,22 +120,23 @@ async function warmedUp(
   measured: Measured,
   signal: AbortSignal,
 ): Promise<void> {
-  const { fleet } = measured;
+  const { fleet, stage } = measured;
   await delay(settings.warmUp, undefined, { signal });
   const end = Date.now() + fleet.timeout;
   // What is known of the load here is a moment old.
   do await delay(newsPeriodMs, undefined, { signal });
-  while (fleet.judge().undecided && Date.now() < end);
+  while (fleet.judge().undecided && !stage.crash && Date.now() < end);
   for (const line of mustWork(measured)) onNote(line);
 }
 
 /** @returns what is worth knowing of the answers. */
 function mustWork({ fleet, stage }: Measured, least?: number): readonly string[] {
-  const { failure, notes } = fleet.judge(
+  const { failure, undecided, notes } = fleet.judge(
     stage.pods.flatMap(({ output }) => output),
     least,
   );
-  if (failure) throw stage.crash ?? failure;
+  const crash = failure || undecided ? stage.crash : undefined;
+  if (crash ?? failure) throw crash ?? failure;
   return notes;
 }
 
