@@ -94,10 +94,14 @@ export const contour: EnvoyControl = {
   },
 };
 
+/** The example asks for no processor time: then starting pods, which do, leave its Envoy nothing on a small machine. */
+const ofAnIngress = { requests: { cpu: "100m" } };
+
 async function deployEnvoy(cluster: Cluster, examples: string, beside: Beside | undefined): Promise<void> {
   const [deployment] = await withImages(join(examples, envoy));
   if (deployment === undefined) throw new Error(`${envoy} has no Deployment`);
   const { spec } = (deployment["spec"] as { template: { spec: Record<string, object[]> } }).template;
+  for (const container of spec["containers"] ?? []) Object.assign(container, { resources: ofAnIngress });
   if (beside !== undefined) {
     spec["initContainers"] = [...(spec["initContainers"] ?? []), beside.container];
     spec["volumes"] = [...(spec["volumes"] ?? []), beside.volume];
