@@ -56,7 +56,7 @@ const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove|server-images)\
 const alone = /stage\/test\/causes|simulator\/test\/library/;
 /** They wait for holds, time-outs and other processes, and leave much of two cores to who computes. */
 const waiting =
-  /^packages\/(init|node|rollout|stage|watcher|webhook)\/|cli\/test\/(end|install|live-ui|rollout)|operator\/test\/rights/;
+  /^packages\/(coordinator|init|node|rollout|stage|watcher|webhook)\/|cli\/test\/(end|install|live-ui|rollout)|operator\/test\/rights/;
 const parts = Object.groupBy(tests, (path) =>
   loading.test(path) ? "loading" : alone.test(path) ? "alone" : waiting.test(path) ? "waiting" : "computing",
 );
