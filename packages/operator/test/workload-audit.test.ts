@@ -78,7 +78,7 @@ test("the DrainPolicy of a namespace says which workloads will lose requests, un
   await until(() => losesRequests(api)?.status === "True", "told");
   const before = losesRequests(api);
   assert.equal(before?.reason, "AuditErrors");
-  assert.match(before.message, /^1 of 1 workloads: deployment\/web: .*\(prestop-exceeds-grace\)/);
+  assert.match(before.message, /^1 of 1 workload: deployment\/web: .*\(prestop-exceeds-grace\)/);
   assert.equal(conditions(api).find(({ type }) => type === "Accepted")?.status, "True", "beside the other");
   const writes = (): number =>
     api.asked.filter(({ sub, method }) => sub === "status" && method === "PATCH").length;
@@ -87,7 +87,7 @@ test("the DrainPolicy of a namespace says which workloads will lose requests, un
   assert.equal(writes(), written, "what is the same is not written again");
   api.change(deployments, "web", { spec: { template: sound } });
   await until(() => losesRequests(api)?.status === "False", "mended");
-  assert.equal(losesRequests(api)?.message, "0 of 1 workloads");
+  assert.equal(losesRequests(api)?.message, "0 of 1 workload");
 });
 
 test("an Event of the workload says what is wrong with it, once for all rounds of a minute", async () => {
@@ -277,7 +277,7 @@ test("a namespace that can never be looked at is named, and what is known of oth
     });
     await until(() => losesRequests(all.api) !== undefined, "told");
     assert.equal(losesRequests(all.api)?.status, status);
-    assert.match(losesRequests(all.api)?.message ?? "", /of 1 workloads.*; looking failed: broken$/);
+    assert.match(losesRequests(all.api)?.message ?? "", /of 1 workload.*; looking failed: broken$/);
   }
 });
 

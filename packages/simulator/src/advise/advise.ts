@@ -210,7 +210,7 @@ function surgeFor(scenario: Scenario, hold: number): { pods: number | undefined;
   const terminating = Math.min(scenario.replicas, Math.ceil((pods / ready) * hold));
   return {
     pods,
-    why: `maxSurge ${pods} and maxUnavailable 0: ${rounds} rounds x ready ${s(ready)} + hold ${s(hold)} = about ${s(rounds * ready + hold)} from the first new pod on; up to ${pods} + ${terminating} pods more than replicas need room`,
+    why: `maxSurge ${pods} and maxUnavailable 0: ${count(rounds, "round")} x ready ${s(ready)} + hold ${s(hold)} = about ${s(rounds * ready + hold)} from the first new pod on; up to ${pods} + ${terminating} pods more than replicas need room`,
   };
 }
 

@@ -42,14 +42,14 @@ export function losesRequests(
     ...(notRead.length === 0 ? [] : [`; not all looked at (no right, or too many): ${notRead.join(", ")}`]),
     ...(failed.length === 0 ? [] : [`; looking failed: ${firstOf(failed, ", ")}`]),
   ].join("");
-  const all = found.reduce((sum, { workloads }) => sum + workloads, 0);
+  const number = found.reduce((sum, { workloads }) => sum + workloads, 0);
+  const all = number === 1 ? "1 workload" : `${number} workloads`;
   if (losing.length > 0) {
-    const message = `${losing.length} of ${all} workloads: ${firstOf(losing, "; ")}${unread}`;
+    const message = `${losing.length} of ${all}: ${firstOf(losing, "; ")}${unread}`;
     return { type, status: "True", reason: "AuditErrors", message };
   }
-  if (unread !== "")
-    return { type, status: "Unknown", reason: "NotRead", message: `0 of ${all} workloads${unread}` };
-  return { type, status: "False", reason: "NoAuditErrors", message: `0 of ${all} workloads` };
+  if (unread !== "") return { type, status: "Unknown", reason: "NotRead", message: `0 of ${all}${unread}` };
+  return { type, status: "False", reason: "NoAuditErrors", message: `0 of ${all}` };
 }
 
 function firstOf(all: readonly string[], between: string): string {
