@@ -3,7 +3,7 @@ import { followLog } from "../pod-log.ts";
 import type { EnvoyPod } from "./envoy-pods.ts";
 
 /** What Envoy's log says of a request. */
-interface Logged {
+export interface Logged {
   /** Whether its connection to the pod had carried a request before. */
   readonly reused: boolean;
   readonly flags: string;

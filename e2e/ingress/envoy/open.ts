@@ -5,8 +5,9 @@ import type { Numbered } from "../../matrix/load/plan.ts";
 import type { Source } from "../../matrix/load/fleet.ts";
 import type { Sender } from "../../matrix/observe/proxies.ts";
 import type { RouteOptions } from "../../matrix/routes.ts";
+import { say } from "../../program.ts";
 import { apply } from "../../test/support.ts";
-import { AccessLog } from "./access-log.ts";
+import { AccessLog, type Logged } from "./access-log.ts";
 import { contour, contourClass, contourGateway } from "./contour.ts";
 import { envoyGateway, envoyGatewayGateway } from "./envoy-gateway.ts";
 import { EnvoyObserver, envoyPods } from "./envoy-pods.ts";
@@ -113,6 +114,13 @@ export async function openEnvoys(route: EnvoyRoute, options: RouteOptions): Prom
   };
 }
 
+/** No cause can be found for what reached no pod: what both ends say of it is all that there is. */
+function tellUnsent(request: number | undefined, record: RequestRecord, logged: Logged | undefined): void {
+  const envoy = logged === undefined ? "not in its log" : `${logged.flags} ${logged.details}`;
+  const client = `${record.outcome} ${record.error ?? record.status ?? ""}`.trim();
+  say(`  request ${request} by ${record.sender} went to no pod; its client: ${client}; Envoy: ${envoy}`);
+}
+
 /** A request is new where Envoy opened a connection to the pod for it, whatever its client did. */
 function retold(
   { request, ...record }: Numbered,
@@ -120,7 +128,10 @@ function retold(
   podAt: (address: string) => string | undefined,
 ): RequestRecord {
   const logged = request === undefined ? undefined : logs.map((log) => log.of(request)).find(Boolean);
-  if (logged?.address === undefined) return record;
+  if (logged?.address === undefined) {
+    if (record.outcome !== "ok") tellUnsent(request, record, logged);
+    return record;
+  }
   const { reused, flags, details, address } = logged;
   const all = { ...record, mode: reused ? "pooled" : "new", reused } as const;
   if (record.outcome === "ok") return all;
