@@ -3,7 +3,7 @@ export { Cluster, refuseIfInUse } from "./cluster.ts";
 export { badOption, ClusterError } from "./errors.ts";
 export { stateDirectory } from "./host/paths.ts";
 export { findProgram, requireHost } from "./host/requirements.ts";
-export { whyNoArgoRollouts, whyNoEnvoy, whyNot } from "./host/programs.ts";
+export { whyNoEnvoy, whyNot, whyNotChosen } from "./host/programs.ts";
 export { until } from "./host/until.ts";
 export {
   appFiles,
@@ -11,6 +11,7 @@ export {
   builtInit,
   contourImage,
   envoyImage,
+  fluxImage,
   haproxyImage,
   initPath,
   nginxImage,
@@ -32,6 +33,7 @@ export {
   prepareContour,
   prepareEnvoy,
   prepareEnvoyGateway,
+  prepareFlux,
   prepareHelm,
   prepareKubeRouter,
 } from "./prepare.ts";

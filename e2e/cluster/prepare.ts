@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheDirectory } from "./host/paths.ts";
 import {
-  buildArgoRollouts,
+  buildChosen,
   buildGateway,
   buildHelm,
   buildKubeRouter,
@@ -21,6 +21,7 @@ import {
   envoyGatewayImage,
   envoyGatewayImageOf,
   envoyImageOf,
+  fluxImageOf,
 } from "./images/catalogue.ts";
 import type { Image } from "./images/image.ts";
 import { prepareStore } from "./images/store.ts";
@@ -55,9 +56,24 @@ export async function prepareKubeRouter(say: (line: string) => void): Promise<st
 export async function prepareArgoRollouts(
   say: (line: string) => void,
 ): Promise<{ readonly image: Image; readonly manifests: string }> {
-  const controller = await buildArgoRollouts(cacheDirectory(), say);
+  const controller = await buildChosen("argo-rollouts", "rollouts-controller", cacheDirectory(), say);
   const source = await directoryOfModule("argo-rollouts", "github.com/argoproj/argo-rollouts");
   return { image: argoRolloutsImageOf(controller), manifests: join(source, "manifests", "install.yaml") };
+}
+
+/** The same for Flux's kustomize-controller. @returns its image, its own kustomizations, and the CRDs of its sources. */
+export async function prepareFlux(
+  say: (line: string) => void,
+): Promise<{ readonly image: Image; readonly config: string; readonly sourceCrds: string }> {
+  const controller = await buildChosen("flux", "kustomize-controller", cacheDirectory(), say);
+  const kustomize = await directoryOfModule("flux", "github.com/fluxcd/kustomize-controller");
+  // Its code is not built: the CRDs of its sources are read.
+  const source = await directoryOfModule("flux", "github.com/fluxcd/source-controller@v1.9.6");
+  return {
+    image: fluxImageOf(controller),
+    config: join(kustomize, "config"),
+    sourceCrds: join(source, "config", "crd", "bases"),
+  };
 }
 
 /** The same for Contour with its Envoy. @returns its images, and where its manifests and the CRDs of the Gateway API lie. */

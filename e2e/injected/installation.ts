@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
@@ -60,6 +61,12 @@ export async function helm(cluster: Cluster, ...args: readonly string[]): Promis
 export async function deliverImage(cluster: Cluster): Promise<void> {
   const processor = process.arch === "arm64" ? "arm64" : "x64";
   await cluster.loadImage((file) => writeOperatorImage(file, { processors: [processor], compress: false }));
+}
+
+/** One of docs/install*.yaml, with the image that `deliverImage` loads. */
+export async function publishedManifest(name: string): Promise<string> {
+  const text = await readFile(join(root, "docs", name), "utf8");
+  return text.replaceAll(/^( *image: )\S+$/gm, `$1${defaultRepository}:${version}`);
 }
 
 /** Nothing, the webhook, or the policy alone. */

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   argoRolloutsImage,
   prepareArgoRollouts,
-  whyNoArgoRollouts,
   whyNot,
+  whyNotChosen,
   writeImage,
   type Cluster,
   type Manifest,
@@ -18,7 +18,7 @@ import { say } from "../program.ts";
 import { resultsOf, RolloutProgram } from "./rollout-program.ts";
 import { apply, podNames, quietCluster } from "./support.ts";
 
-const skip = (await whyNot()) ?? (await whyNoArgoRollouts()) ?? false;
+const skip = (await whyNot()) ?? (await whyNotChosen("argo-rollouts")) ?? false;
 const namespace = "argo-rollouts";
 const load = ["--rps", "50", "--warm-up", "1s", "--settle", "1s", "--timeout", "90s", "--yes"];
 

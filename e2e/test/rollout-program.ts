@@ -71,8 +71,9 @@ export class RolloutProgram {
   }
 
   /** The URL of a Service. */
-  async address(name: string): Promise<string> {
-    return `http://${await this.#cluster.kubectl(["get", "service", name, "-o", "jsonpath={.spec.clusterIP}"])}/`;
+  async address(name: string, namespace = "default"): Promise<string> {
+    const what = ["get", "service", name, "-n", namespace, "-o", "jsonpath={.spec.clusterIP}"];
+    return `http://${await this.#cluster.kubectl(what)}/`;
   }
 }
 

@@ -66,7 +66,10 @@ type Module =
   | "ingress-nginx"
   | "contour"
   | "envoy-gateway"
-  | "argo-rollouts";
+  | Chosen;
+
+/** It takes minutes to build, and is built where a test of its own is asked for. */
+type Chosen = "argo-rollouts" | "flux";
 
 async function directoryOf(module: Module, cache: string): Promise<string> {
   const source = join(sources, module);
@@ -209,15 +212,20 @@ export async function buildGateway(
   return join(await buildModule(name, cache, say), name);
 }
 
-/** Argo Rollouts' controller, which only its own test runs. @returns its path. */
-export async function buildArgoRollouts(cache: string, say: (line: string) => void): Promise<string> {
-  return join(await buildModule("argo-rollouts", cache, say), "rollouts-controller");
+/** A controller that only its own test runs. @returns its path. */
+export async function buildChosen(
+  module: Chosen,
+  program: string,
+  cache: string,
+  say: (line: string) => void,
+): Promise<string> {
+  return join(await buildModule(module, cache, say), program);
 }
 
-/** Why there is no Argo Rollouts here: it takes minutes to build, and is built where it is asked for. */
-export async function whyNoArgoRollouts(): Promise<string | undefined> {
-  if (existsSync(await directoryOf("argo-rollouts", cacheDirectory()))) return undefined;
-  return "Argo Rollouts is not built here; npm run test:cluster -- argo-rollouts builds it";
+/** Why a controller that only its own test runs is not here. */
+export async function whyNotChosen(module: Chosen): Promise<string | undefined> {
+  if (existsSync(await directoryOf(module, cacheDirectory()))) return undefined;
+  return `${module} is not built here; npm run test:cluster -- ${module} builds it`;
 }
 
 /** Where a module lies that one of ours is built from: its manifests and CRDs come with its source. */

@@ -19,6 +19,7 @@ export const jvmImage = "lameduck.test/jvm:1";
 export const contourImage = "lameduck.test/contour:1";
 export const envoyImage = "lameduck.test/envoy:1";
 export const argoRolloutsImage = "lameduck.test/argo-rollouts:1";
+export const fluxImage = "lameduck.test/flux:1";
 export const envoyGatewayImage = "lameduck.test/envoy-gateway:1";
 
 const samples = join(import.meta.dirname, "samples");
@@ -83,6 +84,7 @@ export const envoyGatewayImageOf = (from: string): Image =>
   program(envoyGatewayImage, "/usr/local/bin/envoy-gateway", from);
 export const argoRolloutsImageOf = (from: string): Image =>
   program(argoRolloutsImage, "/bin/rollouts-controller", from);
+export const fluxImageOf = (from: string): Image => program(fluxImage, "/bin/kustomize-controller", from);
 
 const scratch = (reference: string, to: string, from: string): Image => ({
   reference,

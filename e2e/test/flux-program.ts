@@ -1,0 +1,209 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { run } from "../cluster/host/run.ts";
+import type { KubernetesObject } from "@lameduck/kube";
+import { fabricAddress } from "../cluster/network/addresses.ts";
+import { fluxImage, prepareFlux, until, writeImage, type Cluster } from "../cluster/index.ts";
+import { say } from "../program.ts";
+import { apply } from "./support.ts";
+
+const namespace = "kustomize-system";
+const port = 18_090;
+
+/** A rule of a Kustomization: what Git does not decide. */
+export interface Ignore {
+  readonly target: Readonly<Record<string, string>>;
+  readonly paths: readonly string[];
+}
+
+/**
+ * Flux's kustomize-controller in a cluster. Its source controller does not run: what it would have fetched from Git lies in a folder, and
+ * is served to the controller as an ExternalArtifact.
+ */
+export class Flux {
+  readonly #cluster: Cluster;
+  readonly #folder: string;
+  readonly #server: AbortController;
+
+  private constructor(cluster: Cluster, folder: string, server: AbortController) {
+    this.#cluster = cluster;
+    this.#folder = folder;
+    this.#server = server;
+  }
+
+  /** As its own kustomizations install it, but with our image of the same program. */
+  static async on(cluster: Cluster): Promise<Flux> {
+    const { image, config, sourceCrds } = await prepareFlux(say);
+    await cluster.loadImage((file) => writeImage(image, file));
+    const folder = await mkdtemp(join(cluster.directory, "flux-"));
+    await cluster.kubectl(["apply", "--server-side", "-f", sourceCrds]);
+    await writeFile(
+      join(folder, "namespace.yaml"),
+      await readFile(join(config, "default", "namespace.yaml")),
+    );
+    await writeFile(
+      join(folder, "kustomization.yaml"),
+      JSON.stringify({
+        apiVersion: "kustomize.config.k8s.io/v1beta1",
+        kind: "Kustomization",
+        namespace,
+        resources: [
+          ...["crd", "rbac", "manager"].map((part) => relative(folder, join(config, part))),
+          "namespace.yaml",
+        ],
+        patches: [{ target: { kind: "Deployment" }, patch: JSON.stringify(ourImage) }],
+      }),
+    );
+    const rendered = await cluster.kubectl(["kustomize", folder]);
+    await cluster.kubectl(["apply", "--server-side", "-f", "-"], rendered);
+    const controller = ["deployment/kustomize-controller", "-n", namespace, "--timeout=90s"];
+    await cluster.kubectl(["rollout", "status", ...controller]);
+    return new Flux(cluster, folder, serve(cluster, folder));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.abort();
+    await rm(this.#folder, { recursive: true });
+  }
+
+  /** Applies what Git holds, again and again from now on. */
+  async follows(name: string, ignore: readonly Ignore[] = []): Promise<void> {
+    await apply(this.#cluster, {
+      apiVersion: "kustomize.toolkit.fluxcd.io/v1",
+      kind: "Kustomization",
+      metadata: { name, namespace },
+      spec: {
+        interval: "10m",
+        retryInterval: "2s",
+        path: "./",
+        prune: true,
+        wait: true,
+        timeout: "2m",
+        sourceRef: { kind: "ExternalArtifact", name },
+        ...(ignore.length === 0 ? {} : { ignore }),
+      },
+    });
+  }
+
+  /** A new commit. @returns once it is applied and everything in it is ready. */
+  async commits(name: string, revision: string, files: Readonly<Record<string, string>>): Promise<void> {
+    const tree = join(this.#folder, `${name}-${revision}`);
+    await mkdir(tree);
+    for (const [file, text] of Object.entries(files)) await writeFile(join(tree, file), text);
+    const archive = `${tree}.tar.gz`;
+    await run("tar", ["-czf", archive, "-C", tree, ...Object.keys(files)]);
+    const url = `http://${fabricAddress}:${port}/${name}-${revision}.tar.gz`;
+    const digest = createHash("sha256")
+      .update(await readFile(archive))
+      .digest("hex");
+    const artifact = {
+      apiVersion: "source.toolkit.fluxcd.io/v1",
+      kind: "ExternalArtifact",
+      metadata: { name, namespace },
+    };
+    const now = new Date().toISOString().replace(/\.\d+Z/, "Z");
+    const status = {
+      artifact: { url, path: url, revision, digest: `sha256:${digest}`, lastUpdateTime: now },
+      conditions: [
+        { type: "Ready", status: "True", reason: "Succeeded", message: "", lastTransitionTime: now },
+      ],
+    };
+    await apply(this.#cluster, artifact);
+    await this.#patch("externalartifacts", name, { status }, "--subresource=status");
+    await this.#settled(name, (state) => state.lastAppliedRevision === revision);
+  }
+
+  /** Compares everything with Git once more. @returns what it has changed. */
+  async reconciles(name: string): Promise<string[]> {
+    const before = await this.#told(name);
+    const asked = String(Date.now());
+    const annotations = { "reconcile.fluxcd.io/requestedAt": asked };
+    await this.#patch("kustomizations", name, { metadata: { annotations } });
+    await this.#settled(name, (state) => state.lastHandledReconcileAt === asked);
+    const after = await this.#told(name);
+    return [...after]
+      .filter(([message, times]) => times > (before.get(message) ?? 0))
+      .map(([message]) => message)
+      .filter((message) => / (configured|created|deleted)$/m.test(message));
+  }
+
+  /** What it says of its work, and how often. */
+  async #told(name: string): Promise<ReadonlyMap<string, number>> {
+    const path = `/api/v1/namespaces/${namespace}/events`;
+    const all = await this.#cluster.api.list<KubernetesObject & Told>(path);
+    const own = all.filter(({ involvedObject }) => involvedObject.name === name);
+    return new Map(own.map(({ message, count = 1 }) => [message, count]));
+  }
+
+  #patch(kind: string, name: string, change: object, ...more: readonly string[]): Promise<string> {
+    const what = [kind, name, "-n", namespace, "--type=merge", "-p", JSON.stringify(change)];
+    return this.#cluster.kubectl(["patch", ...what, ...more]);
+  }
+
+  async #settled(name: string, isDone: (state: State) => boolean): Promise<void> {
+    let seen = "";
+    const ready = async (): Promise<boolean> => {
+      seen = await this.#cluster.kubectl(["get", "kustomization", name, "-n", namespace, "-o", "json"]);
+      const { status = {} } = JSON.parse(seen) as { readonly status?: State };
+      return (
+        isDone(status) &&
+        (status.conditions ?? []).some((one) => one.type === "Ready" && one.status === "True")
+      );
+    };
+    await until(ready, { what: `Flux to apply ${name}`, timeoutMs: 180_000 }).catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${seen}`);
+    });
+  }
+}
+
+interface State {
+  readonly lastAppliedRevision?: string;
+  readonly lastHandledReconcileAt?: string;
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+}
+
+interface Told {
+  readonly involvedObject: { readonly name: string };
+  readonly message: string;
+  readonly count?: number;
+}
+
+const container = "/spec/template/spec/containers/0";
+const ourImage = [
+  { op: "replace", path: `${container}/image`, value: fluxImage },
+  // The user of its own image.
+  { op: "add", path: `${container}/securityContext/runAsUser`, value: 65_534 },
+  { op: "add", path: `${container}/args/-`, value: "--feature-gates=ExternalArtifact=true" },
+];
+
+/** Serves the files of a folder where pods reach the API server, too. */
+function serve(cluster: Cluster, folder: string): AbortController {
+  const stop = new AbortController();
+  const own = pathToFileURL(import.meta.filename).href;
+  const script = `(await import(${JSON.stringify(own)})).serveFiles(${JSON.stringify(folder)})`;
+  const { program, args } = cluster.commandInside("fabric", [
+    process.execPath,
+    "--input-type=module",
+    "-e",
+    script,
+  ]);
+  spawn(program, args, { stdio: "ignore", signal: stop.signal }).on("error", () => undefined);
+  return stop;
+}
+
+/** In the process that `serve` starts. */
+export function serveFiles(folder: string): void {
+  const server = createServer((request, response) => {
+    const name = /^\/([\w.-]+\.tar\.gz)$/.exec(request.url ?? "")?.[1];
+    if (name === undefined) return void response.writeHead(404).end();
+    readFile(join(folder, name)).then(
+      (bytes) => response.end(bytes),
+      () => response.writeHead(404).end(),
+    );
+  });
+  server.listen(port, fabricAddress);
+}
