@@ -54,9 +54,8 @@ const checks: readonly Step[] = [
 const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove|server-images)\./;
 /** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. A library that does holds for longer. */
 const alone = /stage\/test\/causes|simulator\/test\/library/;
-/** They wait for holds, time-outs and other processes, and leave much of two cores to who computes. */
-const waiting =
-  /^packages\/(coordinator|init|node|rollout|stage|watcher|webhook)\/|cli\/test\/(end|install|live-ui|rollout)|operator\/test\/rights/;
+/** They wait for holds, time-outs and other processes, and leave half of a core to who computes. */
+const waiting = /^packages\/(init|node|rollout|stage|watcher|webhook)\/|cli\/test\/(live-ui|rollout)/;
 const parts = Object.groupBy(tests, (path) =>
   loading.test(path) ? "loading" : alone.test(path) ? "alone" : waiting.test(path) ? "waiting" : "computing",
 );
@@ -67,7 +66,7 @@ if (isWhole) {
   mkdirSync(notes, { recursive: true });
 } else await all([run(types)]);
 await all([
-  runTests("that wait, three at a time", 3, parts.waiting),
+  runTests("that wait, two at a time", 2, parts.waiting),
   runTests("that compute, one at a time beside them", 1, parts.computing, parts.waiting && "afterwards"),
 ]);
 await all([runTests("under load, side by side", 2, parts.loading)]);
