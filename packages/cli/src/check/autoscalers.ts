@@ -170,8 +170,8 @@ async function kubeletSettings(
 }
 
 /**
- * A kubelet may give each class of pods a time of its own. An ordinary pod has priority 0. Its class is the highest one whose priority is 0 or less.
- * Where every class is above 0, it is the lowest.
+ * A kubelet may give each class of pods a time of its own. An ordinary pod has priority 0. It belongs to the highest class whose priority is 0 or
+ * less. If no class has such a priority, the pod belongs to the lowest class.
  */
 function leftToPods({
   shutdownGracePeriod = "0s",

@@ -3,8 +3,8 @@ import type { SlimPod } from "@lameduck/cluster";
 import { mayServeOneClass } from "@lameduck/senders";
 
 /**
- * Proxies of which some pods have a watcher, and others have none. A rollout of the patch with the watcher may be under way, or may have reached some
- * pods only. Or two workloads serve one class, and only one workload has the patch. Reports of pods with a watcher say nothing of the other pods.
+ * Proxies that have a watcher in some of their pods only. One cause is a rollout of the patch with the watcher that is under way or has stopped in
+ * the middle. Another cause is two workloads of one class, of which one has the patch. A pod's watcher says nothing of pods without a watcher.
  */
 export class HalfReadProxies {
   /** By uid. */

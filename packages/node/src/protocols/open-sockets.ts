@@ -3,8 +3,9 @@ import { activeSockets, connectionsOf, isFindable } from "../internals.ts";
 
 /**
  * The open connections of a server. Where the process can list all of its sockets, no connection is kept before the hold. The list lacks two kinds
- * of sockets, which are kept from the beginning. Of a TLS socket it has only the socket beneath. And it lacks sockets without a handle, which are
- * emitted into a server by hand. It also lacks sockets that the application has unref()'d. Such sockets are cut at the end, as those of strangers are.
+ * of sockets, which are kept from the beginning. The first kind is a TLS socket: the list has only the socket beneath it. The second kind is a socket
+ * without a handle that a program emits into the server by hand. The list also lacks sockets that the application has unref()'d. They are cut at the
+ * end.
  */
 export class OpenSockets {
   readonly #server: NetServer;

@@ -135,8 +135,9 @@ function mustWork({ fleet, stage }: Measured, least?: number): readonly string[]
     stage.pods.flatMap(({ output }) => output),
     least,
   );
-  const crash = failure || undecided ? stage.crash : undefined;
-  if (crash ?? failure) throw crash ?? failure;
+  const { crash } = stage;
+  if (crash && (failure || undecided)) throw crash;
+  if (failure) throw failure;
   return notes;
 }
 
