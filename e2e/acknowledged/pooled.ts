@@ -7,6 +7,7 @@
  * minutes on two busy processors. It brings a cluster up and takes it down again. --attach uses that of `npm run cluster:up`.
  */
 import { readFile, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { heldAgainstPods, type Quantiles } from "@lameduck/accounting";
 import { commandLine } from "../../scripts/command-line.ts";
 import { markdownTable } from "../../scripts/format-page.ts";
@@ -15,8 +16,8 @@ import { configuration, software, started } from "../injected/software.ts";
 import { clientKinds, type ClientKind } from "../matrix/load/plan.ts";
 import { graceSeconds } from "../matrix/remedies.ts";
 import { runScenario, type RunResult } from "../matrix/run.ts";
-import type { Scenario } from "../matrix/scenarios.ts";
-import { listed, onCluster, positive, runMain, say } from "../program.ts";
+import type { Scenario, Stage } from "../matrix/scenarios.ts";
+import { listed, named, onCluster, positive, runMain, say } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { beyondOracle, reasonsOf } from "./figures.ts";
 import { coordinatorUrl, inject, install, requirePolicy } from "./installation.ts";
@@ -30,6 +31,8 @@ const { values } = commandLine(import.meta.url, {
     ways: { type: "string", default: "hook,init" },
     knows: { type: "string", default: "alone,acknowledged" },
     clients: { type: "string", default: clientKinds.join(",") },
+    // steady: three pods are deleted every 15 s, so that no pod starts while another stops
+    scenario: { type: "string", default: "rollout" },
     times: { type: "string", default: "5" },
     replicas: { type: "string", default: "20" },
     // requests a second to each Deployment, of all clients together
@@ -50,6 +53,7 @@ const wantedOf = () => ({
   ways: listed("--ways", values.ways, ["hook", "init"]),
   knows: listed("--knows", values.knows, ["alone", "acknowledged"]),
   clients: listed("--clients", values.clients, clientKinds),
+  scenario: named("--scenario", values.scenario, [rollout, steady])[0] ?? rollout,
   times: positive("--times", values.times),
   replicas: positive("--replicas", values.replicas),
   rate: positive("--rate", values.rate),
@@ -105,29 +109,57 @@ function wayOf({ software: name, way }: Cell): Way {
 }
 
 /** Ends with the last container of the old pods: a busy kubelet removes their objects half a minute later. */
+async function replaced({ pods, app, replicas }: Stage, before: readonly string[]): Promise<void> {
+  const isOver = (): boolean => {
+    const ended = new Set(pods.timeline.filter(({ type }) => type === "exited").map(({ pod }) => pod));
+    return pods.available === replicas && before.every((pod) => ended.has(pod));
+  };
+  await until(() => Promise.resolve(isOver()), {
+    what: `the old pods of ${app} to end`,
+    timeoutMs: 400_000,
+  });
+}
+
 const rollout: Scenario = {
   name: "rollout",
   description: "kubectl rollout restart",
-  run: async ({ cluster, pods, app, replicas }) => {
-    const before = [...pods.nodes.keys()];
-    await cluster.kubectl(["rollout", "restart", `deployment/${app}`]);
-    const isOver = (): boolean => {
-      const ended = new Set(pods.timeline.filter(({ type }) => type === "exited").map(({ pod }) => pod));
-      return pods.available === replicas && before.every((pod) => ended.has(pod));
-    };
-    await until(() => Promise.resolve(isOver()), {
-      what: `the old pods of ${app} to end`,
-      timeoutMs: 400_000,
-    });
+  run: async (stage) => {
+    const before = [...stage.pods.nodes.keys()];
+    await stage.cluster.kubectl(["rollout", "restart", `deployment/${stage.app}`]);
+    await replaced(stage, before);
+  },
+};
+
+const steadyPods = 3;
+const steadyPauseMs = 15_000;
+/** Pods that start take the processors from pods that stop: a server then takes longer to close, and loses more of what its pools send meanwhile. */
+const steady: Scenario = {
+  name: "steady",
+  description: "three pods deleted every 15 s",
+  run: async (stage) => {
+    const deleted = new Set(
+      stage.pods.events.flatMap(({ type, ...event }) => (type === "deleted" ? [event.pod] : [])),
+    );
+    const before = [...stage.pods.nodes.keys()].filter((pod) => !deleted.has(pod));
+    for (let first = 0; first < before.length; first += steadyPods) {
+      if (first > 0) await sleep(steadyPauseMs);
+      await stage.cluster.kubectl([
+        "delete",
+        "pods",
+        ...before.slice(first, first + steadyPods),
+        "--wait=false",
+      ]);
+    }
+    await replaced(stage, before);
   },
 };
 
 async function one(cluster: Cluster, wanted: Wanted, cell: Cell): Promise<Row> {
-  const { replicas, rate, times, pooledShare, clients } = wanted;
+  const { replicas, rate, times, pooledShare, clients, scenario } = wanted;
   const measured = await runScenario(cluster, {
     app: `${cell.software}-${cell.way}`,
     remedy: remedyOf(wayOf(cell), cell.acknowledged ? coordinatorUrl : undefined),
-    scenario: rollout,
+    scenario,
     route: "cluster-ip",
     countsAllSenders: cell.acknowledged,
     clientKinds: clients,
