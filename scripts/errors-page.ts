@@ -73,10 +73,13 @@ Every error has a stable code, a place and a remedy. A message has one line: \`e
 
 What 1 means, by command:
 
-- \`lab\`, \`rollout\`: requests were lost. \`--allow-loss\` makes it 0.
+- \`lab\`, \`rollout\`: requests were lost, or a pod was killed. \`--allow-loss\` makes it 0.
 - \`audit\`: errors or warnings were found. Its 5 means that only unknowns are left.
 - \`status\`: Lameduck is not installed or not ready, or a restart would bring it to a pod.
-- \`report\`: a pod was killed at the end of its grace period. Its 5 means that there is no report.
+- \`report\`: a pod was killed at the end of its grace period, or a sender never stopped sending. Its 5 means that there
+  is no report. Of two files: the second run lost more.
+- \`check\`: Lameduck cannot be installed, or injected pods would not be admitted.
+- \`why\`: somebody must act. \`end\`: nothing was held.
 
 An error without an exit code below ends with 2.
 
