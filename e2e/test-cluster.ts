@@ -3,7 +3,7 @@
  *
  *     npm run test:cluster                          all of them, some 35 minutes at most
  *     npm run test:cluster -- rollout               those whose file name contains "rollout"
- *     npm run test:cluster -- argo-rollouts flux    the same, and builds Argo Rollouts and Flux for it
+ *     npm run test:cluster -- argo-cd flux          the same, and builds Argo CD and Flux for it; so does argo-rollouts
  *     npm run test:cluster -- --not crash,rights    all but those
  *
  * It leaves nothing behind. If this machine cannot run a cluster, it says so in one line and exits with 0.
@@ -16,6 +16,7 @@ import {
   findProgram,
   leftovers,
   prepare,
+  prepareArgoCd,
   prepareArgoRollouts,
   prepareFlux,
   prepareHelm,
@@ -103,9 +104,10 @@ async function main(): Promise<number> {
   if (runs("install")) await prepareHelm(say);
   // The test itself says that it does nothing without ipset.
   if (runs("network-policy") && (await findProgram("ipset")) !== undefined) await prepareKubeRouter(say);
-  // The test itself says that it does nothing where it is not built. Not for "rollout", which this name contains.
-  if (runs("argo-rollouts") && wanted.some((part) => part.startsWith("argo"))) await prepareArgoRollouts(say);
-  if (runs("flux") && wanted.includes("flux")) await prepareFlux(say);
+  // Their tests themselves say that they do nothing where these are not built. Not for "rollout", which a name contains.
+  if (wanted.includes("argo-rollouts")) await prepareArgoRollouts(say);
+  if (wanted.includes("argo-cd")) await prepareArgoCd(say);
+  if (wanted.includes("flux")) await prepareFlux(say);
   stop.throwIfAborted();
   // One file at a time: there is one cluster.
   const options = ["--test", "--test-concurrency=1", `--test-timeout=${limits.fileMs}`];

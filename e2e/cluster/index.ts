@@ -7,6 +7,8 @@ export { whyNoEnvoy, whyNot, whyNotChosen } from "./host/programs.ts";
 export { until } from "./host/until.ts";
 export {
   appFiles,
+  argoCdImage,
+  argoCdPath,
   argoRolloutsImage,
   builtInit,
   contourImage,
@@ -21,6 +23,7 @@ export {
   javaPath,
   jvmImage,
   recorderImage,
+  redisImage,
   requireInit,
   requireSoftware,
 } from "./images/catalogue.ts";
@@ -29,6 +32,7 @@ export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions } from "./options.ts";
 export {
   prepare,
+  prepareArgoCd,
   prepareArgoRollouts,
   prepareContour,
   prepareEnvoy,

@@ -15,6 +15,7 @@ import {
 import { run } from "./host/run.ts";
 import { requireHost, requireProgram } from "./host/requirements.ts";
 import {
+  argoCdImageOf,
   argoRolloutsImageOf,
   catalogue,
   contourImageOf,
@@ -22,6 +23,7 @@ import {
   envoyGatewayImageOf,
   envoyImageOf,
   fluxImageOf,
+  redis,
 } from "./images/catalogue.ts";
 import type { Image } from "./images/image.ts";
 import { prepareStore } from "./images/store.ts";
@@ -73,6 +75,20 @@ export async function prepareFlux(
     image: fluxImageOf(controller),
     config: join(kustomize, "config"),
     sourceCrds: join(source, "config", "crd", "bases"),
+  };
+}
+
+/** The same for Argo CD. @returns its images with Redis, and the file of its manifests without a user interface. */
+export async function prepareArgoCd(
+  say: (line: string) => void,
+): Promise<{ readonly images: readonly Image[]; readonly manifests: string }> {
+  const cache = cacheDirectory();
+  const argoCd = await buildChosen("argo-cd", "cmd", cache, say);
+  const helm = await buildChosen("argo-cd", "helm", cache, say);
+  const source = await directoryOfModule("argo-cd", "github.com/argoproj/argo-cd/v3");
+  return {
+    images: [await argoCdImageOf(argoCd, helm), await redis()],
+    manifests: join(source, "manifests", "core-install.yaml"),
   };
 }
 

@@ -22,6 +22,7 @@ const furtherPrograms: Readonly<Record<string, string>> = {
   "dbus-daemon": "dbus",
   "dbus-send": "dbus",
   jlink: "openjdk-17-jdk-headless",
+  "redis-server": "redis-server",
 };
 
 const searchPath = (): readonly string[] => [

@@ -20,6 +20,8 @@ export const contourImage = "lameduck.test/contour:1";
 export const envoyImage = "lameduck.test/envoy:1";
 export const argoRolloutsImage = "lameduck.test/argo-rollouts:1";
 export const fluxImage = "lameduck.test/flux:1";
+export const argoCdImage = "lameduck.test/argo-cd:1";
+export const redisImage = "lameduck.test/redis:1";
 export const envoyGatewayImage = "lameduck.test/envoy-gateway:1";
 
 const samples = join(import.meta.dirname, "samples");
@@ -71,6 +73,9 @@ export async function serverImages(runtime: string | undefined): Promise<Image[]
   return images.filter((image) => image !== undefined);
 }
 
+/** Where Argo CD's program lies in its image. It is one program under several names. */
+export const argoCdPath = "/usr/local/bin/argocd";
+
 /** Controllers lie where their manifests look for them. Only nodes of a cluster with such a controller get these images. */
 const program = (reference: string, to: string, from: string): Image => ({
   reference,
@@ -85,6 +90,25 @@ export const envoyGatewayImageOf = (from: string): Image =>
 export const argoRolloutsImageOf = (from: string): Image =>
   program(argoRolloutsImage, "/bin/rollouts-controller", from);
 export const fluxImageOf = (from: string): Image => program(fluxImage, "/bin/kustomize-controller", from);
+
+/** With the programs that it calls: Helm, and Debian's git. */
+export async function argoCdImageOf(argoCd: string, helm: string): Promise<Image> {
+  const git = await requireProgram("git");
+  const own = [argoCdPath, "/usr/local/bin/helm"].map((to, index) => ({
+    to,
+    from: index === 0 ? argoCd : helm,
+  }));
+  const debian = ["/usr/bin/git", "/usr/lib/git-core/git"].map((to) => ({
+    to,
+    from: git,
+    withLibraries: true,
+  }));
+  return { reference: argoCdImage, layers: [{ files: [...own, ...debian] }, users], entrypoint: [] };
+}
+
+export async function redis(): Promise<Image> {
+  return program(redisImage, "/usr/bin/redis-server", await requireProgram("redis-server"));
+}
 
 const scratch = (reference: string, to: string, from: string): Image => ({
   reference,
