@@ -133,6 +133,11 @@ function learntIn({ learnt }: DrainOptions): { readonly prior?: readonly number[
   return (learnt ?? undefined) === undefined ? {} : { prior: Object.freeze(priorOf(learnt)) };
 }
 
+/** The longest that a hold may take, milliseconds. A fixed delay waits for the floor, too. */
+export function longestHold({ policy, floor, cap }: DrainConfig): number {
+  return policy.kind === "fixed" ? Math.min(cap, Math.max(floor, policy.delay)) : cap;
+}
+
 /** What is kept free of the reserve, milliseconds: a timer may be late, and the process must end before SIGKILL. */
 export function unforeseen(reserve: number): number {
   return Math.min(500, reserve / 10);
@@ -143,7 +148,7 @@ export function unforeseen(reserve: number): number {
  * floor: a client that leaves before its load balancer has converged only comes back. A hold must leave time to ask before it
  * ends, else pools would be cut with requests on their way.
  */
-export function hintsFrom({ policy, floor, cap }: DrainConfig, ramp: number): number {
-  const longest = policy.kind === "fixed" ? Math.min(cap, Math.max(floor, policy.delay)) : cap;
-  return Math.min(floor, Math.max(longest / 2, longest - 2 * ramp));
+export function hintsFrom(config: DrainConfig, ramp: number): number {
+  const longest = longestHold(config);
+  return Math.min(config.floor, Math.max(longest / 2, longest - 2 * ramp));
 }

@@ -1,4 +1,11 @@
-export { drainDefaults, hintsFrom, parseConfig, unforeseen, type DrainConfig } from "./config.ts";
+export {
+  drainDefaults,
+  hintsFrom,
+  longestHold,
+  parseConfig,
+  unforeseen,
+  type DrainConfig,
+} from "./config.ts";
 export type { DrainOptions } from "./options.ts";
 export type { Decision, Explanation, StopReason } from "./decision.ts";
 export { Drain } from "./drain.ts";

@@ -5,6 +5,7 @@ import {
   drainErrors,
   type DrainOptions,
   formatDuration,
+  longestHold,
   parseConfig,
   parseDuration,
 } from "../src/index.ts";
@@ -119,4 +120,14 @@ test("a duration is read as it was written", () => {
   assert.equal(formatDuration(1_500), "1.5s");
   assert.equal(formatDuration(90_000), "90s");
   assert.equal(formatDuration(0), "0s");
+});
+
+test("a fixed delay below the floor holds until the floor, and no policy holds beyond the cap", () => {
+  for (const [options, longest] of [
+    [{ policy: "fixed", delay: "1s", floor: "3s" }, 3_000],
+    [{ policy: "fixed", delay: "5s", floor: "3s" }, 5_000],
+    [{ policy: "fixed", delay: "50s", cap: "20s" }, 20_000],
+    [{ cap: "20s" }, 20_000],
+  ] as const)
+    assert.equal(longestHold(parseConfig(options)), longest);
 });

@@ -60,7 +60,7 @@ static bool is_program_to_hold(const struct settings *settings, const struct mai
 {
 	const struct order *order = &settings->hold.order;
 	const struct drain_config *decision = &settings->hold.decision;
-	double longest = decision->policy == POLICY_FIXED ? fmin(decision->delay, decision->cap) : decision->cap;
+	double longest = decision->policy == POLICY_FIXED ? fmin(decision->cap, fmax(decision->floor, decision->delay)) : decision->cap;
 	int next = settings->then_signal ? settings->then_signal : SIGTERM;
 	if (settings->dry_run || order->ready_file || order->wait_for.count + order->wait_gone.count > 0)
 		return false;

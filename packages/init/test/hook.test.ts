@@ -196,6 +196,15 @@ describe("a hook that is run more than once", { skip, concurrency: 3 }, () => {
     for (const hold of holds) assert.ok(hold >= 1_000, stderr);
   });
 
+  test("a hook after one that was killed waits for a file no longer than the first one's cap", async () => {
+    const stderr = await script(
+      `"$0" "$@" --cap 2s & sleep 1; kill -9 $!; wait; "$0" "$@" --cap 2s --wait-for /no/such/file; ${left}`,
+    );
+    assert.match(stderr, /waited for \/no\/such\/file in vain/);
+    const { hold_ms } = reportOf(stderr);
+    assert.ok(hold_ms < 1_700, stderr);
+  });
+
   test("a file that others put at the path of the hook's record is not believed, and not waited for", async () => {
     const path = "/dev/shm/lameduck-holder-$(stat -Lc %i /proc/self/ns/mnt)-777";
     const record = "1 wait 1 $(cut -d' ' -f22 /proc/1/stat) 0 25000 1 0";

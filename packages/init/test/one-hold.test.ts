@@ -177,6 +177,29 @@ describe("one of them holds", { skip, concurrency: 3 }, () => {
     });
 });
 
+test(
+  "the hook holds where its floor is longer than the library's hold, whatever its delay",
+  { skip },
+  async () => {
+    const short = ["env", ...times, "LAMEDUCK_POLICY=fixed", "LAMEDUCK_DELAY=1500ms", "LAMEDUCK_LOG=json"];
+    const container = new Container(...short, ...app(0));
+    await container.main.line("listening");
+    const hook = container.exec(
+      ...pod,
+      "LAMEDUCK_DELAY=1s",
+      "LAMEDUCK_FLOOR=3s",
+      initProgram(),
+      "wait",
+      "--log",
+      "json",
+    );
+    const { stderr } = await hook.ended;
+    assert.deepEqual(heldOf(stderr), ["init"], stderr);
+    container.signal("SIGTERM");
+    await container.main.ended;
+  },
+);
+
 test("programs that stand side by side hold each for itself", { skip }, async () => {
   const witness = (port: string): string => `${initProgram()} -- ${nativeProgram("witness")} deaf ${port} &`;
   const script = `${witness("80")} one=$!; ${witness("81")} two=$!; echo $one $two; wait $one; wait $two`;

@@ -24,3 +24,23 @@ test("the init reads the answers of a coordinator as the vectors say", { skip: w
     assert.equal(lines[at], fields ? `${told}\t${behind}\t${last}` : `refused ${version}`, name);
   }
 });
+
+test(
+  "a state or a key with a stray byte is another word, and stray bytes in names are left out",
+  { skip: withoutCompiler },
+  () => {
+    const stateOf = (line: string): string => {
+      const input = `lameduck 1\n${line}\n\0`;
+      return execFileSync(nativeProgram("status"), { input, encoding: "utf8" });
+    };
+    assert.match(stateOf("state: \t released \r"), /^released /);
+    for (const line of [
+      "state: released\u0001",
+      "state\u0001: released",
+      "state: rel\u0007eased",
+      "state: réleased",
+    ])
+      assert.match(stateOf(line), /^unknown /, JSON.stringify(line));
+    assert.match(stateOf("state: waiting\nbehind: no\u0007de"), /^waiting .*\tnode\t/);
+  },
+);

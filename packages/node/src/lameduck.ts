@@ -1,3 +1,4 @@
+import { longestHold } from "@lameduck/drain";
 import { Announcer } from "./reports/announce.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { Coordinator } from "./coordinator/coordinator.ts";
@@ -76,7 +77,7 @@ export class Lameduck {
     this.#closing = new Closing(this.#servers, this.#clock);
     this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
     this.#others = new OtherHandlers(this.#clock, (message) => this.#announcer.notice("handlers", message));
-    if (settings.pod) this.#holder = new Holder(settings.signals, longestHold(settings), settings.pod);
+    if (settings.pod) this.#holder = new Holder(settings.signals, longestHold(settings.drain), settings.pod);
     this.#exits = settings.exit;
     this.#signals = this.#signalsOf(settings);
     const unsupported = `${this.#runtime} is not supported: it runs as without Lameduck`;
@@ -301,8 +302,4 @@ export class Lameduck {
       this.#announcer.notice("test", "a test runner runs this process: it goes on, as with exit: false");
     this.#signals.end(goesOn ? undefined : () => this.#others.end(exitCode, until));
   }
-}
-
-function longestHold({ drain: { policy, cap } }: Settings): number {
-  return policy.kind === "fixed" ? Math.min(policy.delay, cap) : cap;
 }

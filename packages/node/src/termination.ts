@@ -104,6 +104,7 @@ export class Termination {
     } catch (error) {
       // Whatever goes wrong, the process must end in order and say so.
       announcer.notice("internal", messageOf(error));
+      if (!hooks.hasBegun("closed")) await this.#runClosedHooks(by);
     }
     const cut = servers.cut();
     this.#owner.enter("closed");
@@ -166,6 +167,11 @@ export class Termination {
       holds: settings.holds,
       isHandled: areOthers,
     });
+    await this.#runClosedHooks(by);
+  }
+
+  async #runClosedHooks(by: Deadlines): Promise<void> {
+    const { hooks, endSpan } = this.#parts;
     this.#owner.enter("closed");
     if (hooks.has("closed")) endSpan();
     await hooks.run("closed", by.hooks);

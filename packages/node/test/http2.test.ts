@@ -132,9 +132,10 @@ describe("HTTP/2", { concurrency: 3 }, () => {
       const session = open(child, scheme);
       const asked = begin(session, { ":path": "/events", accept: "text/event-stream" });
       const unasked = begin(session, { ":path": "/events" });
+      const listed = begin(session, { ":path": "/events?listed" });
       const call = begin(session, { ":path": "/grpc.Endless/Watch", ":method": "POST" });
       const poll = begin(session, { ":path": "/poll" });
-      const streams = [asked, unasked, call];
+      const streams = [asked, unasked, call, listed];
       await Promise.all(streams.map(({ begun }) => begun));
       // What is asked later is answered later: the poll is there, too.
       assert.equal(await ask(session, "/"), "ok\n");

@@ -294,6 +294,65 @@ describe("robustness", { concurrency: 3 }, () => {
     assert.ok(silent.socket.destroyed || silent.closed || silent.ended || silent.error);
   });
 
+  const inProcess = { exit: false, signals: false, log: false, environment: {} } as const;
+
+  test("what throws at a tick is told once, and requests in flight are finished", async () => {
+    const server = createServer((request, response) => {
+      const getHeader = response.getHeader.bind(response);
+      if (request.url === "/broken")
+        response.getHeader = (name) => {
+          if (name === "content-type") throw new Error("no header today");
+          return getHeader(name);
+        };
+      setTimeout(() => response.end("ok\n"), 400);
+    });
+    const duck = lameduck(server, inProcess);
+    const notices: string[] = [];
+    duck.on("notice", ({ notice, message }) => void notices.push(`${notice}: ${message}`));
+    let isClosed = false;
+    duck.hook("closed", "last", () => void (isClosed = true));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    using broken = new RawClient(port).get("/broken");
+    using whole = new RawClient(port).get("/");
+    await until(
+      () => server.listenerCount("request") > 0 && duck.state().open === 2,
+      5_000,
+      () => "",
+    );
+    const closed = await duck.stop();
+    assert.deepEqual(closed.cut, { requests: 0, connections: 0 });
+    assert.deepEqual([broken.answers, whole.answers], [1, 1]);
+    assert.ok(isClosed);
+    assert.deepEqual(
+      notices.filter((notice) => notice.startsWith("internal")),
+      ["internal: no header today"],
+    );
+  });
+
+  test("the hooks of closed run also where a termination fails", async () => {
+    const server = createServer((_request, response) => response.end("ok\n"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const duck = lameduck(server, inProcess);
+    let isRun = 0;
+    duck.hook("closed", "last", () => void isRun++);
+    Object.defineProperty(server, "listening", {
+      configurable: true,
+      get: () => {
+        if (duck.phase === "lame-duck") throw new Error("nobody knows");
+        return true;
+      },
+    });
+    const { hooks } = await duck.stop();
+    assert.equal(isRun, 1);
+    assert.deepEqual(
+      hooks.map(({ name, result }) => [name, result]),
+      [["last", "done"]],
+    );
+    Reflect.deleteProperty(server, "listening");
+    server.close();
+  });
+
   test("SIGTERM, and SIGKILL ten seconds later: the grace is taken from the environment", async () => {
     const env = { LAMEDUCK_GRACE_PERIOD: "10s", LAMEDUCK_RESERVE: "4s" };
     await using child = await startServer({ hooks: [["closed", "flush", 10]] }, env);

@@ -82,7 +82,8 @@ void tell_program(const struct settings *settings)
 	char pid[16];
 	for (size_t i = 0; i < flag_count; i++) {
 		const char *value = flags[i].told ? *flag_text((struct settings *)settings, &flags[i]) : NULL;
-		if (value)
+		/* To set a variable to its own text may free that text, and the settings still point there. */
+		if (value && value != getenv(flags[i].variable))
 			setenv(flags[i].variable, value, 1);
 	}
 	snprintf(pid, sizeof pid, "%d", (int)getpid());

@@ -27,6 +27,22 @@ static void copy_plain(char *to, size_t size, const char *from, size_t length)
 	to[used] = '\0';
 }
 
+/* Without the white space around it, and else byte by byte: a word with a stray byte is another word. */
+static void copy_trimmed(char *to, size_t size, const char *from, size_t length)
+{
+	static const char white[] = " \t\v\f\r";
+	while (length > 0 && strchr(white, *from)) {
+		from++;
+		length--;
+	}
+	while (length > 0 && strchr(white, from[length - 1]))
+		length--;
+	if (length >= size)
+		length = size - 1;
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
 static enum status_state state_named(const char *name)
 {
 	for (int state = STATUS_UNKNOWN; state <= STATUS_RELEASED; state++)
@@ -65,9 +81,9 @@ static void read_value(struct status *status, const char *key, const char *value
 	else if (strcmp(key, "consumers") == 0)
 		read_consumers(value, status);
 	else if (strcmp(key, "behind") == 0)
-		memcpy(status->behind, value, sizeof status->behind);
+		copy_plain(status->behind, sizeof status->behind, value, strlen(value));
 	else if (strcmp(key, "last") == 0)
-		memcpy(status->last, value, sizeof status->last);
+		copy_plain(status->last, sizeof status->last, value, strlen(value));
 	else if (strcmp(key, "end") == 0)
 		status->end = strcmp(value, "now") == 0;
 	else if (strcmp(key, "mode") == 0 && strcmp(value, "consistency") == 0)
@@ -82,11 +98,8 @@ static void read_line(struct status *status, const char *line, size_t length)
 	const char *colon = memchr(line, ':', length);
 	if (!colon)
 		return;
-	copy_plain(key, sizeof key, line, (size_t)(colon - line));
-	const char *from = colon + 1;
-	while (from < line + length && *from == ' ')
-		from++;
-	copy_plain(value, sizeof value, from, (size_t)(line + length - from));
+	copy_trimmed(key, sizeof key, line, (size_t)(colon - line));
+	copy_trimmed(value, sizeof value, colon + 1, (size_t)(line + length - colon - 1));
 	read_value(status, key, value);
 }
 

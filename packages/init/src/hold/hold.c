@@ -124,7 +124,8 @@ static bool order_allows(struct hold *hold, double now)
 	const char *missing = order_missing(&hold->settings->order);
 	if (!missing)
 		return true;
-	bool late = now - hold->report.began >= fmin(hold->settings->order_timeout, hold->settings->decision.cap);
+	/* The cap counts from the termination. An earlier hook may have used a part of it. */
+	bool late = now >= fmin(hold->report.began + hold->settings->order_timeout, hold->drain.terminated_at + hold->drain.config.cap);
 	if (late && !hold->order_missed)
 		log_line(hold->report.logger, LOG_WARNING, "waited for %s in vain", missing);
 	hold->order_missed = hold->order_missed || late;

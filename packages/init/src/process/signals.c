@@ -31,11 +31,11 @@ static int number_in(const char *text, unsigned least, unsigned most)
 
 int signal_number(const char *name)
 {
+	if (strncasecmp(name, "SIG", 3) == 0)
+		name += 3;
 	int number = number_in(name, 1, HIGHEST_SIGNAL);
 	if (number > 0)
 		return number;
-	if (strncasecmp(name, "SIG", 3) == 0)
-		name += 3;
 	for (size_t i = 1; i < sizeof names / sizeof *names; i++)
 		if (names[i] && strcasecmp(names[i], name) == 0)
 			return (int)i;
@@ -65,8 +65,10 @@ const char *signal_name(int signal, char *buffer)
 {
 	if (signal > 0 && signal < (int)(sizeof names / sizeof *names) && names[signal])
 		snprintf(buffer, 16, "SIG%s", names[signal]);
+	else if (signal >= FIRST_REAL_TIME && signal <= HIGHEST_SIGNAL)
+		snprintf(buffer, 16, "SIGRTMIN+%d", signal - FIRST_REAL_TIME);
 	else
-		snprintf(buffer, 16, "signal %d", signal);
+		snprintf(buffer, 16, "SIG%d", signal);
 	return buffer;
 }
 

@@ -18,9 +18,9 @@ static inline signal_mask mask_of(int signal)
 	return (signal_mask)1 << (signal - 1);
 }
 
-/* "TERM", "SIGTERM", "15", "RTMIN+2": its number, or 0. */
+/* "TERM", "SIGTERM", "15", "RTMIN+2", and whatever signal_name() writes: its number, or 0. */
 int signal_number(const char *name);
-/* "SIGTERM", "SIGRT40". The buffer takes 16 bytes. */
+/* "SIGTERM", "SIGRTMIN+3", and "SIG32" for what has no name. The buffer takes 16 bytes. */
 const char *signal_name(int signal, char *buffer);
 
 /* The signal to send on for each signal: the same at first, 0 to send none. */

@@ -20,7 +20,19 @@ static bool is(const struct connection *slot, const struct tcp_row *row)
 	       address_equal(&slot->peer, &row->peer);
 }
 
-struct connection *connections_find(const struct connections *connections, const struct tcp_row *row)
+static void remove_connection(struct connections *connections, struct connection *connection)
+{
+	connection->removed = true;
+	connections->count--;
+}
+
+/* The bytes of one connection never become fewer. */
+static bool is_of_earlier(const struct connection *slot, const struct tcp_row *row)
+{
+	return row->has_info && row->bytes_received < slot->bytes;
+}
+
+struct connection *connections_find(struct connections *connections, const struct tcp_row *row)
 {
 	if (connections->size == 0)
 		return NULL;
@@ -28,8 +40,12 @@ struct connection *connections_find(const struct connections *connections, const
 		struct connection *slot = &connections->slots[at & (connections->size - 1)];
 		if (slot->peer_port == 0)
 			return NULL;
-		if (is(slot, row))
+		if (!is(slot, row))
+			continue;
+		if (!is_of_earlier(slot, row))
 			return slot;
+		remove_connection(connections, slot);
+		return NULL;
 	}
 }
 
@@ -80,12 +96,6 @@ struct connection *connections_add(struct connections *connections, const struct
 	connections->used++;
 	connections->count++;
 	return slot;
-}
-
-static void remove_connection(struct connections *connections, struct connection *connection)
-{
-	connection->removed = true;
-	connections->count--;
 }
 
 bool connections_take(struct connections *connections, const struct tcp_row *row, struct connection *taken)

@@ -28,7 +28,8 @@ struct connections {
 	size_t count;
 };
 
-struct connection *connections_find(const struct connections *connections, const struct tcp_row *row);
+/* The entry of `row`, or NULL. An entry that had received more is of an earlier connection between the same ports: it is removed. */
+struct connection *connections_find(struct connections *connections, const struct tcp_row *row);
 /* A new entry for `row`, or NULL when memory is short. */
 struct connection *connections_add(struct connections *connections, const struct tcp_row *row);
 /* Removes the entry of `row`, and copies it to `taken`. False where there is none. */

@@ -6,7 +6,6 @@
 const double lasting_requests_ms = 3000;
 /* A sender that only uses its open connections may just not have converged. It gets 2.5 mean convergence times. */
 static const double pinned_after_convergences = 2.5;
-static const double usual_convergence_ms = 4000;
 /*
  * A proxy or a client that has converged sends requests no longer than one answer takes. A sender that goes on half a second after the steady stream of its
  * new connections has stopped is a pool behind kube-proxy, whose connections outlive every change of routing.
@@ -153,7 +152,8 @@ static bool has_stopped_opening(const struct pools *pools, const struct pool *po
 static bool will_last(const struct pools *pools, const struct pool *pool, double now)
 {
 	const struct drain_config *config = pools->teller->config;
-	double convergence = config->policy == POLICY_ADAPTIVE ? config->convergence : usual_convergence_ms;
+	bool has_convergence = config->policy == POLICY_ADAPTIVE || config->policy == POLICY_ACKNOWLEDGED;
+	double convergence = has_convergence ? config->convergence : DEFAULT_CONVERGENCE;
 	double active = now - pool->active_since;
 	if (pools->wait_for_streams)
 		return false;

@@ -48,6 +48,10 @@ export class Hooks {
     return this.#outcomes;
   }
 
+  hasBegun(phase: HookPhase): boolean {
+    return this.#begun.has(phase);
+  }
+
   /** Hooks of a phase that have not ended, as skipped. A process that ends before its hooks reports these. */
   unfinished(phase: HookPhase): HookOutcome[] {
     const ended = new Set(

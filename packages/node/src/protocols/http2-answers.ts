@@ -11,7 +11,9 @@ function isGrpc({ sentHeaders }: ServerHttp2Stream): boolean {
 }
 
 function contentType(headers: OutgoingHttpHeaders | undefined): string {
-  return headers?.["content-type"] ?? "";
+  // Node takes an array of one text as well.
+  const type: unknown = headers?.["content-type"] ?? "";
+  return String(type);
 }
 
 function endStream(stream: ServerHttp2Stream): void {

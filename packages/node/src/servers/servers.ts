@@ -33,6 +33,7 @@ export class Servers {
   readonly #watches = new Set<ServerWatch>();
   readonly #failed: (problem: string) => void;
   readonly #deserted: () => void;
+  readonly #told = new Set<string>();
   #isHolding = false;
   #stoppedAt = Infinity;
 
@@ -104,12 +105,12 @@ export class Servers {
 
   /** From now on clients are asked to leave; `share` is how much of the ramp is over, 0 to 1. */
   hint(share: number): void {
-    for (const protocol of this.#protocols()) protocol.hint(share);
+    this.#each((protocol) => protocol.hint(share));
   }
 
   /** To be called often during hold and closing, for what no event tells. */
   tick(): void {
-    for (const protocol of this.#protocols()) protocol.tick();
+    this.#each((protocol) => protocol.tick());
   }
 
   /** The hold is over: handlers of the application are about to get their signal. */
@@ -169,6 +170,18 @@ export class Servers {
     this.#watches.delete(watch);
     watch.detach();
     if (this.#watches.size === 0) this.#deserted();
+  }
+
+  /** A protocol that throws must not end the termination, which would cut the requests of all. It may throw at every tick, and that is told once. */
+  #each(act: (protocol: ProtocolWatch) => void): void {
+    for (const protocol of this.#protocols())
+      try {
+        act(protocol);
+      } catch (error) {
+        const problem = messageOf(error);
+        if (!this.#told.has(problem)) this.#failed(problem);
+        this.#told.add(problem);
+      }
   }
 
   *#connections(): Generator<ConnectionWatch> {
