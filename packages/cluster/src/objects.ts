@@ -106,6 +106,13 @@ interface PodObject extends Omit<Pod, "spec" | "status"> {
   readonly status?: NonNullable<Pod["status"]> & { readonly hostIP?: string };
 }
 
+type SidecarObject = Container & { readonly restartPolicy?: string };
+
+/** Only people read them. Whoever may change a pod may add finalizers without end. */
+const mostFinalizers = 16;
+/** Those of the longest prefix and name: the API server takes no longer ones. */
+const longestFinalizer = 317;
+
 const none: readonly never[] = [];
 
 export function slimPod(pod: PodObject): SlimPod {
@@ -130,7 +137,7 @@ export function slimPod(pod: PodObject): SlimPod {
     node: spec?.nodeName,
     addresses,
     hostAddress: spec?.hostNetwork === true ? (status?.hostIP ?? "") : undefined,
-    hasHostPort: hasHostPort(spec?.containers),
+    hasHostPort: hasHostPort(spec),
     workload: workloadOf(pod),
     // The timestamp is the end of the grace period.
     deletedAt: Number.isNaN(ends) ? undefined : ends - (deletionGracePeriodSeconds ?? 0) * 1_000,
@@ -138,7 +145,7 @@ export function slimPod(pod: PodObject): SlimPod {
     exits,
     ...injectedIn(pod),
     ...(metadata.annotations?.[endAnnotation] === endAnnotationValue ? { isToEnd: true } : {}),
-    finalizers: (deletionTimestamp !== undefined && metadata.finalizers) || none,
+    finalizers: deletionTimestamp === undefined ? none : finalizersOf(metadata),
     isFinished,
     ...(senders.length === 0 ? {} : { senders }),
     ...(proxy === undefined ? {} : { proxy }),
@@ -182,9 +189,19 @@ function injectedIn({ metadata, spec }: PodObject): { readonly injected?: Inject
   };
 }
 
-function hasHostPort(containers: readonly Container[] = []): boolean {
-  const ports = containers.flatMap(({ ports: all = [] }) => all as readonly { readonly hostPort?: number }[]);
+function hasHostPort({ containers = [], initContainers = [] }: Partial<PodObject["spec"]> = {}): boolean {
+  // A sidecar of this kind serves as long as the containers do. Other init containers end before them.
+  const sidecars = (initContainers as readonly SidecarObject[]).filter(
+    ({ restartPolicy }) => restartPolicy === "Always",
+  );
+  const ports = [...containers, ...sidecars].flatMap(
+    ({ ports: all = [] }) => all as readonly { readonly hostPort?: number }[],
+  );
   return ports.some(({ hostPort = 0 }) => hostPort > 0);
+}
+
+function finalizersOf({ finalizers = none }: ObjectMeta): readonly string[] {
+  return finalizers.filter(({ length }) => length <= longestFinalizer).slice(0, mostFinalizers);
 }
 
 function exitsOf({ status }: PodObject): readonly ContainerExit[] {

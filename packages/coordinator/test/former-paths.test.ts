@@ -104,6 +104,26 @@ describe("what has led to a pod a moment ago is waited for", () => {
     terminate(model);
     assert.equal(model.state("a"), "incomplete", "nobody reports for the load balancer");
   });
+
+  it("what has led to a pod counts as long as it is assumed to send, where that is longer than a minute", () => {
+    const model = new Model();
+    const balancer = "load-balancer/aws/shop/web";
+    const led = (): readonly string[] => model.routing.of(["shop/web"]).requiredReporters;
+    model.service(false, [balancer]);
+    model.service(false);
+    // One that ends sooner, although it is added later.
+    model.ingress(["shop/web"]);
+    model.ingressGone();
+    model.now += 60_000;
+    model.routing.forget(model.now);
+    assert.deepEqual(led(), [balancer]);
+    model.now += 59_000;
+    model.routing.forget(model.now);
+    assert.deepEqual(led(), [balancer]);
+    model.now += 1_000;
+    model.routing.forget(model.now);
+    assert.deepEqual(led(), []);
+  });
 });
 
 it("a Service that is made anew under its name stays when the end of the former Service is heard of", () => {

@@ -193,6 +193,27 @@ describe("a withdrawal", () => {
     }
   });
 
+  it("a sidecar among the init containers has a port of its node as long as the pod serves, another init container has not", () => {
+    const portOf = (fields: object): boolean =>
+      slimPod({
+        metadata: { name: "a", uid: "a", namespace: "shop" },
+        spec: {
+          containers: [{ name: "app" }],
+          initContainers: [{ name: "side", ports: [{ containerPort: 80, hostPort: 8080 }], ...fields }],
+        },
+      } as object as Parameters<typeof slimPod>[0]).hasHostPort;
+    assert.deepEqual([portOf({ restartPolicy: "Always" }), portOf({})], [true, false]);
+  });
+
+  it("of the finalizers of a pod no more are kept than people can read", () => {
+    const finalizers = ["x".repeat(1_000_000), ...Array.from({ length: 100 }, (_, at) => `a/${at}`)];
+    const pod = slimPod({
+      metadata: { name: "a", uid: "a", finalizers, deletionTimestamp: "2026-01-01T00:00:00Z" },
+      spec: { containers: [] },
+    });
+    assert.deepEqual(pod.finalizers, finalizers.slice(1, 17));
+  });
+
   it("a withdrawal tells the address that a pod got after it was first asked about", () => {
     const model = new Model();
     model.node("node1");
@@ -496,6 +517,28 @@ describe("silence", () => {
     mute.report("node1", 1);
     mute.pass(60_000);
     assert.equal(mute.state("a"), "incomplete", "more of them are silent than speak");
+  });
+
+  it("a silent watcher of a load balancer releases nothing, whatever the nodes say", () => {
+    const balancer = "load-balancer/aws/shop/web";
+    const aws = { kind: "aws", node: undefined, serves: [balancer] };
+    const model = withdrawn({ silentAfterSeconds: 10 }, ["node1", "node2"], (one) => {
+      one.service(false, [balancer]);
+      one.report("web", 0, aws);
+    });
+    for (let second = 0; second < 9; second++) {
+      for (const node of ["node1", "node2"]) model.report(node, 0);
+      model.pass(1_000);
+    }
+    assert.equal(model.state("a"), "waiting");
+    for (const node of ["node1", "node2"]) model.report(node, 0);
+    model.pass(1_000);
+    assert.equal(model.state("a"), "incomplete", "at once, though nodes are behind");
+    assert.equal(model.record("a").because, "silent");
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.equal(model.state("a"), "incomplete");
+    model.report("web", 1, aws);
+    assert.equal(model.state("a"), "released");
   });
 
   it("the silence of a consumer is not counted while the coordinator itself was paused, or its clock was set", () => {

@@ -10,6 +10,9 @@ const isController = (one: SeenContainer): boolean =>
 const servesMore =
   /^--?(?:watch-ingress-without-class|ingress-class-by-name)(?:=(?!(?:0|f|F|false|False|FALSE)$)|$)/;
 
+/** Of a name that the API server takes. */
+const longestName = 253;
+
 /**
  * The controller of its IngressClasses, and its class in Ingresses' annotations. The defaults are those of the program
  * (kubernetes/ingress-nginx: pkg/flags/flags.go).
@@ -19,10 +22,15 @@ function servesOf({ containers }: SeenPod): readonly string[] | undefined {
   const found = all.map((words) => {
     // A shell's script may have flags within.
     if (words.some((word) => servesMore.test(word) || /\s--?\w/.test(word))) return undefined;
-    const texts = [
-      ["controller-class", "k8s.io/ingress-nginx"],
-      ["ingress-class", "nginx"],
-    ].map(([flag, usual]) => `${flag} ${valueOf(words, `${flag}`) ?? usual}`);
+    const values = (
+      [
+        ["controller-class", "k8s.io/ingress-nginx"],
+        ["ingress-class", "nginx"],
+      ] as const
+    ).map(([flag, usual]) => [flag, valueOf(words, flag) ?? usual] as const);
+    // It is kept for each pod, and whoever makes a pod chooses how long it is.
+    if (values.some(([, value]) => value.length > longestName)) return undefined;
+    const texts = values.map((one) => one.join(" "));
     // A variable may hold anything, and a program that is told nothing may serve all.
     return texts.some((text) => /\$\(| $/.test(text)) ? undefined : texts;
   });

@@ -427,6 +427,9 @@ test("what an ingress controller serves is told by its flags; in doubt it may se
     return found;
   };
   assert.deepEqual(proxy().serves, ["controller-class k8s.io/ingress-nginx", "ingress-class nginx"]);
+  const most = "n".repeat(253);
+  assert.equal(proxy(`--ingress-class=${most}`).serves?.[1], `ingress-class ${most}`);
+  assert.equal(proxy(`--ingress-class=${most}n`).serves, undefined, "nothing of that length is a name");
   const apart = fc.constantFrom(
     "--controller-class=b",
     "--ingress-class=b",

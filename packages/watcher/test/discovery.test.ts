@@ -238,16 +238,38 @@ describe("the groups of a Service", () => {
     now = 100_000;
     all.forget();
     assert.deepEqual([...(await all.stillUsed(["10.0.0.1"], signal))], ["10.0.0.1"]);
-    now = 180_000;
+    now = 240_000;
     all.forget();
     assert.deepEqual([...(await all.stillUsed(["10.0.0.1"], signal))], []);
     isWhole = false;
     await assert.rejects(all.stillUsed([], signal), /not listed/);
     isWhole = true;
     all.name("b", []);
-    now = 400_000;
+    now = 480_000;
     all.forget();
     await assert.rejects(all.stillUsed([], signal), /no group any more/);
+  });
+
+  it("a group that cannot be read keeps its Service as long when its object goes, but not when its object names others", async () => {
+    let now = 0;
+    const all = new ServiceGroups(
+      "aws",
+      () => undefined,
+      () => now,
+    );
+    const unread = { id: "TargetGroupBinding b", reader: { problem: "it names no ARN" } };
+    all.name("a", [group("one", [])]);
+    all.name("b", [unread]);
+    all.name("b", []);
+    now = 239_000;
+    all.forget();
+    await assert.rejects(all.stillUsed([], signal), /names no ARN/);
+    now = 240_000;
+    all.forget();
+    assert.deepEqual([...(await all.stillUsed([], signal))], []);
+    all.name("b", [unread]);
+    all.name("b", [group("two", [])]);
+    assert.deepEqual([...(await all.stillUsed([], signal))], []);
   });
 });
 

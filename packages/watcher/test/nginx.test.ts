@@ -20,7 +20,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Consumer } from "../src/consumer.ts";
 import { nginx } from "../src/consumers/nginx.ts";
-import { readConfiguration } from "../src/consumers/nginx-files.ts";
+import { hostAmongServers, readConfiguration } from "../src/consumers/nginx-files.ts";
 import { eventually, programOf, running } from "./live.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "lameduck-nginx-"));
@@ -59,6 +59,44 @@ describe("a configuration of NGINX Plus", () => {
       "server state:80;",
     ])
       assert.equal(await stateOf(line), "read");
+  });
+});
+
+describe("an upstream's servers", () => {
+  it("files that are included on one line are read all", async () => {
+    for (const name of ["one", "two"]) writeFileSync(join(directory, `${name}.inc`), `# ${name}`);
+    const file = join(directory, "line.conf");
+    writeFileSync(file, 'http { include one.inc; include "two.inc"; }\n');
+    assert.match((await readConfiguration(file)).text, /# one\n# two$/);
+  });
+
+  it("a host, whose addresses nginx looks up by itself, makes the configuration unreadable", async () => {
+    for (const [line, host] of [
+      ["server web.shop.svc.cluster.local:80;", "web.shop.svc.cluster.local"],
+      ["server web resolve;", "web"],
+      [" zone z 64k; server 'web' down;", "web"],
+      ["server\n  web:http weight=2;", "web"],
+    ] as const) {
+      const list = `upstream pods { server 10.0.0.1; ${line} }`;
+      assert.equal(hostAmongServers(list), host);
+      // A list of servers that is a file of its own.
+      assert.equal(hostAmongServers(line), host);
+      const file = join(directory, "hosts.conf");
+      writeFileSync(file, `http { ${list} }\n`);
+      await assert.rejects(nginx(file, "/none.pid").stillUsed(pods, signal), /names the host web/);
+    }
+  });
+
+  it("addresses, sockets, upstreams of the files and names elsewhere do not", () => {
+    for (const text of [
+      "upstream pods { server 10.0.0.1:80 max_fails=0; server [::1]:80; server 10.0.0.2; }",
+      "upstream pods { server unix:/run/a.sock; server localhost:8080; }",
+      "upstream pods { server inner:80; } upstream inner { server 10.0.0.1; }",
+      "upstream pods { server 10.0.0.1; # server web;\n}\n# server web;",
+      "server { server_name web; location / { proxy_pass http://$x; } }",
+      "server { resolver web; location / { proxy_pass http://web.shop; } }",
+    ])
+      assert.equal(hostAmongServers(text), undefined, text);
   });
 });
 

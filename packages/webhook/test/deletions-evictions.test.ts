@@ -75,6 +75,28 @@ describe("an eviction", { concurrency: true }, () => {
     assert.deepEqual(labelsOf(api, "web-0"), { app: "web", "pod-template-hash": "1", team: "a" });
   });
 
+  it("times of the future in a mark, which anybody may write into a pod, put no eviction off for ever", async () => {
+    const api = await shop(2, 3_000);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    const far = Date.parse("3000-01-01T00:00:00Z");
+    const writeInto = (name: string, step: string, times: object): void => {
+      const whole = { step, by: "evict", labels: {}, began: far, stepBegan: far, until: far, ...times };
+      const annotations = { [heldMark]: JSON.stringify(whole) };
+      const labels = { [heldMark]: step };
+      api.change("pods", name, { metadata: { annotations, labels, ownerReferences: [] } });
+    };
+    const soon = Date.now() + 600_000;
+    writeInto("web-0", "withdrawn", { until: soon });
+    assert.ok((await replica.call(eviction(podOf(api, "web-0")))).allowed, "as at the end of its limit");
+    // Its owner makes no other pod, and is not waited for.
+    writeInto("web-1", "replacing", { until: soon, replicaSet: "web-1" });
+    const { message } = await replica.call(eviction(podOf(api, "web-1")));
+    assert.match(message ?? "", /senders still send/);
+    writeInto("web-0", "withdrawn", {});
+    await until(() => !isHeld(api, "web-0"), "restored");
+  });
+
   it("an eviction that is held and waits for a surge, too, is let through when both have ended", async () => {
     const api = await shop(1);
     await using _api = api;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { injectedAnnotation, surgeLabel } from "@lameduck/protocol";
+import { heldMark, injectedAnnotation, surgeLabel } from "@lameduck/protocol";
 import type { Item } from "../../kube/test/fake-api.ts";
 import { eviction, replicaOf, surgePath, type Called, type PodApi } from "./deletions-cluster.ts";
 import { isHeld, isListed, labelsOf, podOf, shop } from "./deletions-shop.ts";
@@ -50,6 +50,19 @@ describe("a surge before an eviction", { concurrency: true }, () => {
       isHeld(api, "web-0"),
       "until nobody asks any more: then it is put back as after evictions that are held",
     );
+  });
+
+  it("a surge that began in the future, as anybody may write into a pod, is over", async () => {
+    const api = await shop(1);
+    await using _api = api;
+    const far = Date.parse("3000-01-01T00:00:00Z");
+    const times = { began: far, stepBegan: far, until: Date.now() + 600_000 };
+    const mark = { step: "replacing", by: "evict", labels: {}, ...times, replicaSet: "web-1" };
+    const annotations = { [heldMark]: JSON.stringify(mark) };
+    api.pod("web-0", { metadata: { labels: chosen, annotations, ownerReferences: [] } });
+    await using replica = await replicaOf(api, alone);
+    assert.ok((await evict(replica, api)).allowed);
+    assert.deepEqual(replica.outcomes(), ["no-replacement"]);
   });
 
   const others: readonly {

@@ -3,7 +3,7 @@ import { placesOf } from "./places.ts";
 
 /** Required where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
 export const somethingLeftOut = "objects-left-out";
-/** For so long what has led to a Service counts. A proxy sends on until it has applied that it does not lead there any more. */
+/** For so long at least what has led to a Service counts. A proxy sends on until it has applied that it does not lead there any more. */
 const lastingMs = 60_000;
 /** Of Services that one route leads to: twice as many as are kept. Beyond that the pods of the namespace are not released. */
 const mostPerNamespace = 2_000;
@@ -16,18 +16,22 @@ interface FormerPath {
 
 /** What has led to each Service a moment ago: an Ingress that is deleted together with its pods, or that leads to others now. */
 export class FormerPaths {
-  /** In the order of their ends. */
   readonly #all = new Map<string, FormerPath>();
+  /** None ends before. Every round of decisions asks. */
+  #firstEnd = Infinity;
   readonly #ofService = new Map<string, Map<string, FormerPath>>();
   readonly #counts = new Map<string, number>();
 
-  /** @param service as "NAMESPACE/NAME". */
-  add(service: string, path: string, now: number): void {
+  /**
+   * @param service as "NAMESPACE/NAME".
+   * @param assumedMs how long who sends by the path is assumed to go on.
+   */
+  add(service: string, path: string, now: number, assumedMs = 0): void {
     const namespace = namespaceOf(service);
     const isFull = (this.#counts.get(namespace) ?? 0) >= mostPerNamespace;
     if (isFull && !this.#all.has(`${service} ${path}`))
-      this.#put(everyServiceIn(namespace), somethingLeftOut, now);
-    else this.#put(service, path, now);
+      this.#put(everyServiceIn(namespace), somethingLeftOut, now, assumedMs);
+    else this.#put(service, path, now, assumedMs);
   }
 
   *of(service: string): Generator<string> {
@@ -36,18 +40,22 @@ export class FormerPaths {
 
   /** @returns whether any has ended. */
   forget(now: number): boolean {
+    if (now < this.#firstEnd) return false;
     const before = this.#all.size;
-    for (const former of this.#all.values()) {
-      if (former.until > now) break;
-      this.#drop(former);
-    }
+    this.#firstEnd = Infinity;
+    for (const former of this.#all.values())
+      if (former.until > now) this.#firstEnd = Math.min(this.#firstEnd, former.until);
+      else this.#drop(former);
     return this.#all.size < before;
   }
 
-  #put(service: string, path: string, now: number): void {
+  #put(service: string, path: string, now: number, assumedMs: number): void {
     const known = this.#ofService.get(service)?.get(path);
     if (known) this.#drop(known);
-    const former = { service, path, until: now + lastingMs };
+    // What was left out before may last longer than what is left out now.
+    const until = Math.max(known?.until ?? 0, now + Math.max(lastingMs, assumedMs));
+    const former = { service, path, until };
+    this.#firstEnd = Math.min(this.#firstEnd, until);
     const namespace = namespaceOf(service);
     this.#all.set(`${service} ${path}`, former);
     this.#ofService.set(service, (this.#ofService.get(service) ?? new Map()).set(path, former));

@@ -239,7 +239,9 @@ export class Routing {
     this.#version++;
     for (const { service, paths, gateways } of before) {
       const after = this.#pathsTo(service);
-      for (const path of paths) if (!after.has(path) && mayBeUsed(path)) this.#former.add(service, path, now);
+      for (const path of paths)
+        if (!after.has(path) && mayBeUsed(path))
+          this.#former.add(service, path, now, (convergenceOf(path)?.seconds ?? 0) * 1_000);
       const isNew = (path: string): boolean =>
         !paths.has(path) && !path.startsWith(byNames) && mayBeUsed(path);
       const isNewGateway = [...this.#gatewaysTo(service)].some((gateway) => !gateways.has(gateway));

@@ -94,8 +94,12 @@ export class Releases {
       return isYoung ? { state: "waiting", because: "young" } : waiting;
     }
     // Cheap checks come first: most rounds end here, or at the node that was behind in the last round.
-    const states = this.groups(termination).map((group) => this.#groupStates.stateOfGroup(group, query));
+    const groups = this.groups(termination);
+    const states = groups.map((group) => this.#groupStates.stateOfGroup(group, query));
     if (states.includes("missing")) return incomplete("missing");
+    // A load balancer sends on without its watcher. No node's word makes up for its own.
+    if (groups.some(({ name }, at) => states[at] === "silent" && name.startsWith(`${balancers}/`)))
+      return incomplete("silent");
     const needsEachNode = this.routesTo(termination).throughNodes && settings.quorum === "all";
     if (needsEachNode && this.#isMissing(termination, query)) return incomplete("missing");
     // A quorum is one of nodes: an ingress has as much traffic as hundreds of them.

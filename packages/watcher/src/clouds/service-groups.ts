@@ -4,9 +4,9 @@ import type { BoundGroup } from "./bound-groups.ts";
 
 /**
  * An object that is gone was deleted when its controller had taken all addresses out of the group; a network load balancer sends on
- * meanwhile. The coordinator asks for a minute more what has led to a pod.
+ * meanwhile. The coordinator asks for two minutes more what has led to a pod.
  */
-const keptMs = 180_000;
+const keptMs = 240_000;
 /** From the surest to the least sure. */
 const bases: readonly Basis[] = ["rules", "state", "syncs", "time"];
 
@@ -52,7 +52,11 @@ export class ServiceGroups implements Consumer {
   name(object: string, groups: readonly BoundGroup[]): void {
     for (const [id, known] of this.#groups)
       if (known.namedBy.delete(object) && known.namedBy.size === 0)
-        if (!groups.some((group) => group.id === id)) known.goneAt = this.#now();
+        if (!groups.some((group) => group.id === id)) {
+          // It stood for groups that the object did not name yet, or not so that they could be read.
+          if ("problem" in known.reader && groups.length > 0) this.#groups.delete(id);
+          else known.goneAt = this.#now();
+        }
     for (const { id, reader } of groups) {
       const known = this.#groups.get(id) ?? {
         reader: typeof reader === "function" ? reader() : reader,
@@ -68,9 +72,8 @@ export class ServiceGroups implements Consumer {
   /** Drops groups that have long been named by nothing. */
   forget(): void {
     const now = this.#now();
-    for (const [id, { goneAt, reader }] of this.#groups)
-      // Nobody can read it, and nobody has: there is nothing to wait for.
-      if (now - goneAt >= ("problem" in reader ? 0 : keptMs)) this.#groups.delete(id);
+    // One that nobody can read may send on as well as the others.
+    for (const [id, { goneAt }] of this.#groups) if (now - goneAt >= keptMs) this.#groups.delete(id);
   }
 
   async stillUsed(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {

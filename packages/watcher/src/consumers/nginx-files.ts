@@ -1,5 +1,6 @@
 import { watch, type FSWatcher } from "node:fs";
 import { glob, lstat, readFile, stat } from "node:fs/promises";
+import { isIPv4 } from "node:net";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { messageOf } from "@lameduck/drain/common";
 import { unreadable } from "../consumer.ts";
@@ -50,12 +51,31 @@ export async function readConfiguration(file: string): Promise<Configuration> {
 
 /** The files and patterns that a text includes; a directive may follow another one on its line. */
 function includesIn(text: string): string[] {
-  const bare = text.replace(/(^|[\s;{}])#.*$/gm, "$1");
   return Array.from(
-    bare.matchAll(/(?:^|[;{}])\s*include\s+["']?([^"';]+?)["']?\s*;/gm),
+    withoutComments(text).matchAll(/(?:^|[;{}])\s*include\s+["']?([^"';]+?)(?=["']?\s*;)/gm),
     ([, one = ""]) => one,
   );
 }
+
+/**
+ * A host among the servers of upstreams: nginx looks up its addresses when it loads the files, and goes on with them. No file shows them.
+ * Lists of servers may be files of their own, so that any `server` with an address counts.
+ */
+export function hostAmongServers(text: string): string | undefined {
+  const bare = withoutComments(text);
+  const upstreams = new Set(
+    Array.from(bare.matchAll(/(?:^|[\s;{}])upstream\s+["']?([^\s"'{]+)/g), ([, name]) => name),
+  );
+  const servers = Array.from(
+    bare.matchAll(/(?:^|[;{}])\s*server\s+["']?([^\s"';{}]+)(?=[^;{}]*;)/gm),
+    ([, one = ""]) => one.replace(/:[\w-]+$/, ""),
+  );
+  return servers.find(
+    (one) => !isIPv4(one) && !/^(?:\[|unix:|unix$|localhost$)|\$/.test(one) && !upstreams.has(one),
+  );
+}
+
+const withoutComments = (text: string): string => text.replace(/(^|[\s;{}])#.*$/gm, "$1");
 
 /** When the path changed, renames and swapped links included: a mounted ConfigMap changes by a link. */
 async function changeOf(path: string): Promise<number> {

@@ -1,8 +1,8 @@
 import { isIPv6 } from "node:net";
 import { canonicalAddress, mentions } from "@lameduck/protocol";
 import { nginx as facts } from "@lameduck/senders";
-import type { Consumer, ConsumerKind } from "../consumer.ts";
-import { FileChanges, readConfiguration } from "./nginx-files.ts";
+import { unreadable, type Consumer, type ConsumerKind } from "../consumer.ts";
+import { FileChanges, hostAmongServers, readConfiguration } from "./nginx-files.ts";
 import {
   leavingPatience,
   restOf,
@@ -58,6 +58,9 @@ export function nginx(file: string, pidFile: string): Consumer {
       const began = Date.now();
       const { text, changedAt, folders } = await readConfiguration(file);
       changes.follow(folders);
+      const host = hostAmongServers(text);
+      if (host !== undefined)
+        throw unreadable(file, `it names the host ${host} among servers, and not its addresses`);
       const restNow = restOf(pidFile);
       const isResting = restNow !== undefined;
       const workers = workersOf(pidFile);

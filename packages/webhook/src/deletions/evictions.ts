@@ -3,7 +3,7 @@ import type { DeletionCall } from "./deletion-call.ts";
 import { reserve } from "./budget.ts";
 import { isReplaced } from "./facts.ts";
 import { reasonNotToHoldPod, type NotHeldReason } from "./not-held.ts";
-import { markOf, type Mark } from "./mark.ts";
+import { isOver, markOf, type Mark } from "./mark.ts";
 import { budgetsLosing, type HoldFacts } from "./pods.ts";
 import { isReleased, type Ending } from "./released.ts";
 import type { Dependencies } from "./deletions.ts";
@@ -84,12 +84,12 @@ export class Evictions {
   ): Promise<EvictionEnd> {
     const { client, endpoints, settings, now } = this.#dependencies;
     const { namespace = "", uid } = pod.metadata;
-    const isOver = now() >= mark.stepBegan + settings.replacement;
-    if (!isOver && mark.replicaSet !== undefined && !(await isReplaced(client, namespace, mark.replicaSet)))
+    const isLate = isOver(mark.stepBegan, settings.replacement, now());
+    if (!isLate && mark.replicaSet !== undefined && !(await isReplaced(client, namespace, mark.replicaSet)))
       return { later: retryLaterSeconds, why: "another pod is not ready yet" };
     if ("because" in facts.plan) return { because: facts.plan.because };
     if (endpoints.isLastReady(facts.services, uid, new Set()))
-      return isOver
+      return isLate
         ? { because: "last-endpoint" }
         : { later: retrySoonSeconds, why: "another pod is no endpoint yet" };
     return this.#withdraw(pod, mark, facts, facts.plan.remove, steps);
@@ -122,7 +122,7 @@ export class Evictions {
     const withdrawn = { pod: { namespace, name, uid }, services, at: mark.stepBegan, convergence };
     if (await isReleased(withdrawn, this.#dependencies, gone))
       return { ending: this.#dependencies.consumers ? "released" : "waited" };
-    if (now() >= mark.stepBegan + settings.evictionLimit) return { ending: "limit" };
+    if (isOver(mark.stepBegan, settings.evictionLimit, now())) return { ending: "limit" };
     return { later: retrySoonSeconds, why: "senders still send to the pod" };
   }
 }

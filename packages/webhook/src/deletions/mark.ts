@@ -46,6 +46,24 @@ function isMark(mark: unknown): mark is Mark {
   );
 }
 
+/** By so much marks of other replicas may be ahead: all go by the API server's clock, which tells whole seconds. */
+const clockErrorMs = 60_000;
+/** No hold lasts so long. */
+const longestHoldMs = 86_400_000;
+
+/**
+ * Whether the time that began then is over. Anybody who may change the pod may write the mark. A time of the future would never be over,
+ * since every call reads it anew, and so it counts as over.
+ */
+export function isOver(began: number, lasting: number, now: number): boolean {
+  return now >= began + lasting || began > now + clockErrorMs;
+}
+
+/** Whether nobody goes on with the hold. One that is to stand for too long was not written by us. */
+export function isExpired({ until }: Pick<Mark, "until">, now: number): boolean {
+  return now > until || until > now + longestHoldMs;
+}
+
 /** A merge patch that takes labels and says so. It fails (409) where another pod has the name by now. */
 export function markingPatch(
   { labels = {}, uid }: ObjectMeta,

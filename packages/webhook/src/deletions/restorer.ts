@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient, Pod } from "@lameduck/kube";
-import { markOf, restoringPatch } from "./mark.ts";
+import { isExpired, markOf, restoringPatch } from "./mark.ts";
 import { heldMark } from "@lameduck/protocol";
 import type { CommonDependencies } from "./deletions.ts";
 import type { NodeShutdowns } from "./node-shutdowns.ts";
@@ -17,7 +17,7 @@ function isAbandoned(pod: Pod, now: number, shutdowns: Shutdowns | undefined): b
   if (pod.metadata.deletionTimestamp !== undefined) return false;
   const mark = markOf(pod);
   if (mark?.by === "shutdown" && shutdowns) return shutdowns.isBack(pod.spec.nodeName);
-  return now > (mark?.until ?? 0);
+  return mark === undefined || isExpired(mark, now);
 }
 
 type Shutdowns = Pick<NodeShutdowns, "isBack">;

@@ -4,7 +4,7 @@ import type { DeletionCall } from "./deletion-call.ts";
 import type { CommonDependencies } from "./deletions.ts";
 import { type EvictionEnd, retryLaterSeconds, retryTimeoutMs } from "./evictions.ts";
 import { isReplaced } from "./facts.ts";
-import { markOf } from "./mark.ts";
+import { isOver, markOf } from "./mark.ts";
 
 /**
  * Puts the eviction of the only pod of a workload off until another is ready beside it. It does nothing else: the pod serves on in its Services,
@@ -30,7 +30,7 @@ export class Surges {
       // Once it is withdrawn another was there before.
       if (mark.step === "withdrawn" || mark.replicaSet === undefined) return { ending: "replaced" };
       if (await isReplaced(client, namespace, mark.replicaSet)) return { ending: "replaced" };
-      if (now() >= mark.stepBegan + settings.surgeReplacement) return { because: "no-replacement" };
+      if (isOver(mark.stepBegan, settings.surgeReplacement, now())) return { because: "no-replacement" };
       return { later: retryLaterSeconds, why: "another pod is not ready yet" };
     } catch (error) {
       onProblem("surges", error);
