@@ -113,6 +113,13 @@ describe("audit", () => {
     assert.match(shown.out, /fix: preStop sleep 10, grace period/);
   });
 
+  test("--fix --write counts no finding that --min-severity hides", async () => {
+    const name = file("left.yaml", `${service}---\n${deployment()}`);
+    const { code, err } = await audit(name, "--min-severity", "error", "--fix", "--write", "--allow-unknown");
+    assert.equal(code, 0, err);
+    assert.match(err, /^0 fixed, \d+ left$/m);
+  });
+
   test("--fix shows a diff that git applies, --fix --write writes it, and a second run changes nothing", async () => {
     const text = `${service}---\n${deployment()}`;
     const name = file("fix.yaml", text);
@@ -312,6 +319,7 @@ describe("audit", () => {
       ["rules:\n  no-such-rule: { severity: off, reason: x }\n", /c\.yaml:2:3.*UNKNOWN_RULE/],
       ["rules:\n  no-lame-duck: { severity: off }\n", /c\.yaml:2:3.*needs a reason.*BAD_CONFIG/],
       ["assume:\n  drain: 20\n", /c\.yaml:2:10.*BAD_CONFIG/],
+      ['kubernetes: "new"\n', /^error kubernetes: of c\.yaml new.*BAD_OPTION/],
       ["kubernetes: 1.30\n", /c\.yaml:1:13.*in quotes.*BAD_CONFIG/],
       ["typo: 1\n", /c\.yaml:1:7.*BAD_CONFIG/],
       ["[", /c\.yaml:1.*BAD_CONFIG/],

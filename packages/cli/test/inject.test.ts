@@ -174,6 +174,13 @@ describe("lameduck inject", () => {
     );
   });
 
+  it("lameduck inject says in JSON which ConfigMaps the namespaces still need", async () => {
+    const { out } = await run(["inject", file("needed.yaml", deployment()), "--json", "-"]);
+    const { initVolumes } = JSON.parse(out) as { initVolumes: { name: string; namespace: string }[] };
+    assert.equal(initVolumes.length, 1, out);
+    assert.match(initVolumes[0]?.name ?? "", /^lameduck-/);
+  });
+
   it("lameduck inject follows policies: of the namespace in the stream, and of the file for the cluster", async () => {
     const policy = (spec: string): string =>
       `apiVersion: lameduck.dev/v1alpha1\nkind: DrainPolicy\nmetadata: { name: default }\nspec: ${spec}\n`;

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Results } from "@lameduck/accounting";
+import { heldMark } from "@lameduck/protocol";
 import { FakeCluster } from "../../rollout/test/fake-cluster.ts";
 import { FakeService } from "../../rollout/test/fake-rollout.ts";
 import { runAlone, start } from "./running.ts";
@@ -20,16 +23,17 @@ interface Parts extends AsyncDisposable {
 }
 
 /** A Deployment of two pods with a Service, and the command that restarts it under load. */
-async function deployed(): Promise<Parts> {
+async function deployed(through?: (url: string) => Promise<string>): Promise<Parts> {
   const cluster = await FakeCluster.start();
   cluster.deployment("web");
   const service = await FakeService.start(cluster);
   const id = Math.random();
+  const server = (await through?.(cluster.url)) ?? cluster.url;
   const kubeconfig = join(folder, `config-${id}`);
   const json = join(folder, `results-${id}.json`);
   writeFileSync(
     kubeconfig,
-    `{ current-context: x, clusters: [{ name: c, cluster: { server: "${cluster.url}" } }], contexts: [{ name: x, context: { cluster: c, namespace: shop } }] }`,
+    `{ current-context: x, clusters: [{ name: c, cluster: { server: "${server}" } }], contexts: [{ name: x, context: { cluster: c, namespace: shop } }] }`,
   );
   const run = ["rollout", "deployment/web", "--restart", "--yes", "--kubeconfig", kubeconfig, "--json", json];
   return {
@@ -124,4 +128,34 @@ test("SIGTERM to a rollout's whole process group, as timeout(1) and CI send it, 
   assert.ok((result?.sent ?? 0) > 50, JSON.stringify(result?.sent));
   assert.match(err, /the rollout of deployment\/web goes on/);
   assert.match(result?.each[0]?.untested ?? "", /had not ended when the run did/);
+});
+
+test("a rollout that is interrupted while pods are listed for the first time has changed nothing, and says so", async () => {
+  const waiting = Promise.withResolvers<void>();
+  const front = createServer((asked, answer) => {
+    // Nothing but the beginning of a run asks for these pods.
+    if (asked.url?.includes(encodeURIComponent(heldMark))) return waiting.resolve();
+    const { method, headers, url = "/" } = asked;
+    const onward = request(new URL(url, target), { method, headers }, (given) => {
+      answer.writeHead(given.statusCode ?? 500, given.headers);
+      given.pipe(answer);
+    });
+    onward.on("error", () => answer.destroy());
+    answer.on("close", () => onward.destroy());
+    asked.pipe(onward);
+  });
+  let target = "";
+  await using parts = await deployed(async (url) => {
+    target = url;
+    await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  });
+  const { child, ended } = start(parts.args);
+  await waiting.promise;
+  child.kill("SIGINT");
+  const { code, err } = await ended;
+  front.closeAllConnections();
+  front.close();
+  assert.equal(code, 130, err);
+  assert.match(err, /interrupted; nothing was changed/);
 });

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mock, test } from "node:test";
 import { KubernetesClient } from "@lameduck/kube";
+import type { Phase } from "@lameduck/rollout";
 import { connectionTo } from "../../kube/test/api-server.ts";
 import { readKnown, type Known } from "../src/why/read.ts";
 import { reasonsOf, type Reason } from "../src/why/reasons.ts";
@@ -106,6 +107,18 @@ const event = (reason: string, message: string): Objects => ({
     items: [{ metadata: { name: "e", uid: "e" }, reason, message, lastTimestamp: new Date().toISOString() }],
   },
 });
+const hookFailedIn = (path: string): Objects => ({
+  [`${shop}/events`]: {
+    items: [
+      {
+        metadata: { name: "e", uid: "e" },
+        involvedObject: { fieldPath: path },
+        reason: "FailedPreStopHook",
+        lastTimestamp: new Date().toISOString(),
+      },
+    ],
+  },
+});
 const logOf = (...phases: readonly string[]): Objects => ({
   [`${shop}/pods/web-1/log`]: phases
     .map(
@@ -163,6 +176,20 @@ const cases: readonly (readonly [
     "a hook that sleeps",
     { container: hook({ exec: { command: ["sh", "-c", "sleep 15"] } }) },
     {},
+    "hook",
+    /sleeps: 10 s more/,
+  ],
+  [
+    "the program after a hook that sleeps has failed",
+    { container: hook({ exec: { command: ["sh", "-c", "sleep 15"] } }) },
+    hookFailedIn("spec.containers{app}"),
+    "program",
+    /the program of app has been told to stop/,
+  ],
+  [
+    "a hook that sleeps beside one that has failed",
+    { container: hook({ exec: { command: ["sh", "-c", "sleep 15"] } }) },
+    hookFailedIn("spec.initContainers{proxy}"),
     "hook",
     /sleeps: 10 s more/,
   ],
@@ -246,6 +273,13 @@ const cases: readonly (readonly [
     /its deletion waits before it begins/,
   ],
   [
+    "nothing of a budget where the pod is pending",
+    { deleted: notDeleted, status: { phase: "Pending" }, metadata: { ownerReferences: [] } },
+    { ...budgets(budget("web", 0)), ...cordoned },
+    "not-deleted",
+    /a drain refuses it/,
+  ],
+  [
     "a budget that allows nothing",
     { deleted: notDeleted },
     { ...budgets(budget("web", 0)), ...cordoned },
@@ -325,6 +359,19 @@ test("why takes a refusal for no evidence, and says what it may not read", async
     "the log of app: not permitted",
   ]);
   assert.equal(reasonsOf(known)[0]?.cause, "program");
+});
+
+test("why looks at the phases of all containers, wherever the one that holds stands", async () => {
+  const known = await knownOf(podOf({}));
+  const at = (phase: Phase["phase"]): Phase => ({ phase, at: known.now - 3_000 }) as Phase;
+  const causeWith = (...phases: readonly Phase["phase"][]): string | undefined =>
+    reasonsOf({
+      ...known,
+      phases: phases.map((phase, index) => ({ container: `c${index}`, phase: at(phase) })),
+    })[0]?.cause;
+  assert.equal(causeWith("lame-duck", "closing"), "own-hold");
+  assert.equal(causeWith("closing", "lame-duck"), "own-hold");
+  assert.equal(causeWith("closing", "closed"), "program");
 });
 
 test("why has nothing to say of a pod that nobody deletes", async () => {

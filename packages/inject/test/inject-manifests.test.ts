@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { audit, imagesOf } from "@lameduck/audit";
 import { parse } from "yaml";
 import {
   inject,
@@ -42,6 +43,46 @@ const empty: readonly (readonly [what: string, text: string])[] = [
 ];
 
 describe("manifests", () => {
+  it("a container whose own hook was kept counts for the audit as held by that hook only", () => {
+    const { files } = inFile(`apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }] }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec:
+      containers:
+        - name: web
+          image: registry.example/web:1
+          ports: [{ containerPort: 8080 }]
+          lifecycle: { preStop: { exec: { command: [sleep, "5"] } } }
+        - name: other
+          image: registry.example/other:1
+          ports: [{ containerPort: 8081 }]
+`);
+    const [done] = files;
+    assert.ok(done);
+    const { before, after } = done;
+    const rulesIn = (text: string): string[] =>
+      audit([{ name: "d.yaml", text }], {
+        images: imagesOf([]),
+        facts: {},
+        kubernetes: 36,
+        suppressions: { ignored: [], baseline: new Set() },
+      })
+        .findings.filter(({ container }) => container === "web")
+        .map(({ rule }) => rule);
+    assert.match(after.text, /LAMEDUCK_GRACE_PERIOD/);
+    assert.ok(rulesIn(before.text).includes("lame-duck-too-short"));
+    assert.ok(rulesIn(after.text).includes("lame-duck-too-short"), after.text);
+  });
+
   for (const [what, text] of empty)
     it(`a manifest is injected where a key is without a value: ${what}`, () => {
       const { files, failures } = inFile(text);

@@ -27,6 +27,13 @@ export const claimHeaders: readonly string[] = [
   "x-backend",
 ];
 
+/** The value of the surest of the headers that is there and says something, in whatever order they came. */
+export function claimIn(valueOf: (name: string) => unknown): string | undefined {
+  return claimHeaders
+    .map((name) => valueOf(name))
+    .find((value): value is string => typeof value === "string" && value !== "");
+}
+
 /** A complete answer, in whatever protocol it came. */
 export interface Answer {
   readonly status: number;

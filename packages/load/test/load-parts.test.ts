@@ -133,6 +133,21 @@ for (const [name, text, expected] of answers)
     );
   });
 
+test("of the headers that name a server the surest counts, in whatever order they come", () => {
+  const claimOf = (...lines: readonly string[]): string | undefined => {
+    const reader = new ResponseReader();
+    reader.reset(0);
+    const text = `HTTP/1.1 204 x\r\n${lines.join("\r\n")}\r\n\r\n`;
+    reader.push(Buffer.from(text), text.length);
+    return reader.reported.claim;
+  };
+  assert.equal(claimOf("X-Served-By: cache-1", "X-Pod-Name: web-1"), "web-1");
+  assert.equal(claimOf("X-Pod-Name: web-1", "X-Served-By: cache-1"), "web-1");
+  assert.equal(claimOf("X-Pod-Name:", "X-Served-By: cache-1"), "cache-1");
+  assert.equal(claimOf("X-Pod: web-1", "X-Pod: web-2"), "web-1");
+  assert.equal(claimOf("Server: x"), undefined);
+});
+
 test("a body without an end of its own ends with the connection; one with an end does not", () => {
   const read = (text: string): ResponseReader => {
     const reader = new ResponseReader();

@@ -11,7 +11,7 @@ export interface OwnStop {
   readonly argv: readonly string[];
 }
 
-export function ownStopOf({ argv, hook, env }: Container): OwnStop | undefined {
+export function ownStopOf({ argv, hook, env, isInjected }: Container): OwnStop | undefined {
   if (hook?.kind === "exec" && programOf(hook.command[0]) === "lameduck-init" && hook.command[1] === "wait")
     return { by: "wait hook", argv: hook.command };
   if (argv !== undefined && programOf(argv[0]) === "lameduck-init") return { by: "init", argv };
@@ -20,9 +20,15 @@ export function ownStopOf({ argv, hook, env }: Container): OwnStop | undefined {
     (argv ?? []).some((word) => word.includes(register)) ||
     (env.get("NODE_OPTIONS") ?? "").includes(register);
   // Its own variables are of no use to a program without it.
-  const isTold = [...decisionVariables, spreadVariable].some((name) => env.has(name));
+  const telling = [...decisionVariables, spreadVariable].filter(
+    (name) => !isInjected || !toldToAll.has(name),
+  );
+  const isTold = telling.some((name) => env.has(name));
   return isLoaded || isTold ? { by: "library", argv: argv ?? [] } : undefined;
 }
+
+/** An injection tells these to each container, whether or not that has Lameduck. */
+const toldToAll: ReadonlySet<string> = new Set([options.grace.variable, options.prestop.variable]);
 
 /** The longest hold, where it is said; undefined where it follows from the grace period. */
 export function capOf(container: Container, stop: OwnStop): Configured | undefined {

@@ -13,29 +13,31 @@ interface Known {
   /** Name of an argument (without dashes) or of a variable, in lower case, with `-` for `_` and `.`. */
   readonly name: RegExp;
   readonly of: string;
+  /** Of a bare number; undefined where the program takes none, or where that is not known. */
+  readonly unit?: "s" | "ms";
 }
 
 /** The app goes on serving for so long after SIGTERM. */
 const delays: readonly Known[] = [
-  { name: /^entrypoints-.*-transport-lifecycle-requestacceptgracetimeout$/, of: "Traefik" },
-  { name: /^shutdown-grace-period$/, of: "ingress-nginx" },
+  { name: /^entrypoints-.*-transport-lifecycle-requestacceptgracetimeout$/, of: "Traefik", unit: "s" },
+  { name: /^shutdown-grace-period$/, of: "ingress-nginx", unit: "s" },
   { name: /^wait-for-healthcheck-interval$/, of: "Skipper" },
   { name: /^shutdown-delay-duration$/, of: "Kubernetes' API servers" },
-  { name: /^quarkus-shutdown-delay$/, of: "Quarkus" },
+  { name: /^quarkus-shutdown-delay$/, of: "Quarkus", unit: "s" },
 ];
 
 /** The app gives up requests in flight after so long. */
 const drains: readonly Known[] = [
-  { name: /^graceful-timeout$/, of: "Gunicorn, Hypercorn" },
-  { name: /^(?:uvicorn-)?timeout-graceful-shutdown$/, of: "Uvicorn" },
-  { name: /^(?:granian-)?workers-kill-timeout$/, of: "Granian" },
-  { name: /^spring-lifecycle-timeout-?per-?shutdown-?phase$/, of: "Spring Boot" },
-  { name: /^quarkus-shutdown-timeout$/, of: "Quarkus" },
+  { name: /^graceful-timeout$/, of: "Gunicorn, Hypercorn", unit: "s" },
+  { name: /^(?:uvicorn-)?timeout-graceful-shutdown$/, of: "Uvicorn", unit: "s" },
+  { name: /^(?:granian-)?workers-kill-timeout$/, of: "Granian", unit: "s" },
+  { name: /^spring-lifecycle-timeout-?per-?shutdown-?phase$/, of: "Spring Boot", unit: "ms" },
+  { name: /^quarkus-shutdown-timeout$/, of: "Quarkus", unit: "s" },
   { name: /^micronaut-lifecycle-graceful-?shutdown-grace-?period$/, of: "Micronaut" },
-  { name: /^(?:(?:dotnet|aspnetcore)-)?shutdowntimeoutseconds$/, of: ".NET" },
+  { name: /^(?:(?:dotnet|aspnetcore)-)?shutdowntimeoutseconds$/, of: ".NET", unit: "s" },
   { name: /^hostoptions-+shutdowntimeout$/, of: ".NET" },
-  { name: /^entrypoints-.*-transport-lifecycle-gracetimeout$/, of: "Traefik" },
-  { name: /^drain-time-s$/, of: "Envoy" },
+  { name: /^entrypoints-.*-transport-lifecycle-gracetimeout$/, of: "Traefik", unit: "s" },
+  { name: /^drain-time-s$/, of: "Envoy", unit: "s" },
 ];
 
 const delayLike =
@@ -86,11 +88,11 @@ function settingOf(
 ): Setting | "not read" | undefined {
   for (const given of givenTo(container)) {
     const { name, value, amount } = given;
-    const isKnown = known.some((one) => one.name.test(name));
-    if ((!isKnown && !like.test(name)) || isLeftOut(given)) continue;
+    const program = known.find((one) => one.name.test(name));
+    if ((!program && !like.test(name)) || isLeftOut(given)) continue;
     if (value === undefined) return "not read";
-    const seconds = secondsOf(value, name);
-    if (seconds !== undefined) return { amount: { ...amount(called, seconds) }, isGuess: !isKnown };
+    const seconds = secondsOf(value, name, program?.unit);
+    if (seconds !== undefined) return { amount: { ...amount(called, seconds) }, isGuess: !program };
   }
   return undefined;
 }

@@ -118,12 +118,18 @@ export function plain(name: string): string {
 
 const units: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };
 
-/** "20s", "20", "20000" of something in milliseconds, "1m30s", "PT20S", "00:00:20". */
-export function secondsOf(value: string, name: string): number | undefined {
+/**
+ * "20s", "20", "20000" of something in milliseconds, "1m30s", "PT20S", "00:00:20".
+ *
+ * @param unit of a bare number; guessed from the name and the number where nobody knows it
+ */
+export function secondsOf(value: string, name: string, unit?: "s" | "ms"): number | undefined {
   const text = value.trim().toLowerCase().replace(/^pt/, "");
   if (/^\d+(?:\.\d+)?$/.test(text)) {
     const number = Number(text);
-    return /(?:-|\b)ms$|millis/.test(name) || number >= 1_000 ? number / 1_000 : number;
+    const isMilliseconds =
+      unit === undefined ? /(?:-|\b)ms$|millis/.test(name) || number >= 1_000 : unit === "ms";
+    return isMilliseconds ? number / 1_000 : number;
   }
   const [, hours, minutes, rest] = /^(\d+):(\d+):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   if (hours !== undefined) return Number(hours) * 3_600 + Number(minutes) * 60 + Number(rest);

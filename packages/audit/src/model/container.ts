@@ -31,6 +31,8 @@ export interface Container {
   readonly variables: Variables;
   /** PID 1 is the pause process, or the node's. */
   readonly isPidShared: boolean;
+  /** `lameduck inject` or its webhook has been at the pod. */
+  readonly isInjected: boolean;
   readonly envFields: ReadonlyMap<string, Field>;
   readonly ports: readonly Port[];
   readonly lifecycle: Field;
@@ -48,10 +50,11 @@ interface PodFacts {
   readonly images: Images;
   readonly configMaps: ConfigMaps;
   readonly isPidShared: boolean;
+  readonly isInjected: boolean;
 }
 
 export function containerOf(field: Field, pod: PodFacts): Container {
-  const { images, configMaps, isPidShared } = pod;
+  const { images, configMaps, isPidShared, isInjected } = pod;
   const image = field.at("image").text();
   const imageFacts = images.factsOf(image);
   const command = field.at("command");
@@ -77,6 +80,7 @@ export function containerOf(field: Field, pod: PodFacts): Container {
     envFields,
     variables,
     isPidShared,
+    isInjected,
     ports: field
       .at("ports")
       .items()

@@ -4,7 +4,7 @@ import { wholeOr, type Amount } from "./amount.ts";
 import { containerOf, type Container } from "./container.ts";
 import type { ConfigMaps } from "./environment.ts";
 import type { Images } from "./images.ts";
-import type { KubeObject } from "./object.ts";
+import { annotationOf, type KubeObject } from "./object.ts";
 import { leadsRequests } from "./ports.ts";
 import { whyWindows } from "./windows.ts";
 
@@ -76,7 +76,8 @@ export function workloadOf(
       : object.field.at("spec");
   const pod = template.at("spec");
   const isPidShared = pod.at("shareProcessNamespace").isTrue() || pod.at("hostPID").isTrue();
-  const facts = { images, configMaps, isPidShared };
+  const isInjected = annotationOf(template, "lameduck.dev/injected").exists;
+  const facts = { images, configMaps, isPidShared, isInjected };
   const containers = pod
     .at("containers")
     .items()

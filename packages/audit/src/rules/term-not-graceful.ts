@@ -56,7 +56,7 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
           at: asked,
           severity: "unknown",
           message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at SIGTERM ${software.name} ${term}`,
-          answers: ["--kubernetes 1.37", remedy],
+          answers: ['kubernetes: "1.37" in .lameduck-audit.yaml', remedy],
         };
       else if (container.hook?.runsFile)
         yield {

@@ -24,6 +24,7 @@ import {
   isShown,
   minorFrom,
   rulesFrom,
+  usualConfig,
   type Options,
 } from "./options.ts";
 import { collect, mustBeNamespace } from "../options.ts";
@@ -136,7 +137,9 @@ async function runHere(paths: readonly string[], options: Asked, inLab?: InLab):
   const settings: AuditOptions = {
     images: imagesOf(options.texts),
     facts: { ...config.assume, ...factsFrom(options.assume) },
-    kubernetes: minorFrom(config.kubernetes ?? version),
+    kubernetes:
+      minorFrom(config.kubernetes, `kubernetes: of ${options.config ?? usualConfig}`) ??
+      minorFrom(version, "the cluster's version"),
     notRead,
     known: new WeakMap(),
     rules: rulesFrom(options.rule),
@@ -189,17 +192,23 @@ function imagesToAsk({ inventory }: Audit): string[] {
   return [...new Set(unknown.flatMap(({ image }) => image ?? []))];
 }
 
-async function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }: Options): Promise<number> {
+async function fix(
+  shown: Audit,
+  settings: AuditOptions,
+  { write, allowUnknown, minSeverity }: Options,
+): Promise<number> {
   const plan = fixesOf(shown, settings);
   const fromStdin = plan.files.some(({ before }) => before.name === "stdin");
   if (write) writeFixes(plan);
   if (!write || !fromStdin) process.stdout.write(await diffOf(plan));
-  const left = plan.audit.findings.length;
+  // The plan audits the edited files anew, and knows nothing of what is left out.
+  const findings = plan.audit.findings.filter(({ severity }) => isShown(severity, minSeverity));
+  const left = findings.length;
   const verb = write ? "fixed" : "can be fixed";
   process.stderr.write(
     `${plan.applied.length} ${verb}, ${left} left${write || plan.applied.length === 0 ? "" : "; --fix --write writes it"}\n`,
   );
-  return exitCodeOf(write ? { ...plan.audit, failures: shown.failures } : shown, { allowUnknown });
+  return exitCodeOf(write ? { ...plan.audit, findings, failures: shown.failures } : shown, { allowUnknown });
 }
 
 /** As in kubectl, a namespace without a file means what runs there. */

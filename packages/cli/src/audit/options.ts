@@ -52,11 +52,11 @@ export function factsFrom(assumed: readonly string[]): Facts {
   return facts;
 }
 
-/** "1.34", "v1.34.2" or "34": the minor version. @throws {CliError} LAMEDUCK_BAD_OPTION */
-export function minorFrom(text: string | undefined): number | undefined {
+/** "1.34", "v1.34.2" or "34": the minor version. `place` is what says it. @throws {CliError} LAMEDUCK_BAD_OPTION */
+export function minorFrom(text: string | undefined, place: string): number | undefined {
   if (text === undefined) return undefined;
   const [, minor] = /^(?:v?1\.)?(\d{2,3})(?:\.\d+)?(?:[-+].*)?$/.exec(text) ?? [];
-  if (minor === undefined) throw badOption(`--kubernetes ${text}`, "write a version such as 1.34");
+  if (minor === undefined) throw badOption(`${place} ${text}`, "write a version such as 1.34");
   return Number(minor);
 }
 
@@ -102,11 +102,11 @@ export function rulesFrom(names: readonly string[]): readonly Rule[] | undefined
 }
 
 /** Read without being asked for where it stands in the working folder. */
-const usual = ".lameduck-audit.yaml";
+export const usualConfig = ".lameduck-audit.yaml";
 
 /** @throws {AuditError} LAMEDUCK_AUDIT_BAD_CONFIG, LAMEDUCK_AUDIT_UNKNOWN_RULE */
 export function configFrom(file: string | undefined): Config {
-  const path = file ?? (existsSync(usual) ? usual : undefined);
+  const path = file ?? (existsSync(usualConfig) ? usualConfig : undefined);
   if (path === undefined) return noConfig;
   const text = fileText(path, (problem) => new AuditError("LAMEDUCK_AUDIT_BAD_CONFIG", path, problem));
   return readConfig(text, path);

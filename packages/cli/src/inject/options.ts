@@ -18,7 +18,7 @@ export interface Options {
 
 /** @throws {CliError} LAMEDUCK_BAD_OPTION */
 export function factsFrom({ kubernetes, arch }: Options): ManifestOptions["facts"] {
-  const minor = minorFrom(kubernetes);
+  const minor = minorFrom(kubernetes, "--kubernetes");
   return {
     lameduckVersion: version(),
     isUndoable: true,

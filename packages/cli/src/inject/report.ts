@@ -61,9 +61,17 @@ function needed(name: string, initVolumes: InjectedManifests["initVolumes"]): st
   return printable(`note: hooks end at once where ConfigMap ${name} is missing, in ${where}: ${page}`) + "\n";
 }
 
-function jsonOf({ workloads, files, inventory }: InjectedManifests | RemovedManifests): string {
+function jsonOf(done: InjectedManifests | RemovedManifests): string {
+  const { workloads, files, inventory } = done;
   const changed = files
     .filter(({ before, after }) => before.text !== after.text)
     .map(({ before }) => before.name);
-  return `${JSON.stringify({ version: 1, changed, workloads, notInjected: Object.fromEntries(inventory.unread) }, undefined, 2)}\n`;
+  const told = {
+    version: 1,
+    changed,
+    workloads,
+    notInjected: Object.fromEntries(inventory.unread),
+    ...("initVolumes" in done ? { initVolumes: done.initVolumes } : {}),
+  };
+  return `${JSON.stringify(told, undefined, 2)}\n`;
 }

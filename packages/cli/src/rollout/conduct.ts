@@ -66,7 +66,9 @@ export async function conduct(request: RolloutRequest, options: RolloutOptions):
     if (!interrupt.signal.aborted) await ui?.stay();
     return code;
   } catch (error) {
-    if (hasBegun || !interrupt.signal.aborted) throw error;
+    const { aborted, reason } = interrupt.signal;
+    // Once it has begun, the interrupt itself is thrown only while pods are listed for the first time.
+    if (!aborted || (hasBegun && error !== reason)) throw error;
     progress.say("interrupted; nothing was changed");
     return interrupt.exitCode;
   } finally {

@@ -3,6 +3,7 @@ import { printable } from "@lameduck/drain/common";
 import { count } from "@lameduck/accounting/words";
 import { controllerOf, type ContainerStatus, type Event } from "@lameduck/kube";
 import { heldMark } from "@lameduck/protocol";
+import { containerIn } from "@lameduck/rollout";
 import { containersOf, timeOf, type Budget, type Known, type PreStop, type WholePod } from "./read.ts";
 
 /** One thing that a pod waits for. */
@@ -79,8 +80,8 @@ const lateMs = 10_000;
 function ofContainers(known: Known, running: readonly ContainerStatus[], until: number): Reason {
   const ways = waysToEnd(known, until);
   const { pod, coordinator, phases, now } = known;
-  const phase = phases.at(-1)?.phase;
-  const isHeld = coordinator?.phase === "lame-duck" || phase?.phase === "lame-duck";
+  const holding = phases.find(({ phase }) => phase.phase === "lame-duck")?.phase;
+  const isHeld = coordinator?.phase === "lame-duck" || holding !== undefined;
   const hold = {
     command: `lameduck end ${nameOf(pod)}`,
     cost: "requests that senders still send are refused",
@@ -99,11 +100,10 @@ function ofContainers(known: Known, running: readonly ContainerStatus[], until: 
     return { cause: "senders", text, until, ways: [hold, ...ways] };
   }
   if (isHeld && !isOver(known)) {
-    const since = phase ? `, for ${seconds(now - phase.at)}` : "";
+    const since = holding ? `, for ${seconds(now - holding.at)}` : "";
     const text = `Lameduck holds it${since}: requests have not been silent for long enough`;
     return { cause: "own-hold", text, until, ways: [hold, ...ways] };
   }
-  const failed = eventOf(known, "FailedPreStopHook");
   const sidecars = running.filter(({ name }) => isSidecar(pod, name));
   if (sidecars.length === running.length && hasMainEnded(pod)) {
     const names = sidecars.map(({ name }) => name).join(", ");
@@ -114,7 +114,10 @@ function ofContainers(known: Known, running: readonly ContainerStatus[], until: 
       ways,
     };
   }
-  const hooks = running.flatMap((one) => hookOf(known, one.name));
+  // The kubelet goes on to the signal where a hook has failed.
+  const hooks = running
+    .flatMap((one) => hookOf(known, one.name))
+    .filter(({ container }) => !hasHookFailed(known, container));
   const asleep = hooks
     .filter((one) => one.over !== undefined && one.over > now)
     .toSorted((a, b) => (b.over ?? 0) - (a.over ?? 0))[0];
@@ -123,7 +126,7 @@ function ofContainers(known: Known, running: readonly ContainerStatus[], until: 
     const text = `the preStop hook of ${asleep.container} sleeps: ${seconds(over - now)} more; then its program is told to stop`;
     return { cause: "hook", text, until, ways };
   }
-  const open = hooks.filter(({ over }) => over === undefined && !failed && !isOver(known));
+  const open = hooks.filter(({ over }) => over === undefined && !isOver(known));
   if (open[0]) {
     const { container, words } = open[0];
     const text = `the preStop hook of ${container} (${words}) has not ended, or its program has been told and is not done; the API shows no difference`;
@@ -138,10 +141,9 @@ function ofContainers(known: Known, running: readonly ContainerStatus[], until: 
       : `; ${shell} runs it, and a shell passes no SIGTERM on: \`lameduck audit\` tells more`;
   // The kubelet reports no container's end before it has ended all of a deleted pod.
   const among = running.length > 1 ? "; one of them may have ended, which the API does not show yet" : "";
-  const closing =
-    phase?.phase === "closing"
-      ? "finishes requests and its own shutdown"
-      : "has been told to stop and runs on";
+  const closing = phases.some(({ phase }) => phase.phase === "closing")
+    ? "finishes requests and its own shutdown"
+    : "has been told to stop and runs on";
   return {
     cause: "program",
     text: `the program of ${names} ${closing}${since > 0 ? `, for ${seconds(now - since)}` : ""}${among}${hint}`,
@@ -152,8 +154,10 @@ function ofContainers(known: Known, running: readonly ContainerStatus[], until: 
 
 /** The hold is over, whatever else is known of it. */
 function isOver({ coordinator, phases }: Known): boolean {
-  const words = [coordinator?.phase, phases.at(-1)?.phase.phase];
-  return words.some((word) => word === "closing" || word === "closed");
+  const isEnd = (word: string | undefined): boolean => word === "closing" || word === "closed";
+  // A container that still holds keeps the pod, wherever it stands in the spec.
+  const isEndOfAll = phases.length > 0 && phases.every(({ phase }) => isEnd(phase.phase));
+  return isEnd(coordinator?.phase) || isEndOfAll;
 }
 
 interface Hook {
@@ -320,7 +324,7 @@ function silentSince(node: Exclude<Known["node"], "gone" | undefined>): number |
 
 /** Nobody has deleted it, or nobody could. */
 function* ofStaying(known: Known): Generator<Reason> {
-  const { pod, node, budgets, workload } = known;
+  const { pod, node, workload } = known;
   const { labels = {}, annotations = {} } = pod.metadata;
   if (labels[heldMark] !== undefined || annotations[heldMark] !== undefined)
     yield {
@@ -339,6 +343,8 @@ function* ofStaying(known: Known): Generator<Reason> {
     return;
   }
   const isCordoned = node !== undefined && node !== "gone" && node.spec?.unschedulable === true;
+  // The API server evicts a pod that has not started, whatever its budgets say.
+  const budgets = phase === "Pending" ? [] : known.budgets;
   const closed = budgets.filter(({ status }) => (status?.disruptionsAllowed ?? 0) === 0);
   if (isCordoned || budgets.length > 1) {
     if (budgets.length > 1) yield twoBudgets(pod, budgets);
@@ -454,8 +460,19 @@ const begunAt = (pod: WholePod): number =>
   (pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000;
 
 /** The newest of an event since the deletion. */
-function eventOf({ pod, events }: Known, ...reasons: readonly string[]): Event | undefined {
-  return events.findLast((one) => reasons.includes(one.reason ?? "") && timeOf(one) >= begunAt(pod) - 1_000);
+function eventOf(known: Known, ...reasons: readonly string[]): Event | undefined {
+  return eventsOf(known, ...reasons).at(-1);
+}
+
+function eventsOf({ pod, events }: Known, ...reasons: readonly string[]): Event[] {
+  return events.filter((one) => reasons.includes(one.reason ?? "") && timeOf(one) >= begunAt(pod) - 1_000);
+}
+
+/** An event that names no container may be of any. */
+function hasHookFailed(known: Known, container: string): boolean {
+  return eventsOf(known, "FailedPreStopHook").some(
+    ({ involvedObject }) => (containerIn(involvedObject) ?? container) === container,
+  );
 }
 
 export const seconds = (milliseconds: number): string => {

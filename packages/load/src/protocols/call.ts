@@ -1,6 +1,6 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 
-import { claimHeaders, type Answer, type Reported } from "../answer.ts";
+import { claimIn, type Answer, type Reported } from "../answer.ts";
 
 /** What comes back on one HTTP/2 stream. */
 export class Call implements Answer {
@@ -45,8 +45,8 @@ export class Call implements Answer {
     this.status = headers[":status"] ?? 0;
     const pod = headers["x-lameduck-pod"];
     if (typeof pod === "string") this.reported.pod = pod;
-    const claim = claimHeaders.map((name) => headers[name]).find((value) => typeof value === "string");
-    if (typeof claim === "string") this.reported.claim = claim;
+    const claim = claimIn((name) => headers[name]);
+    if (claim !== undefined) this.reported.claim = claim;
   }
 
   protected came(bytes: Buffer): void {

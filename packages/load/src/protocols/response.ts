@@ -1,4 +1,4 @@
-import { claimHeaders, type Answer, type Reported } from "../answer.ts";
+import { claimHeaders, claimIn, type Answer, type Reported } from "../answer.ts";
 
 type Stage =
   "head" | "length" | "until-close" | "chunk-size" | "chunk" | "chunk-end" | "trailer" | "done" | "invalid";
@@ -96,6 +96,8 @@ export class ResponseReader implements Answer {
     this.keepAlive = text[7] === "1";
     let contentLength: number | undefined;
     let coding: string | undefined;
+    // Most answers have none. Of two of a name the first counts.
+    let claims: Map<string, string> | undefined;
     let start = text.indexOf("\r\n") + 2;
     while (start > 1 && start < end) {
       const next = text.indexOf("\r\n", start);
@@ -109,10 +111,13 @@ export class ResponseReader implements Answer {
         else if (name === "content-type") this.type = value.toLowerCase();
         else if (name === "keep-alive") this.#idle(value);
         else if (name.startsWith("x-lameduck-")) this.#readReport(name, value);
-        else if (name.startsWith("x-") && claimHeaders.includes(name)) this.reported.claim ??= value;
+        else if (name.startsWith("x-") && claimHeaders.includes(name) && !claims?.has(name))
+          (claims ??= new Map()).set(name, value);
       }
       start = next + 2;
     }
+    const claim = claims && claimIn((name) => claims.get(name));
+    if (claim !== undefined) this.reported.claim = claim;
     this.#beginBody(contentLength, coding);
   }
 

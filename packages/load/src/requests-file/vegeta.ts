@@ -1,4 +1,4 @@
-import { claimHeaders } from "../answer.ts";
+import { claimIn } from "../answer.ts";
 import {
   asCount,
   asObject,
@@ -51,8 +51,6 @@ function answeredBy(headers: JsonObject): Pick<ReportedRequest, "pod" | "upstrea
   const upstream = named.get("x-lameduck-upstream");
   if (pod) return { pod };
   if (upstream) return { upstream };
-  const claim = claimHeaders
-    .map((name) => named.get(name))
-    .find((value) => value !== undefined && value !== "");
+  const claim = claimIn((name) => named.get(name));
   return claim === undefined ? {} : { pod: claim };
 }

@@ -146,7 +146,7 @@ export class PodHistory {
     if (when.to < (this.#begun ?? Infinity)) return;
     const note = { at: when, message: object.message ?? "" };
     if (object.reason === killing) facts.killing.push(note);
-    const container = /^spec\.containers\{(.*)\}$/.exec(object.involvedObject.fieldPath ?? "")?.[1];
+    const container = containerIn(object.involvedObject);
     if (object.reason === hookFailed) facts.hookFailed.push({ ...note, container });
   }
 
@@ -236,6 +236,11 @@ export class PodHistory {
     const local = this.#clock.toLocal(Date.parse(stamp));
     return { from: Math.min(local, at), to: Math.min(local + 1_000, at) };
   }
+}
+
+/** The container that an event is about; undefined where it is about the pod. */
+export function containerIn({ fieldPath = "" }: Event["involvedObject"]): string | undefined {
+  return /^spec\.(?:c|initC)ontainers\{(.*)\}$/.exec(fieldPath)?.[1];
 }
 
 function createdAt({ metadata }: Pod): number {
