@@ -12,13 +12,11 @@ import { spawn } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  chosen,
   ClusterError,
   findProgram,
   leftovers,
   prepare,
-  prepareArgoCd,
-  prepareArgoRollouts,
-  prepareFlux,
   prepareHelm,
   prepareKubeRouter,
   refuseIfInUse,
@@ -105,9 +103,8 @@ async function main(): Promise<number> {
   // The test itself says that it does nothing without ipset.
   if (runs("network-policy") && (await findProgram("ipset")) !== undefined) await prepareKubeRouter(say);
   // Their tests themselves say that they do nothing where these are not built. Not for "rollout", which a name contains.
-  if (wanted.includes("argo-rollouts")) await prepareArgoRollouts(say);
-  if (wanted.includes("argo-cd")) await prepareArgoCd(say);
-  if (wanted.includes("flux")) await prepareFlux(say);
+  for (const [name, prepareChosen] of Object.entries(chosen))
+    if (wanted.includes(name)) await prepareChosen(say);
   stop.throwIfAborted();
   // One file at a time: there is one cluster.
   const options = ["--test", "--test-concurrency=1", `--test-timeout=${limits.fileMs}`];

@@ -108,7 +108,7 @@ function wayOf({ software: name, way }: Cell): Way {
   return { name, description, isInjected: false, pod: { ...pod, command, environment } };
 }
 
-/** Ends with the last container of the old pods: a busy kubelet removes their objects half a minute later. */
+/** Waits for the last container of the old pods, not for their objects: a busy kubelet removes these half a minute later. */
 async function replaced({ pods, app, replicas }: Stage, before: readonly string[]): Promise<void> {
   const isOver = (): boolean => {
     const ended = new Set(pods.timeline.filter(({ type }) => type === "exited").map(({ pod }) => pod));
@@ -132,7 +132,7 @@ const rollout: Scenario = {
 
 const steadyPods = 3;
 const steadyPauseMs = 15_000;
-/** Pods that start take the processors from pods that stop: a server then takes longer to close, and loses more of what its pools send meanwhile. */
+/** Pods that start use the processors. A server that stops beside them needs longer to close, and loses more of its pooled requests. */
 const steady: Scenario = {
   name: "steady",
   description: "three pods deleted every 15 s",

@@ -31,6 +31,7 @@ export { writeImage } from "./images/image.ts";
 export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions } from "./options.ts";
 export {
+  chosen,
   prepare,
   prepareArgoCd,
   prepareArgoRollouts,

@@ -10,6 +10,7 @@ import {
   buildPrograms,
   directoryOfModule,
   fetchEnvoy,
+  type Chosen,
   type Programs,
 } from "./host/programs.ts";
 import { run } from "./host/run.ts";
@@ -91,6 +92,13 @@ export async function prepareArgoCd(
     manifests: join(source, "manifests", "core-install.yaml"),
   };
 }
+
+/** What only its own test runs, by the name that asks for it: `npm run test:cluster -- NAME`. */
+export const chosen: Readonly<Record<Chosen, (say: (line: string) => void) => Promise<object>>> = {
+  "argo-cd": prepareArgoCd,
+  "argo-rollouts": prepareArgoRollouts,
+  flux: prepareFlux,
+};
 
 /** The same for Contour with its Envoy. @returns its images, and where its manifests and the CRDs of the Gateway API lie. */
 export async function prepareContour(

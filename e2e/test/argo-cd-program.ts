@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseAllDocuments } from "yaml";
@@ -15,7 +14,7 @@ import {
 } from "../cluster/index.ts";
 import { fabricAddress } from "../cluster/network/addresses.ts";
 import { say } from "../program.ts";
-import { apply } from "./support.ts";
+import { apply, serveInFabric } from "./support.ts";
 
 const namespace = "argocd";
 const port = 9418;
@@ -89,7 +88,7 @@ export class ArgoCd {
     });
     const repository = await mkdtemp(join(cluster.directory, "argo-cd-"));
     await run("git", ["init", "-q", "-b", "main", repository]);
-    return new ArgoCd(cluster, repository, serve(cluster, repository));
+    return new ArgoCd(cluster, repository, serveInFabric(cluster, gitServer(repository)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -252,20 +251,13 @@ function withOurImage(container: Container): object {
 
 const isNotGpg = (one: object): boolean => (one as { name: string }).name !== "ARGOCD_GPG_ENABLED";
 
-/** Serves the repository where pods reach the API server, too. */
-function serve(cluster: Cluster, repository: string): AbortController {
-  const stop = new AbortController();
-  const daemon = [
-    "git",
-    "daemon",
-    "--export-all",
-    `--base-path=${repository}`,
-    `--listen=${fabricAddress}`,
-    `--port=${port}`,
-    "--reuseaddr",
-    repository,
-  ];
-  const { program, args } = cluster.commandInside("fabric", daemon);
-  spawn(program, args, { stdio: "ignore", signal: stop.signal }).on("error", () => undefined);
-  return stop;
-}
+const gitServer = (repository: string): string[] => [
+  "git",
+  "daemon",
+  "--export-all",
+  `--base-path=${repository}`,
+  `--listen=${fabricAddress}`,
+  `--port=${port}`,
+  "--reuseaddr",
+  repository,
+];

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { defaultRepository } from "@lameduck/operator/image";
 import { operatorNames } from "@lameduck/protocol";
-import { builtInit, until, whyNot, whyNotChosen, type Cluster } from "../cluster/index.ts";
+import { until, type Cluster } from "../cluster/index.ts";
 import { chart, deliverImage, lameduck } from "../injected/installation.ts";
 import { ArgoCd } from "./argo-cd-program.ts";
 import {
@@ -15,13 +14,11 @@ import {
   clientConfigs,
   injectedInShop,
   shopManifest,
+  skipped,
 } from "./gitops.ts";
 import { quietCluster } from "./support.ts";
 
-const reason =
-  (await whyNot()) ??
-  (await whyNotChosen("argo-cd")) ??
-  (existsSync(builtInit) ? undefined : `${builtInit} has not been built`);
+const skip = await skipped("argo-cd");
 
 const path = "packages/operator/chart/lameduck";
 const { namespace, workload } = operatorNames;
@@ -36,7 +33,7 @@ const values = (parts: object): object => ({
   valuesObject: { image: { repository: defaultRepository }, ...parts },
 });
 
-describe("Lameduck and its workloads, applied by Argo CD", { skip: reason ?? false }, () => {
+describe("Lameduck and its workloads, applied by Argo CD", { skip }, () => {
   let cluster: Cluster;
   let argo: ArgoCd;
   let folder: string;

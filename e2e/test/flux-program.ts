@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,7 +8,7 @@ import type { KubernetesObject } from "@lameduck/kube";
 import { fabricAddress } from "../cluster/network/addresses.ts";
 import { fluxImage, prepareFlux, until, writeImage, type Cluster } from "../cluster/index.ts";
 import { say } from "../program.ts";
-import { apply } from "./support.ts";
+import { apply, serveInFabric } from "./support.ts";
 
 const namespace = "kustomize-system";
 const port = 18_090;
@@ -62,7 +61,7 @@ export class Flux {
     await cluster.kubectl(["apply", "--server-side", "-f", "-"], rendered);
     const controller = ["deployment/kustomize-controller", "-n", namespace, "--timeout=90s"];
     await cluster.kubectl(["rollout", "status", ...controller]);
-    return new Flux(cluster, folder, serve(cluster, folder));
+    return new Flux(cluster, folder, serveInFabric(cluster, fileServer(folder)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -180,22 +179,14 @@ const ourImage = [
   { op: "add", path: `${container}/args/-`, value: "--feature-gates=ExternalArtifact=true" },
 ];
 
-/** Serves the files of a folder where pods reach the API server, too. */
-function serve(cluster: Cluster, folder: string): AbortController {
-  const stop = new AbortController();
+/** A program that serves the files of a folder. */
+function fileServer(folder: string): string[] {
   const own = pathToFileURL(import.meta.filename).href;
   const script = `(await import(${JSON.stringify(own)})).serveFiles(${JSON.stringify(folder)})`;
-  const { program, args } = cluster.commandInside("fabric", [
-    process.execPath,
-    "--input-type=module",
-    "-e",
-    script,
-  ]);
-  spawn(program, args, { stdio: "ignore", signal: stop.signal }).on("error", () => undefined);
-  return stop;
+  return [process.execPath, "--input-type=module", "-e", script];
 }
 
-/** In the process that `serve` starts. */
+/** In the process that `fileServer` names. */
 export function serveFiles(folder: string): void {
   const server = createServer((request, response) => {
     const name = /^\/([\w.-]+\.tar\.gz)$/.exec(request.url ?? "")?.[1];

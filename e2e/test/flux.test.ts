@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { operatorNames } from "@lameduck/protocol";
-import { builtInit, until, whyNot, whyNotChosen, type Cluster } from "../cluster/index.ts";
+import { until, type Cluster } from "../cluster/index.ts";
 import { deliverImage, lameduck, publishedManifest } from "../injected/installation.ts";
 import { Flux, type Ignore } from "./flux-program.ts";
 import {
@@ -14,13 +13,11 @@ import {
   clientConfigs,
   injectedInShop,
   shopManifest,
+  skipped,
 } from "./gitops.ts";
 import { quietCluster } from "./support.ts";
 
-const reason =
-  (await whyNot()) ??
-  (await whyNotChosen("flux")) ??
-  (existsSync(builtInit) ? undefined : `${builtInit} has not been built`);
+const skip = await skipped("flux");
 
 /** As docs/operate/gitops-and-ci.md says. */
 const secretPaths: Ignore = {
@@ -28,7 +25,7 @@ const secretPaths: Ignore = {
   paths: ["/webhooks/0/clientConfig/service/path", "/webhooks/1/clientConfig/service/path"],
 };
 
-describe("Lameduck and its workloads, applied by Flux", { skip: reason ?? false }, () => {
+describe("Lameduck and its workloads, applied by Flux", { skip }, () => {
   let cluster: Cluster;
   let flux: Flux;
   let folder: string;

@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import type { KubernetesObject, Pod } from "@lameduck/kube";
 import { injectedAnnotation, injectLabel } from "@lameduck/protocol";
-import type { Cluster } from "../cluster/index.ts";
+import { builtInit, whyNot, whyNotChosen, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { configuration, software } from "../injected/software.ts";
 import { resultsOf, RolloutProgram } from "./rollout-program.ts";
+
+/** Why the test of such a tool cannot run here; false where it can. */
+export async function skipped(tool: "argo-cd" | "flux"): Promise<string | false> {
+  const isBuilt = existsSync(builtInit);
+  return (
+    (await whyNot()) ?? (await whyNotChosen(tool)) ?? (isBuilt ? false : `${builtInit} has not been built`)
+  );
+}
 
 interface Webhooks extends KubernetesObject {
   readonly webhooks: readonly {

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { messageOf } from "@lameduck/drain/common";
 import { attempt, type Outcome } from "../cluster/host/run.ts";
 import { Cluster, type ClusterOptions, type Manifest } from "../cluster/index.ts";
@@ -16,6 +17,14 @@ export async function apply(cluster: Cluster, ...objects: readonly Manifest[]): 
     if (!/AlreadyExists/.test(messageOf(error))) throw error;
     return once();
   });
+}
+
+/** Runs a server where pods reach the API server, too, until it is aborted. */
+export function serveInFabric(cluster: Cluster, command: readonly string[]): AbortController {
+  const stop = new AbortController();
+  const { program, args } = cluster.commandInside("fabric", command);
+  spawn(program, args, { stdio: "ignore", signal: stop.signal }).on("error", () => undefined);
+  return stop;
 }
 
 export async function rolledOut(cluster: Cluster, deployment: string): Promise<void> {

@@ -69,7 +69,7 @@ type Module =
   | Chosen;
 
 /** It takes minutes to build, and is built where a test of its own is asked for. */
-type Chosen = "argo-cd" | "argo-rollouts" | "flux";
+export type Chosen = "argo-cd" | "argo-rollouts" | "flux";
 
 async function directoryOf(module: Module, cache: string): Promise<string> {
   const source = join(sources, module);

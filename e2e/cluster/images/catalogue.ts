@@ -94,16 +94,13 @@ export const fluxImageOf = (from: string): Image => program(fluxImage, "/bin/kus
 /** With the programs that it calls: Helm, and Debian's git. */
 export async function argoCdImageOf(argoCd: string, helm: string): Promise<Image> {
   const git = await requireProgram("git");
-  const own = [argoCdPath, "/usr/local/bin/helm"].map((to, index) => ({
-    to,
-    from: index === 0 ? argoCd : helm,
-  }));
-  const debian = ["/usr/bin/git", "/usr/lib/git-core/git"].map((to) => ({
-    to,
-    from: git,
-    withLibraries: true,
-  }));
-  return { reference: argoCdImage, layers: [{ files: [...own, ...debian] }, users], entrypoint: [] };
+  const files = [
+    { to: argoCdPath, from: argoCd },
+    { to: "/usr/local/bin/helm", from: helm },
+    { to: "/usr/bin/git", from: git, withLibraries: true },
+    { to: "/usr/lib/git-core/git", from: git },
+  ];
+  return { reference: argoCdImage, layers: [{ files }, users], entrypoint: [] };
 }
 
 export async function redis(): Promise<Image> {
