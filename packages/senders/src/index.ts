@@ -32,6 +32,7 @@ export {
 export {
   balancers,
   balancersOf,
+  isOfBalancer,
   convergenceOf,
   isNodeKind,
   isNodeProxy,

@@ -123,6 +123,8 @@ export function isNodeProxy(consumer: {
 /** Needs of such a kind name the Service, since each has a target group of its own: "load-balancer/aws/shop/web". */
 export const balancers = "load-balancer";
 
+export const isOfBalancer = (need: string): boolean => need.startsWith(`${balancers}/`);
+
 /** The load balancers that may have the Service's pods as targets: "load-balancer/aws". */
 export function balancersOf(service: SeenService): readonly string[] {
   return all.flatMap(({ name, mayTarget }) => (mayTarget?.(service) ? [`${balancers}/${name}`] : []));

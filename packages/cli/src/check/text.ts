@@ -2,7 +2,7 @@ import { printable } from "@lameduck/drain/common";
 import { count as plural, whole } from "@lameduck/accounting/words";
 import { oldestKubernetes } from "@lameduck/protocol";
 import { untried } from "../cluster/beside.ts";
-import { balancers } from "@lameduck/senders";
+import { isOfBalancer } from "@lameduck/senders";
 import { timesText, workloadGroups } from "../cluster/held.ts";
 import type { CheckReport } from "./report.ts";
 
@@ -169,7 +169,7 @@ function* notKnownLines({ notKnown, rights }: CheckReport): Generator<string> {
 
 function howToAsk(need: string, reader: string | undefined): string {
   if (reader === undefined) return "nothing of Lameduck's can ask it";
-  return need.startsWith(`${balancers}/`)
+  return isOfBalancer(need)
     ? `a Deployment of the Helm chart can ask it: --set acknowledgements.balancers.enabled=true --set 'acknowledgements.balancers.discover={${reader}}' (docs/operate/balancers.md)`
     : `a watcher can ask it (--consumer=${reader})`;
 }

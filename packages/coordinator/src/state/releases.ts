@@ -1,7 +1,7 @@
 import { type AcknowledgementSettings, isSilenced, namesIn } from "@lameduck/inject";
 import type { Listings, PodRoutes, Routing } from "@lameduck/cluster";
 import type { Nodes, SendingNode } from "./nodes.ts";
-import { balancers, whoIs } from "@lameduck/senders";
+import { isOfBalancer, whoIs } from "@lameduck/senders";
 import type { Decision, Termination } from "./termination.ts";
 import type { ConsumerGroup, GroupState, GroupStates, WithdrawalQuery } from "./consumer-groups.ts";
 import type { PolicySettings } from "../settings.ts";
@@ -98,7 +98,7 @@ export class Releases {
     const states = groups.map((group) => this.#groupStates.stateOfGroup(group, query));
     if (states.includes("missing")) return incomplete("missing");
     // A load balancer sends on without its watcher. No node's word makes up for its own.
-    if (groups.some(({ name }, at) => states[at] === "silent" && name.startsWith(`${balancers}/`)))
+    if (groups.some(({ name }, at) => states[at] === "silent" && isOfBalancer(name)))
       return incomplete("silent");
     const needsEachNode = this.routesTo(termination).throughNodes && settings.quorum === "all";
     if (needsEachNode && this.#isMissing(termination, query)) return incomplete("missing");
@@ -196,8 +196,7 @@ export class Releases {
     if (termination.state !== "waiting" || termination.sequence === undefined) return false;
     const query = this.queryOf(termination, now);
     return this.#reporting(termination).some(
-      (group) =>
-        !group.name.startsWith(`${balancers}/`) && this.#groupStates.stateOfGroup(group, query) === "behind",
+      (group) => !isOfBalancer(group.name) && this.#groupStates.stateOfGroup(group, query) === "behind",
     );
   }
 
@@ -328,7 +327,7 @@ export class Releases {
       services,
       publishesNotReady: listings.publishesNotReady(termination),
       routes,
-      balancers: routes.requiredReporters.filter((need) => need.startsWith(`${balancers}/`)),
+      balancers: routes.requiredReporters.filter(isOfBalancer),
       groups,
     };
     this.#routes.set(termination, cached);

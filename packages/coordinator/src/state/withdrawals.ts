@@ -1,4 +1,4 @@
-import { balancers, isNodeProxy } from "@lameduck/senders";
+import { isNodeProxy, isOfBalancer } from "@lameduck/senders";
 
 /** A pod that has left the ready endpoints and still exists. */
 export interface Withdrawn {
@@ -117,10 +117,7 @@ function keysOf(needs: readonly string[]): ReadonlySet<string> {
 
 /** By what the pods are known of which it hears; undefined for whoever hears of all. */
 export function needsHeardBy({ key, kind, serves }: Listener): readonly string[] | undefined {
-  const isNarrow =
-    serves.length > 0 &&
-    !isNodeProxy({ kind, serves }) &&
-    serves.every((one) => one.startsWith(`${balancers}/`));
+  const isNarrow = serves.length > 0 && !isNodeProxy({ kind, serves }) && serves.every(isOfBalancer);
   return isNarrow ? [...serves, declaredAs(key)] : undefined;
 }
 
