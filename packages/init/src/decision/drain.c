@@ -136,12 +136,16 @@ bool drain_weighs(const struct drain_config *config)
 	return config->policy == POLICY_ADAPTIVE || config->policy == POLICY_ACKNOWLEDGED;
 }
 
+double drain_convergence(const struct drain_config *config)
+{
+	return drain_weighs(config) ? config->convergence : DEFAULT_CONVERGENCE;
+}
+
 double drain_expected_loss(const struct drain *drain, double now)
 {
 	if (!drain->watching || !drain->terminated)
 		return 0;
-	double convergence = drain_weighs(&drain->config) ? drain->config.convergence : DEFAULT_CONVERGENCE;
-	return senders_expected_loss(&drain->senders, now, convergence);
+	return senders_expected_loss(&drain->senders, now, drain_convergence(&drain->config));
 }
 
 static bool is_enough(const struct drain *drain, double now)

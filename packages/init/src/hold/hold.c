@@ -84,7 +84,8 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	drain_init(&hold->drain, &settings->decision);
 	trace_begin(&hold->recording, why ? settings->recording : NULL, why, logger, &hold->drain.config, terminated_at);
 	hold->teller = (struct teller){ .drain = &hold->drain, .trace = &hold->recording, .last_arrival = NAN,
-					.config = &hold->drain.config, .release = &hold->drain.release };
+					.config = &hold->drain.config, .convergence = drain_convergence(&hold->drain.config),
+					.release = &hold->drain.release };
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->teller, baseline, now);
 	if (traffic_port_is_silent(&hold->traffic))
 		log_line(logger, LOG_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],

@@ -151,9 +151,6 @@ static bool has_stopped_opening(const struct pools *pools, const struct pool *po
 
 static bool will_last(const struct pools *pools, const struct pool *pool, double now)
 {
-	const struct drain_config *config = pools->teller->config;
-	bool has_convergence = config->policy == POLICY_ADAPTIVE || config->policy == POLICY_ACKNOWLEDGED;
-	double convergence = has_convergence ? config->convergence : DEFAULT_CONVERGENCE;
 	double active = now - pool->active_since;
 	if (pools->wait_for_streams)
 		return false;
@@ -161,7 +158,7 @@ static bool will_last(const struct pools *pools, const struct pool *pool, double
 		return true;
 	if (opens_evenly(pool) && has_stopped_opening(pools, pool, now))
 		return true;
-	return active >= (opens_often(pools, pool, now) ? lasting_requests_ms : pinned_after_convergences * convergence);
+	return active >= (opens_often(pools, pool, now) ? lasting_requests_ms : pinned_after_convergences * pools->teller->convergence);
 }
 
 static void tell_of(struct pools *pools, struct pool *pool, double since, double now)

@@ -1,6 +1,6 @@
 /*
  * Between traffic and the decision. The decision is told here what was seen, and the recording of the hold gets the same: nothing reaches one without the
- * other. All that traffic may know of the decision is handed in with the teller: `config` and `release`.
+ * other. All that traffic may know of the decision is handed in with the teller: `config`, `convergence` and `release`.
  */
 #ifndef LAMEDUCK_TELL_H
 #define LAMEDUCK_TELL_H
@@ -14,6 +14,7 @@ struct teller {
 	double connections; /* new ones, as told */
 	double last_arrival; /* NAN for none */
 	const struct drain_config *config; /* what the decision is made by */
+	double convergence; /* ms that senders are assumed to take on average */
 	const struct release *release; /* what the cluster says of the senders, and whether an arrival has disproved it */
 };
 

@@ -1,6 +1,6 @@
 /*
- * Reads lines of bytes received, "-" where nobody knows, as seen of one pair of ports. Writes for each whether the connection is a known one (1) or a new
- * one (0), and how many are kept.
+ * Each word of the input is the number of bytes that a connection has received, "-" if unknown. All connections have the same ports. For each word this
+ * writes 1 for a connection that is known and 0 for a new one, and how many connections are kept.
  */
 #include "../../src/traffic/connections.h"
 

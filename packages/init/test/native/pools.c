@@ -1,6 +1,6 @@
 /*
- * Writes after how many ms the requests that one sender sends every 100 ms on an old connection are known not to end by waiting. The arguments are the
- * policy and, where it is chosen, the convergence.
+ * One sender sends a request every 100 ms on an old connection. This writes after how many ms the init knows that no wait will end them. The first
+ * argument is the policy. The second one, if there, is the convergence.
  */
 #include "../../src/traffic/pools.h"
 
@@ -19,7 +19,8 @@ int main(int count, char **arguments)
 	if (count < 2 || !parse_config(&options, &config, &error))
 		return 2;
 	drain_init(&drain, &config);
-	struct teller teller = { .drain = &drain, .trace = &trace, .config = &config, .release = &drain.release };
+	struct teller teller = { .drain = &drain, .trace = &trace, .config = &config, .convergence = drain_convergence(&config),
+				 .release = &drain.release };
 	pools_begin(&pools, &teller, false, 0);
 	for (double now = 100; now < 60000; now += 100) {
 		pools_note_segments(&pools, &peer, 1, now);
