@@ -17,8 +17,8 @@ export function canNotify(session: ServerHttp2Session): boolean {
 
 /**
  * Asks a client to leave. `session.goaway(0, 2 ** 31 - 1)` would lose requests: once nghttp2 has sent a GOAWAY, it silently ignores every new stream
- * (session_allow_incoming_new_stream in nghttp2_session.c). A stream that was on its way then hangs until its client gives up. 393 of 67,000 requests
- * hung so in 50 terminations. nghttp2 has a call for this, nghttp2_submit_shutdown_notice, but Node does not offer it. So the frame is written past
+ * (session_allow_incoming_new_stream in nghttp2_session.c). A stream that was on its way then hangs until its client gives up: in 50 terminations this
+ * happened to 393 of 67,000 requests. nghttp2 has a call for this, nghttp2_submit_shutdown_notice, but Node does not offer it. So the frame is written past
  * nghttp2. Node writes whole frames, so the notice comes between two frames.
  */
 export function notify(session: ServerHttp2Session): void {

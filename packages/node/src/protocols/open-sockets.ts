@@ -2,10 +2,10 @@ import type { Server as NetServer, Socket } from "node:net";
 import { activeSockets, connectionsOf, isFindable } from "../internals.ts";
 
 /**
- * The open connections of a server. Where the process can list all of its sockets, no connection is kept before the hold. The list lacks two kinds
- * of sockets, which are kept from the beginning. The first kind is a TLS socket: the list has only the socket beneath it. The second kind is a socket
- * without a handle that a program emits into the server by hand. The list also lacks sockets that the application has unref()'d. They are cut at the
- * end.
+ * The open connections of a server. If the process can list its sockets, no connection is kept before the hold.
+ * The list lacks three kinds of sockets. TLS sockets are kept from the beginning, because the list has only the socket beneath each. Sockets without
+ * a handle, which a program emits into the server by hand, are kept from the beginning, too. Sockets that the application has unref()'d are not kept:
+ * they are cut at the end.
  */
 export class OpenSockets {
   readonly #server: NetServer;

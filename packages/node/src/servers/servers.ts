@@ -172,7 +172,7 @@ export class Servers {
     if (this.#watches.size === 0) this.#deserted();
   }
 
-  /** A protocol that throws must not end the termination, which would cut the requests of all. It may throw at every tick, and that is told once. */
+  /** An exception here would end the termination, and cut every request. A protocol may throw at every tick: each message is told once. */
   #each(act: (protocol: ProtocolWatch) => void): void {
     for (const protocol of this.#protocols())
       try {

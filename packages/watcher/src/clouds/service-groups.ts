@@ -50,13 +50,13 @@ export class ServiceGroups implements Consumer {
 
   /** What an object names now, in place of what it named before. */
   name(object: string, groups: readonly BoundGroup[]): void {
-    for (const [id, known] of this.#groups)
-      if (known.namedBy.delete(object) && known.namedBy.size === 0)
-        if (!groups.some((group) => group.id === id)) {
-          // It stood for groups that the object did not name yet, or not so that they could be read.
-          if ("problem" in known.reader && groups.length > 0) this.#groups.delete(id);
-          else known.goneAt = this.#now();
-        }
+    for (const [id, known] of this.#groups) {
+      const wasLast = known.namedBy.delete(object) && known.namedBy.size === 0;
+      if (!wasLast || groups.some((group) => group.id === id)) continue;
+      // It stood for groups that the object did not name yet, or not so that they could be read.
+      if ("problem" in known.reader && groups.length > 0) this.#groups.delete(id);
+      else known.goneAt = this.#now();
+    }
     for (const { id, reader } of groups) {
       const known = this.#groups.get(id) ?? {
         reader: typeof reader === "function" ? reader() : reader,
