@@ -681,6 +681,7 @@ describe("a proxy whose pods have no watcher all", () => {
   const image = "registry.k8s.io/ingress-nginx/controller:v1";
   interface Proxy {
     readonly hasWatcher?: boolean;
+    readonly reports?: boolean;
     /** Of a Deployment. */
     readonly workload?: string;
     /** "" has none. */
@@ -713,6 +714,8 @@ describe("a proxy whose pods have no watcher all", () => {
     const model = withdrawn({}, ["node1"], (one) => {
       one.ingress(["shop/web"]);
       one.reportedBy.set("new", ["ingress-nginx/new"]);
+      for (const [uid, { reports }] of Object.entries(others))
+        if (reports === true) one.reportedBy.set(uid, [`ingress-nginx/${uid}`]);
       if (!isLate) add(one);
       proxy(one, "new", { hasWatcher: true, ...read });
       if (isLate) add(one);
@@ -739,6 +742,18 @@ describe("a proxy whose pods have no watcher all", () => {
     assert.equal(releases.isReported("ingress-class/nginx", "shop"), true);
   });
 
+  it("is missing until all watchers have reported", () => {
+    const model = beside({}, { young: { hasWatcher: true } });
+    const { releases } = model.terminations;
+    assert.equal(model.state("a"), "incomplete");
+    assert.match(
+      releases.whoIs(model.record("a"), "ingress-class/nginx") ?? "",
+      /; Pod edge\/young may send for it and its watcher has not reported; 10 s are assumed$/,
+    );
+    model.reportedBy.set("young", ["ingress-nginx/young"]);
+    assert.equal(model.state("a"), "released");
+  });
+
   it("is missing as well where two workloads may serve the class, and one of them has none", () => {
     const internal = { image, args: ["/nginx-ingress-controller", "--ingress-class=internal"] };
     const own = (...args: readonly string[]): Proxy => ({ workload: "second", controller: { image, args } });
@@ -754,7 +769,9 @@ describe("a proxy whose pods have no watcher all", () => {
       [own(...apart, "--ingress-class=$(CLASS)"), "incomplete"],
       [own(...apart, "--ingress-class="), "incomplete"],
       [{ workload: "traefik", controller: { image: "traefik:v3" } }, "released"],
-      [{ workload: "second", hasWatcher: true }, "released"],
+      [{ workload: "second", hasWatcher: true, reports: true }, "released"],
+      [{ workload: "second", hasWatcher: true }, "incomplete"],
+      [{ workload: "second", reports: true }, "released"],
     ] as const) {
       const why = JSON.stringify(second);
       for (const isLate of [false, true]) assert.equal(beside({}, { second }, isLate).state("a"), state, why);

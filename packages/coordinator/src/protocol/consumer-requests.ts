@@ -65,8 +65,7 @@ export class ConsumerRequests {
   /** By consumer: each needs but one. */
   readonly #waiting = new Map<string, WaitingReport>();
   readonly #answeredAt = new Map<string, number>();
-  /** By consumer: the pod that reports for it. */
-  readonly #owners = new Map<string, string>();
+  readonly #owners = new Owners();
   readonly #names = new NameQuota();
   readonly #answers: Answers;
   #isSweeping = false;
@@ -113,7 +112,7 @@ export class ConsumerRequests {
 
   /** The consumers that a pod reports for. */
   reportedBy(podUid: string): readonly string[] {
-    return [...this.#owners].flatMap(([key, owner]) => (owner === podUid ? [key] : []));
+    return this.#owners.keysOf(podUid);
   }
 
   /** Answers the reports that are due. Called at intervals, and after each withdrawal. */
@@ -139,7 +138,7 @@ export class ConsumerRequests {
   /** Drops proxies whose pods are gone, as after each rollout of an ingress. A node's proxy counts as long as its node. */
   forget(): void {
     const { consumers, pods, now } = this.#options;
-    for (const [key, owner] of this.#owners) {
+    for (const [key, owner] of this.#owners.all) {
       const consumer = consumers.get(key);
       const isGone =
         consumer && !isNodeProxy(consumer) && !pods.get(owner) && now() - consumer.heardAt > forgetAfterMs;
@@ -263,6 +262,40 @@ export class ConsumerRequests {
 
   #refuse(stream: Replies, status: number, error: string, isLast = false): void {
     stream.answer(status, writeRefusal(error), isLast);
+  }
+}
+
+/** Which pod reports for which consumer. */
+class Owners {
+  readonly #byKey = new Map<string, string>();
+  readonly #byPod = new Map<string, readonly string[]>();
+
+  get all(): Iterable<readonly [key: string, podUid: string]> {
+    return this.#byKey;
+  }
+
+  get(key: string): string | undefined {
+    return this.#byKey.get(key);
+  }
+
+  keysOf(podUid: string): readonly string[] {
+    return this.#byPod.get(podUid) ?? [];
+  }
+
+  set(key: string, podUid: string): void {
+    if (this.#byKey.get(key) === podUid) return;
+    this.delete(key);
+    this.#byKey.set(key, podUid);
+    this.#byPod.set(podUid, [...this.keysOf(podUid), key]);
+  }
+
+  delete(key: string): void {
+    const podUid = this.#byKey.get(key);
+    if (podUid === undefined) return;
+    this.#byKey.delete(key);
+    const others = this.keysOf(podUid).filter((one) => one !== key);
+    if (others.length > 0) this.#byPod.set(podUid, others);
+    else this.#byPod.delete(podUid);
   }
 }
 

@@ -110,14 +110,14 @@ export class GroupStates {
     return this.lacking(consumers) !== undefined;
   }
 
-  /** A pod of their proxy for which nothing reports, where one of them reports for others of it. */
+  /** Which pod of their proxy nothing reports for, where one of them reports for others of it. */
   lacking(consumers: readonly Consumer[]): string | undefined {
     if (this.#halfRead.size === 0) return undefined;
     const key = consumers.find((one) => this.#halfRead.has(one.key))?.key;
     return key === undefined ? undefined : this.#halfRead.get(key);
   }
 
-  /** @param halfRead consumers that report for some pods of their proxy only, each with one for which nothing reports. */
+  /** @param halfRead consumers that report for some pods of their proxy only, each with what lacks. */
   begin(halfRead: ReadonlyMap<string, string>): void {
     this.#halfRead = halfRead;
   }

@@ -3,8 +3,9 @@ import type { SlimPod } from "@lameduck/cluster";
 import { mayServeOneClass } from "@lameduck/senders";
 
 /**
- * Proxies that have a watcher in some of their pods only. One cause is a rollout of the patch with the watcher that is under way or has stopped in
- * the middle. Another cause is two workloads of one class, of which one has the patch. A pod's watcher says nothing of pods without a watcher.
+ * Proxies for which watchers report in some of their pods only. One cause is a rollout of the patch with the watcher that is under way or has stopped
+ * in the middle. Another cause is two workloads of one class, of which one has the patch. A third cause is a watcher that has not reported yet, or
+ * never does. A pod's watcher says nothing of other pods.
  */
 export class HalfReadProxies {
   /** By uid. */
@@ -13,8 +14,6 @@ export class HalfReadProxies {
   readonly #workloads = new Set<string>();
   readonly #reportedBy: (podUid: string) => readonly string[];
   readonly #allPods: () => Iterable<SlimPod>;
-  /** By the uid of one with a watcher: one without. Every round of decisions asks, and pods change seldom. */
-  #halfRead: ReadonlyMap<string, SlimPod> | undefined;
 
   constructor(reportedBy: (podUid: string) => readonly string[], allPods: () => Iterable<SlimPod>) {
     this.#reportedBy = reportedBy;
@@ -24,25 +23,29 @@ export class HalfReadProxies {
   take({ type, object }: Change<SlimPod>): void {
     const { uid } = object.metadata;
     if (type === "there" && this.#matters(object)) {
-      this.#put(object);
+      this.#pods.set(uid, object);
       const workload = workloadOf(object);
       if (object.proxy?.isRead !== true || workload === undefined || this.#workloads.has(workload)) return;
       this.#workloads.add(workload);
-      for (const one of this.#allPods()) if (one.metadata.uid !== uid && this.#matters(one)) this.#put(one);
+      for (const one of this.#allPods())
+        if (one.metadata.uid !== uid && this.#matters(one)) this.#pods.set(one.metadata.uid, one);
     } else if (this.#pods.delete(uid)) {
-      this.#halfRead = undefined;
       const workload = workloadOf(object) ?? "";
       if (![...this.#pods.values()].some((one) => workloadOf(one) === workload))
         this.#workloads.delete(workload);
     }
   }
 
-  /** The consumers that report for some pods of their proxy only, each with a pod for which nothing reports: "edge/nginx-x2x7k". */
+  /** The consumers that report for some pods of their proxy only, each with what lacks: "Pod edge/nginx-x2x7k may send for it and has no watcher". */
   get consumers(): ReadonlyMap<string, string> {
-    this.#halfRead ??= this.#find();
     const consumers = new Map<string, string>();
-    for (const [uid, { metadata }] of this.#halfRead)
-      for (const key of this.#reportedBy(uid)) consumers.set(key, `${metadata.namespace}/${metadata.name}`);
+    const silent = [...this.#pods.values()].filter((pod) => this.#reportedBy(pod.metadata.uid).length === 0);
+    if (silent.length === 0) return consumers;
+    for (const pod of this.#pods.values()) {
+      const keys = this.#reportedBy(pod.metadata.uid);
+      const lacking = keys.length > 0 ? silent.find((one) => sendsAs(pod, one)) : undefined;
+      if (lacking) for (const key of keys) consumers.set(key, whatLacks(lacking));
+    }
     return consumers;
   }
 
@@ -51,22 +54,11 @@ export class HalfReadProxies {
     if (pod.isFinished || pod.addresses.length === 0) return false;
     return pod.proxy !== undefined || this.#workloads.has(workloadOf(pod) ?? "");
   }
+}
 
-  #put(pod: SlimPod): void {
-    this.#pods.set(pod.metadata.uid, pod);
-    this.#halfRead = undefined;
-  }
-
-  #find(): ReadonlyMap<string, SlimPod> {
-    const isRead = ({ proxy }: SlimPod): boolean => proxy?.isRead === true;
-    const unread = [...this.#pods.values()].filter((one) => !isRead(one));
-    return new Map(
-      [...this.#pods].flatMap(([uid, pod]) => {
-        const lacking = isRead(pod) ? unread.find((one) => sendsAs(pod, one)) : undefined;
-        return lacking === undefined ? [] : [[uid, lacking] as const];
-      }),
-    );
-  }
+function whatLacks({ metadata, proxy }: SlimPod): string {
+  const lack = proxy?.isRead === true ? "its watcher has not reported" : "has no watcher";
+  return `Pod ${metadata.namespace}/${metadata.name} may send for it and ${lack}`;
 }
 
 /** Whether what one of them serves, the other may serve, too. */

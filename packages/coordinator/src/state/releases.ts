@@ -172,7 +172,7 @@ export class Releases {
     const assumed = seconds === undefined ? [] : [`${seconds} s are assumed`];
     const { consumers } = this.#groupStates.groupOfNeed(need);
     const lacking = this.#groupStates.lacking(consumers);
-    const halfRead = lacking === undefined ? [] : [`Pod ${lacking} may send for it and has no watcher`];
+    const halfRead = lacking === undefined ? [] : [lacking];
     const parts = [...(shown === undefined ? [] : [shown]), ...halfRead, ...assumed];
     return parts.length === 0 ? undefined : parts.join("; ");
   }
