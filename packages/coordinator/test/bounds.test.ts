@@ -16,7 +16,10 @@ test("an account that is bound to kinds of consumers speaks for no other kind, a
   assert.equal((await post("kube-proxy/node1", { kind: "kube-proxy" })).status, 200);
   assert.match((await post("nginx/edge-1", { kind: "nginx" })).text, /may report as kube-proxy only/);
   const serves = ["node", "ingress-class/nginx"];
-  assert.match((await post("kube-proxy/node1", { kind: "kube-proxy", serves })).text, /serves its node only/);
+  assert.match(
+    (await post("kube-proxy/node1", { kind: "kube-proxy", serves })).text,
+    /does not read ingress-class\/nginx/,
+  );
 });
 
 test("an account that is bound to the kind of an ingress proxy serves classes, and speaks for no node's proxy", async () => {
@@ -27,6 +30,62 @@ test("an account that is bound to the kind of an ingress proxy serves classes, a
   const said = { version: 1, kind: "haproxy", basis: "state", epoch: null, applied: 0, known: 0, wait: 0 };
   const body = JSON.stringify({ ...said, serves: ["ingress-class/public"] });
   assert.equal((await all.tell("haproxy/edge-1", body, { token: "edge" })).status, 200);
+});
+
+test("an account that is bound to a kind serves nothing that another kind reads", async () => {
+  const flags = ["haproxy", "aws", "http"].map((kind) => `--consumer-account=edge/${kind}=${kind}`);
+  await using all = await coordinating(
+    (scene) => {
+      scene.node("node1");
+      const classes = {
+        own: "haproxy.org/ingress-controller/own",
+        nginx: "k8s.io/ingress-nginx",
+        odd: "odd.example/x",
+      };
+      for (const [name, controller] of Object.entries(classes))
+        scene.api.put("networking.k8s.io/ingressclasses", name, { spec: { controller } });
+    },
+    { flags },
+  );
+  const balancer = "load-balancer/aws";
+  for (const [kind, may, mayNot] of [
+    ["haproxy", ["own", "odd", "unheard-of"].map((one) => `ingress-class/${one}`), ["ingress-class/nginx"]],
+    [
+      "haproxy",
+      ["gateway-class/any", "consumer/haproxy/edge"],
+      ["node", "node-proxy/cilium", balancer, "proxy/traefik"],
+    ],
+    [
+      "aws",
+      [balancer, `${balancer}/shop/web`],
+      ["ingress-class/odd", "node", "load-balancer/gcp", "load-balancer/awsome"],
+    ],
+    ["http", ["ingress-class/nginx", "proxy/traefik", `${balancer}/shop/web`], []],
+  ] as const) {
+    all.api.tokens.set(kind, { account: `edge:${kind}`, node: "node1" });
+    for (const [needs, expected] of [
+      [may, 200],
+      [mayNot, 403],
+    ] as const)
+      for (const need of needs) {
+        const said = {
+          version: 1,
+          kind,
+          basis: "state",
+          epoch: null,
+          applied: 0,
+          known: 0,
+          wait: 0,
+          serves: [need],
+        };
+        const body = JSON.stringify(need === "node" ? { ...said, node: "node1" } : said);
+        const name = need === "node" ? "node1" : `of-${need.replaceAll("/", ".")}`;
+        const { status, text } = await all.tell(`${kind}/${name}`, body, { token: kind });
+        assert.equal(status, expected, `${kind} ${need}: ${text}`);
+        if (status === 403)
+          assert.match(text, new RegExp(`may report as ${kind} only, which does not read ${need}`));
+      }
+  }
 });
 
 test("the status names a list that the API server refuses, and the right that is missing", async () => {

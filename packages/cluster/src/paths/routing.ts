@@ -133,6 +133,11 @@ export class Routing {
       .filter(({ through }) => through.some((one) => this.#reporterOf(one) === need));
   }
 
+  /** `spec.controller` of an IngressClass; undefined where it is not known. */
+  controllerOf(ingressClass: string): string | undefined {
+    return this.#index.controllerOf(ingressClass);
+  }
+
   /** Drops what has led somewhere for long enough ago. */
   forget(now: number): void {
     if (this.#former.forget(now)) this.#version++;

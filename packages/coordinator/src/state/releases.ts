@@ -207,8 +207,7 @@ export class Releases {
     const query = this.queryOf(termination, now);
     const seconds = this.groups(termination)
       .filter(
-        ({ consumers, passesMs }) =>
-          passesMs === undefined && this.#groupStates.isUnread(consumers, query),
+        ({ consumers, passesMs }) => passesMs === undefined && this.#groupStates.isUnread(consumers, query),
       )
       .map(({ name }) => this.assumedSeconds(name, namespace, services) ?? 0);
     return Math.max(0, withdrawnAt + Math.max(0, ...seconds) * 1_000 - now);
