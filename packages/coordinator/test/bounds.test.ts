@@ -96,9 +96,31 @@ test("the status names a list that the API server refuses, and the right that is
   });
   await until(() => all.coordinator.status().unread?.length === 1, "the refusal");
   const resource = refused.split("/").toReversed().join(".");
+  const path = refused.replace("/", "/v1/");
   assert.deepEqual(all.coordinator.status().unread, [
-    { name: "grpcroutes (v1)", state: "refused", resource },
+    { name: "grpcroutes (v1)", state: "refused", resource, problem: `GET /apis/${path}: no` },
   ]);
+});
+
+test("a replica is ready although one CRD answers with errors from its start on: no pod is released, and the answer is named", async () => {
+  const broken = "projectcontour.io/httpproxies";
+  const { all, state } = await withdrawn(({ api }) => {
+    const spec = { routes: [{ services: [{ name: "another" }] }] };
+    api.put(broken, "proxy", { metadata: { namespace: "shop" }, spec });
+    api.fault = ({ resource }) =>
+      resource === broken ? { status: 500, body: { message: "the conversion failed" } } : undefined;
+  });
+  await using _ = all;
+  assert.equal(all.coordinator.notReady(), undefined);
+  const resource = broken.split("/").toReversed().join(".");
+  const problem = "GET /apis/projectcontour.io/v1/httpproxies: the conversion failed";
+  const [{ name, ...unread } = { name: "" }] = all.coordinator.status().unread ?? [];
+  assert.match(name, /^httpproxies/);
+  assert.deepEqual(unread, { state: "waiting", resource, problem });
+  while ((await state()) !== `incomplete ${name} (unread)`);
+  all.api.fault = () => undefined;
+  await until(() => all.coordinator.status().unread?.length === 0, "it is read");
+  while ((await state()) !== "released");
 });
 
 test("routes of all kinds and versions lead to a pod, and the end of one version takes nothing from the other", () => {
