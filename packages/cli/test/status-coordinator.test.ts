@@ -203,10 +203,13 @@ for (const [what, around, words] of [
     {
       answer: {
         ...sound,
-        unread: [{ name: "httpproxies", state: "refused", resource: "httpproxies.projectcontour.io" }],
+        unread: [
+          { name: "mappings", state: "waiting", problem: "the conversion failed" },
+          { name: "httpproxies", state: "refused", resource: "httpproxies.projectcontour.io" },
+        ],
       },
     },
-    /httpproxies may not be read: nobody is released: let lameduck-coordinator list and watch httpproxies\.projectcontour\.io\nfails$/,
+    /mappings have not been read yet: nobody is released \(the conversion failed\)\n {4}httpproxies may not be read: nobody is released: let lameduck-coordinator list and watch httpproxies\.projectcontour\.io\nfails$/,
   ],
   [
     "a NetworkPolicy keeps the question out",

@@ -86,10 +86,11 @@ export class Cluster {
     ];
   }
 
-  /** @returns when everything has been read once. */
+  /** @returns when everything has been read once, but for lists beside which others count: a broken CRD may never be read. */
   async start(): Promise<void> {
     for (const source of this.#sources) source.start();
-    await Promise.all(this.#sources.map(({ settled }) => settled));
+    await Promise.all(this.#essential.map(({ settled }) => settled));
+    await Promise.all(this.#sources.map(({ tried }) => tried));
     this.#options.terminations.synced(this.#options.now());
     this.#options.onChange();
   }
@@ -108,8 +109,10 @@ export class Cluster {
 
   /** Lists that are refused, not answered yet, or not kept up to date, by name. */
   unread(): readonly UnreadList[] {
-    const unread = this.#sources.flatMap(({ name, resource, state }): UnreadList[] =>
-      state === "synced" || state === "absent" ? [] : [{ name, state, resource }],
+    const unread = this.#sources.flatMap(({ name, resource, state, problem }): UnreadList[] =>
+      state === "synced" || state === "absent"
+        ? []
+        : [{ name, state, resource, ...(problem !== undefined && { problem }) }],
     );
     return unread.length > 0 || this.knowsEndpoints ? unread : [{ name: "endpointslices", state: "unheard" }];
   }

@@ -101,6 +101,7 @@ export class Coordinator {
     this.#consumerRequests = new ConsumerRequests({
       epoch: this.epoch,
       kinds: flags.consumerKinds,
+      controllerOf: (ingressClass) => routing.controllerOf(ingressClass),
       consumers,
       withdrawals,
       pods: terminations.pods,

@@ -26,6 +26,8 @@ export interface UnreadList {
   readonly state: "waiting" | "refused" | "unheard";
   /** "httpproxies.projectcontour.io": what the coordinator must be allowed to list and watch. */
   readonly resource?: string;
+  /** What the API server answers. A coordinator of the release before does not say it. */
+  readonly problem?: string;
 }
 
 /** What `lameduck status` shows: of this replica only. */

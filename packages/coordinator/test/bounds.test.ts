@@ -16,7 +16,10 @@ test("an account that is bound to kinds of consumers speaks for no other kind, a
   assert.equal((await post("kube-proxy/node1", { kind: "kube-proxy" })).status, 200);
   assert.match((await post("nginx/edge-1", { kind: "nginx" })).text, /may report as kube-proxy only/);
   const serves = ["node", "ingress-class/nginx"];
-  assert.match((await post("kube-proxy/node1", { kind: "kube-proxy", serves })).text, /serves its node only/);
+  assert.match(
+    (await post("kube-proxy/node1", { kind: "kube-proxy", serves })).text,
+    /does not read ingress-class\/nginx/,
+  );
 });
 
 test("an account that is bound to the kind of an ingress proxy serves classes, and speaks for no node's proxy", async () => {
@@ -29,6 +32,62 @@ test("an account that is bound to the kind of an ingress proxy serves classes, a
   assert.equal((await all.tell("haproxy/edge-1", body, { token: "edge" })).status, 200);
 });
 
+test("an account that is bound to a kind serves nothing that another kind reads", async () => {
+  const flags = ["haproxy", "aws", "http"].map((kind) => `--consumer-account=edge/${kind}=${kind}`);
+  await using all = await coordinating(
+    (scene) => {
+      scene.node("node1");
+      const classes = {
+        own: "haproxy.org/ingress-controller/own",
+        nginx: "k8s.io/ingress-nginx",
+        odd: "odd.example/x",
+      };
+      for (const [name, controller] of Object.entries(classes))
+        scene.api.put("networking.k8s.io/ingressclasses", name, { spec: { controller } });
+    },
+    { flags },
+  );
+  const balancer = "load-balancer/aws";
+  for (const [kind, may, mayNot] of [
+    ["haproxy", ["own", "odd", "unheard-of"].map((one) => `ingress-class/${one}`), ["ingress-class/nginx"]],
+    [
+      "haproxy",
+      ["gateway-class/any", "consumer/haproxy/edge"],
+      ["node", "node-proxy/cilium", balancer, "proxy/traefik"],
+    ],
+    [
+      "aws",
+      [balancer, `${balancer}/shop/web`],
+      ["ingress-class/odd", "node", "load-balancer/gcp", "load-balancer/awsome"],
+    ],
+    ["http", ["ingress-class/nginx", "proxy/traefik", `${balancer}/shop/web`], []],
+  ] as const) {
+    all.api.tokens.set(kind, { account: `edge:${kind}`, node: "node1" });
+    for (const [needs, expected] of [
+      [may, 200],
+      [mayNot, 403],
+    ] as const)
+      for (const need of needs) {
+        const said = {
+          version: 1,
+          kind,
+          basis: "state",
+          epoch: null,
+          applied: 0,
+          known: 0,
+          wait: 0,
+          serves: [need],
+        };
+        const body = JSON.stringify(need === "node" ? { ...said, node: "node1" } : said);
+        const name = need === "node" ? "node1" : `of-${need.replaceAll("/", ".")}`;
+        const { status, text } = await all.tell(`${kind}/${name}`, body, { token: kind });
+        assert.equal(status, expected, `${kind} ${need}: ${text}`);
+        if (status === 403)
+          assert.match(text, new RegExp(`may report as ${kind} only, which does not read ${need}`));
+      }
+  }
+});
+
 test("the status names a list that the API server refuses, and the right that is missing", async () => {
   const refused = "gateway.networking.k8s.io/grpcroutes";
   await using all = await coordinating((scene) => {
@@ -37,9 +96,31 @@ test("the status names a list that the API server refuses, and the right that is
   });
   await until(() => all.coordinator.status().unread?.length === 1, "the refusal");
   const resource = refused.split("/").toReversed().join(".");
+  const path = refused.replace("/", "/v1/");
   assert.deepEqual(all.coordinator.status().unread, [
-    { name: "grpcroutes (v1)", state: "refused", resource },
+    { name: "grpcroutes (v1)", state: "refused", resource, problem: `GET /apis/${path}: no` },
   ]);
+});
+
+test("a replica is ready although one CRD answers with errors from its start on: no pod is released, and the answer is named", async () => {
+  const broken = "projectcontour.io/httpproxies";
+  const { all, state } = await withdrawn(({ api }) => {
+    const spec = { routes: [{ services: [{ name: "another" }] }] };
+    api.put(broken, "proxy", { metadata: { namespace: "shop" }, spec });
+    api.fault = ({ resource }) =>
+      resource === broken ? { status: 500, body: { message: "the conversion failed" } } : undefined;
+  });
+  await using _ = all;
+  assert.equal(all.coordinator.notReady(), undefined);
+  const resource = broken.split("/").toReversed().join(".");
+  const problem = "GET /apis/projectcontour.io/v1/httpproxies: the conversion failed";
+  const [{ name, ...unread } = { name: "" }] = all.coordinator.status().unread ?? [];
+  assert.match(name, /^httpproxies/);
+  assert.deepEqual(unread, { state: "waiting", resource, problem });
+  while ((await state()) !== `incomplete ${name} (unread)`);
+  all.api.fault = () => undefined;
+  await until(() => all.coordinator.status().unread?.length === 0, "it is read");
+  while ((await state()) !== "released");
 });
 
 test("routes of all kinds and versions lead to a pod, and the end of one version takes nothing from the other", () => {

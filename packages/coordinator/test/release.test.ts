@@ -282,6 +282,26 @@ describe("who matters", () => {
     assert.equal(isUnlisted({ external: "http/cdn" }, false), false);
   });
 
+  it("a pod is not unlisted where an EndpointSlice of its namespace is not kept, which may list it", () => {
+    const model = new Model({ mode: "consistency" });
+    model.synced();
+    model.pod("a", true);
+    const { terminations } = model;
+    const isUnlisted = (): boolean => terminations.isUnlisted(model.record("a"), model.now);
+    const cause = (): readonly unknown[] => [
+      model.state("a"),
+      terminations.progress.behind(model.record("a"), model.now)[0]?.name,
+    ];
+    assert.deepEqual(cause(), ["incomplete", "all"]);
+    assert.equal(isUnlisted(), true);
+    model.routing.leftOut("endpointslices", "shop");
+    assert.equal(isUnlisted(), false);
+    assert.deepEqual(cause(), ["incomplete", "objects-left-out"]);
+    model.routing.listed("endpointslices", new Set(["other"]));
+    assert.deepEqual(cause(), ["incomplete", "all"]);
+    assert.equal(isUnlisted(), true);
+  });
+
   it("a node that only its proxy has told of counts, until it must have been listed", () => {
     const model = withdrawn();
     model.report("node3", 0);
@@ -432,6 +452,49 @@ describe("who matters", () => {
     model.report("node2", 1);
     assert.equal(model.state("a"), "released");
     assert.equal(assumed(), 0);
+  });
+
+  it("the time is assumed of a sender that its watcher cannot read, whatever else its watcher says", () => {
+    const balancer = "load-balancer/aws/shop/web";
+    for (const [what, assumed, sender] of [
+      ["ingress-class/nginx", 10_000, { kind: "nginx", node: undefined }],
+      [balancer, 120_000, { kind: "aws", node: undefined, serves: [balancer] }],
+    ] as const) {
+      const model = withdrawn({}, undefined, (one) => {
+        if (what === balancer) one.service(false, [balancer]);
+        else one.ingress(["shop/web"]);
+        one.report("edge", 0, sender);
+      });
+      const { releases } = model.terminations;
+      const left = (): number => releases.assumedMs(model.record("a"), model.now);
+      const until = (model.record("a").withdrawnAt ?? NaN) + assumed;
+      for (const node of ["node1", "node2"]) model.report(node, 1);
+      model.report("edge", 0, { ...sender, problem: "connection refused" });
+      assert.equal(model.state("a"), "waiting", what);
+      assert.equal(left(), until - model.now, what);
+      const [behind] = model.terminations.progress.behind(model.record("a"), model.now);
+      assert.equal(behind?.reason, "cannot be read");
+      model.now += 2_000;
+      model.report("edge", 0, { ...sender, problem: "connection refused" });
+      assert.equal(left(), until - model.now, "it ends, since nobody says that it still sends");
+      model.report("edge", 1, sender);
+      assert.equal(model.state("a"), "released", what);
+      assert.equal(left(), 0, what);
+    }
+  });
+
+  it("the time is assumed of a load balancer whose watcher is silent, as of one that has none", () => {
+    const balancer = "load-balancer/aws/shop/web";
+    const model = withdrawn({}, undefined, (one) => {
+      one.service(false, [balancer]);
+      one.report("one", 0, { kind: "aws", node: undefined, serves: [balancer] });
+    });
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    model.pass(30_000);
+    assert.equal(model.state("a"), "incomplete");
+    const { withdrawnAt = NaN } = model.record("a");
+    const left = model.terminations.releases.assumedMs(model.record("a"), model.now);
+    assert.equal(left, withdrawnAt + 120_000 - model.now);
   });
 
   it("the proxy of a class says nothing for another class whose name is alike", () => {

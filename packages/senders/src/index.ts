@@ -37,6 +37,7 @@ export {
   isNodeKind,
   isNodeProxy,
   isNodeNeed,
+  mayServe,
   isServed,
   kinds,
   mayServeOneClass,

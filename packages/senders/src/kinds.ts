@@ -222,6 +222,25 @@ export function mayServeOneClass(one: SeenProxy, other: SeenProxy): boolean {
   return one.serves === undefined || serves === undefined || one.serves.some((what) => serves.includes(what));
 }
 
+/**
+ * Whether a reader of the kind may know of the sender that a need names. One asks its own endpoint, of which nothing is known: it may know of any.
+ * @param controllerOf `spec.controller` of an IngressClass, where that is known.
+ */
+export function mayServe(
+  kind: string,
+  need: string,
+  controllerOf: (ingressClass: string) => string | undefined,
+): boolean {
+  if (isNodeKind(kind)) return isNodeNeed(need);
+  if (balancerKinds.includes(kind)) return `${need}/`.startsWith(`${balancers}/${kind}/`);
+  if (kind === http.name || !all.some(({ name, consumer }) => name === kind && consumer)) return true;
+  if (isNodeNeed(need) || isOfBalancer(need)) return false;
+  const [what, name = ""] = need.split("/");
+  const controller = what === "ingress-class" ? controllerOf(name) : undefined;
+  const reader = controller === undefined ? recognisedBy(need)?.reader : programOf(controller)?.consumer;
+  return reader === undefined || reader.split("=")[0] === kind;
+}
+
 /** Who it is that a need names, for people; undefined for a class of Ingresses or Gateways, and for what is declared. */
 export function whoIs(need: string): string | undefined {
   return recognisedBy(need)?.who;

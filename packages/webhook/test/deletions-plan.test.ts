@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
-import { selects, type Pod } from "@lameduck/kube";
+import { type KubernetesClient, selects, type Pod } from "@lameduck/kube";
 import fc from "fast-check";
 import { deletionCallOf } from "../src/deletions/deletion-call.ts";
+import { policyKeys } from "../src/deletions/facts.ts";
 import { reasonNotToHoldPod, reasonNotToHoldCall } from "../src/deletions/not-held.ts";
 import { markingPatch, markOf, restoringPatch } from "../src/deletions/mark.ts";
 import { planRemoval, withoutLabels, type Owner, type PlanFacts } from "../src/deletions/plan.ts";
@@ -258,3 +259,33 @@ function merged<T>(before: T, patch: unknown): T {
     else result[key] = merged(result[key], value);
   return result as T;
 }
+
+describe("the labels by which NetworkPolicies select", () => {
+  const policy = (namespace: string, spec: object): object => ({
+    metadata: { name: namespace, namespace },
+    spec,
+  });
+  const selecting = (key: string): object => ({ matchLabels: { [key]: "x" } });
+  const peer = { podSelector: selecting("peer"), namespaceSelector: {} };
+  const spec = {
+    podSelector: selecting("own"),
+    ingress: [{ from: [peer, { podSelector: selecting("near") }] }],
+  };
+
+  it("all policies are listed once for deletions of one moment, and anew after a failure", async () => {
+    let [lists, isBroken] = [0, true];
+    const list = async (): Promise<readonly object[]> => {
+      lists++;
+      await Promise.resolve();
+      if (isBroken) throw new Error("too busy");
+      return [policy("shop", spec), policy("edge", { podSelector: {} })];
+    };
+    const keysIn = policyKeys({ list } as unknown as KubernetesClient);
+    await assert.rejects(keysIn("shop"), /too busy/);
+    isBroken = false;
+    const [shop, edge] = await Promise.all([keysIn("shop"), keysIn("edge")]);
+    assert.deepEqual([...shop], ["own", "peer", "near"]);
+    assert.deepEqual([...edge], ["peer"]);
+    assert.equal(lists, 2);
+  });
+});

@@ -213,9 +213,10 @@ function* replicaLines({ pod, status, problem }: ReplicaStatus): Generator<strin
   // A coordinator of the release before does not say these.
   for (const { who, version } of status.otherVersions ?? [])
     yield `    ${printable(who)} speaks version ${printable(version)} of the protocol, and is not understood: use releases one apart`;
-  for (const { name, state, resource } of status.unread ?? []) {
+  for (const { name, state, resource, problem } of status.unread ?? []) {
     const right = resource === undefined ? "" : `: let ${names.workload} list and watch ${resource}`;
-    yield `    ${printable(name)} ${unreadWords[state]}${state === "refused" ? printable(right) : ""}`;
+    const why = problem === undefined ? "" : ` (${problem})`;
+    yield `    ${printable(name)} ${unreadWords[state]}${printable(state === "refused" ? right : why)}`;
   }
   yield* unreportedLines(status.services);
   if (missing.length > 0)

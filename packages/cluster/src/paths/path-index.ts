@@ -72,6 +72,11 @@ export class PathIndex {
     return [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
   }
 
+  /** `spec.controller` of an IngressClass. */
+  controllerOf(ingressClass: string): string | undefined {
+    return this.#classes.get(ingressClass)?.controller;
+  }
+
   /** That of the sender behind a route; undefined where nodes choose the pods. */
   convergenceOf(route: SlimRoute): Convergence | undefined {
     const { convergence: told } = route;

@@ -1,5 +1,6 @@
 import type { Change, ObjectMeta } from "@lameduck/kube";
 import { convergenceOf, everyService, isNodeNeed, type KeptAddresses } from "@lameduck/senders";
+import { followed } from "../sources.ts";
 import { FormerPaths, somethingLeftOut } from "./former-paths.ts";
 import { LastTimes } from "./last-times.ts";
 import { PathIndex } from "./path-index.ts";
@@ -132,6 +133,11 @@ export class Routing {
       .filter(({ through }) => through.some((one) => this.#reporterOf(one) === need));
   }
 
+  /** `spec.controller` of an IngressClass; undefined where it is not known. */
+  controllerOf(ingressClass: string): string | undefined {
+    return this.#index.controllerOf(ingressClass);
+  }
+
   /** Drops what has led somewhere for long enough ago. */
   forget(now: number): void {
     if (this.#former.forget(now)) this.#version++;
@@ -205,9 +211,14 @@ export class Routing {
     this.#changing(behind, now, () => this.#index.ingressClass(change));
   }
 
-  /** @param services as "NAMESPACE/NAME". */
-  of(services: Iterable<string>): PodRoutes {
-    const paths = new Set<string>();
+  /** Whether EndpointSlices of the namespace are not kept: any Service of it may list any of its pods. */
+  lacksSlices(namespace: string): boolean {
+    return this.#full.get(followed.endpointSlices.name)?.has(namespace) === true;
+  }
+
+  /** @param services as "NAMESPACE/NAME". @param ofPods the namespace of their pods. */
+  of(services: Iterable<string>, ofPods = ""): PodRoutes {
+    const paths = new Set<string>(this.lacksSlices(ofPods) ? [somethingLeftOut] : []);
     for (const service of services) {
       const [namespace = ""] = service.split("/");
       if ([namespace, everyService].some((one) => this.#isFull(one) || this.#cut.has(one)))

@@ -6,7 +6,7 @@ import {
 } from "@lameduck/protocol";
 import { Answers } from "../state/answers.ts";
 import type { Consumer } from "../state/consumer.ts";
-import { isNodeKind, isNodeNeed, isNodeProxy } from "@lameduck/senders";
+import { isNodeKind, isNodeProxy, mayServe } from "@lameduck/senders";
 import type { Consumers } from "../state/consumers.ts";
 import type { Pods } from "../state/pods.ts";
 import { needsHeardBy, type Withdrawals } from "../state/withdrawals.ts";
@@ -20,8 +20,9 @@ export type ReportOutcome =
 
 export interface ConsumerRequestsOptions {
   readonly epoch: string;
-  /** Accounts that report as these kinds alone. */
+  /** Accounts that report as these kinds alone, and for nothing that such a kind does not read. */
   readonly kinds?: ReadonlyMap<string, readonly string[]>;
+  readonly controllerOf?: (ingressClass: string) => string | undefined;
   readonly consumers: Consumers;
   readonly withdrawals: Withdrawals;
   readonly pods: Pods;
@@ -238,12 +239,13 @@ export class ConsumerRequests {
   }
 
   #reasonToRefuse(report: NamedReport, { account, podUid, node }: Identity): string | undefined {
-    const { kinds, pods, consumers } = this.#options;
+    const { kinds, pods, consumers, controllerOf = () => undefined } = this.#options;
     const own = kinds?.get(account);
     if (own && !own.includes(report.kind)) return `${account} may report as ${own.join(", ")} only`;
+    const foreign = own && report.serves.find((need) => !mayServe(report.kind, need, controllerOf));
+    if (foreign !== undefined)
+      return `${account} may report as ${report.kind} only, which does not read ${foreign}`;
     const isOfNode = isNodeProxy(report);
-    if (own && isNodeKind(report.kind) && report.serves.some((need) => !isNodeNeed(need)))
-      return `${account} serves its node only`;
     const pod = podUid === undefined ? undefined : pods.get(podUid);
     const boundTo = node ?? pod?.node;
     // Whoever may make tokens for an account could speak for every node.

@@ -105,6 +105,28 @@ export class GroupStates {
     return Math.min(silence(consumer, this.#withdrawals, now), Math.max(0, now - this.#listeningFrom));
   }
 
+  /**
+   * Whether somebody says of himself that he has not let go. A watcher that cannot read its sender, or that has been silent for too long, says nothing
+   * of it.
+   */
+  saysSo(consumers: readonly Consumer[], query: WithdrawalQuery): boolean {
+    return consumers.some((one) => !one.hasApplied(query.sequence) && !this.#isUnheard(one, query));
+  }
+
+  /** Whether nobody knows of some of them whether they have let go: nothing reports for it, or what does so knows nothing. */
+  isUnread(consumers: readonly Consumer[], query: WithdrawalQuery): boolean {
+    if (consumers.length === 0 || this.isHalfRead(consumers)) return true;
+    return consumers.some((one) => !one.hasApplied(query.sequence) && this.#isUnheard(one, query));
+  }
+
+  #isUnheard(consumer: Consumer, query: WithdrawalQuery): boolean {
+    return consumer.problem !== undefined || this.#isSilent(consumer, query);
+  }
+
+  #isSilent(consumer: Consumer, { settings, now }: WithdrawalQuery): boolean {
+    return this.silence(consumer, now) >= settings.silentAfterSeconds * 1_000;
+  }
+
   /** Whether one of them reports for some pods of its proxy only. */
   isHalfRead(consumers: readonly Consumer[]): boolean {
     return this.lacking(consumers) !== undefined;
@@ -127,13 +149,12 @@ export class GroupStates {
     this.#listeningFrom = now;
   }
 
-  #stateOf(consumers: readonly Consumer[], { sequence, settings, now }: WithdrawalQuery): GroupState {
+  #stateOf(consumers: readonly Consumer[], query: WithdrawalQuery): GroupState {
     if (consumers.length === 0) return "missing";
     let state: GroupState = "applied";
     for (const consumer of consumers) {
-      if (consumer.hasApplied(sequence)) continue;
-      if (settings.mode === "consistency") return "behind";
-      if (this.silence(consumer, now) < settings.silentAfterSeconds * 1_000) return "behind";
+      if (consumer.hasApplied(query.sequence)) continue;
+      if (query.settings.mode === "consistency" || !this.#isSilent(consumer, query)) return "behind";
       state = "silent";
     }
     return state;

@@ -72,7 +72,8 @@ export class ConsumerProgress {
   }
 
   #behindOf(consumer: Consumer, now: number): BehindConsumer {
-    const { key: name, basis, reason } = consumer;
+    const { key: name, basis } = consumer;
+    const reason = reasonOf(consumer);
     if (this.#groupStates.silence(consumer, now) > silentAfterMs) return { name, how: "silent" };
     return { name, how: basis, ...(reason === undefined ? {} : { reason }) };
   }
@@ -153,8 +154,8 @@ export class ConsumerProgress {
       const appliedAt = consumer.appliedAt(sequence);
       slowest.offer(appliedAt, () => {
         const isSilent = appliedAt === undefined && this.#groupStates.silence(consumer, now) > silentAfterMs;
-        const { key, kind, basis, reason } = consumer;
-        return [key, { kind, basis, appliedAt, reason, isMissing: false, isSilent }];
+        const { key, kind, basis } = consumer;
+        return [key, { kind, basis, appliedAt, reason: reasonOf(consumer), isMissing: false, isSilent }];
       });
     }
   }
@@ -166,4 +167,9 @@ export class ConsumerProgress {
       ...nodes.filter(({ isGone }) => !isGone).map((node) => this.#groupStates.groupOfNode(node)),
     ];
   }
+}
+
+/** Why it has not let go. Any pod is told: what a watcher says of its problem may have names in it, and only `lameduck status` shows it. */
+function reasonOf({ problem, reason }: Consumer): string | undefined {
+  return problem === undefined ? reason : "cannot be read";
 }

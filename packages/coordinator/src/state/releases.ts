@@ -184,29 +184,30 @@ export class Releases {
   }
 
   /**
-   * How many milliseconds longer somebody is assumed to choose the pod. This is as long as for the slowest of those for whom nothing reports. A proxy
-   * may also report that it still chooses the pod. It sends on connections that are there, so the silence of new ones says nothing of it.
+   * How many milliseconds longer somebody is assumed to choose the pod. This is as long as for the slowest of those of whom nobody knows: nothing
+   * reports for them, or a watcher that cannot read them. A proxy may also report that it still chooses the pod. It sends on connections that are
+   * there, so the silence of new ones says nothing of it.
    */
   assumedMs(termination: Termination, now: number): number {
-    if (this.#sendsByItsOwnWord(termination, now)) return believedMs;
-    return this.#assumedOfUnread(termination, now);
+    const saidMs = this.#sendsByItsOwnWord(termination, now) ? believedMs : 0;
+    return Math.max(saidMs, this.#assumedOfUnread(termination, now));
   }
 
   #sendsByItsOwnWord(termination: Termination, now: number): boolean {
     if (termination.state !== "waiting" || termination.sequence === undefined) return false;
     const query = this.queryOf(termination, now);
     return this.#reporting(termination).some(
-      (group) => !isOfBalancer(group.name) && this.#groupStates.stateOfGroup(group, query) === "behind",
+      ({ name, consumers }) => !isOfBalancer(name) && this.#groupStates.saysSo(consumers, query),
     );
   }
 
   #assumedOfUnread(termination: Termination, now: number): number {
     const { namespace, state, withdrawnAt = state === "waiting" ? now : -Infinity } = termination;
     const services = this.servicesOf(termination);
+    const query = this.queryOf(termination, now);
     const seconds = this.groups(termination)
       .filter(
-        ({ consumers, passesMs }) =>
-          passesMs === undefined && (consumers.length === 0 || this.#groupStates.isHalfRead(consumers)),
+        ({ consumers, passesMs }) => passesMs === undefined && this.#groupStates.isUnread(consumers, query),
       )
       .map(({ name }) => this.assumedSeconds(name, namespace, services) ?? 0);
     return Math.max(0, withdrawnAt + Math.max(0, ...seconds) * 1_000 - now);
@@ -319,8 +320,8 @@ export class Releases {
     if (known?.version === version) return known;
     const services = listings.servicesOf(termination);
     // No slice lists a pod that is gone. Its record still names the consumers that mattered to it.
-    if (known && services.length === 0) return known;
-    const routes = routing.of(services);
+    if (known && known.services.length > 0 && services.length === 0) return known;
+    const routes = routing.of(services, termination.namespace);
     const groups = routes.requiredReporters.map((need) => this.#groupStates.groupOfNeed(need));
     const cached = {
       version,

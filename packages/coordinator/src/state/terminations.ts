@@ -153,8 +153,11 @@ export class Terminations {
   /** Whether no Service lists it, nor has listed it for so long that proxies have applied that, and nobody else is known who might send to it. */
   isUnlisted(termination: Termination, now: number): boolean {
     const { isHostNetwork, hasHostPort, namespace } = termination;
-    const isKnown = this.#syncedAt !== undefined && now - this.#syncedAt > addedWithinMs;
-    const { external } = this.#options.settings.of(namespace);
+    const { settings, routing } = this.#options;
+    const isLongSynced = this.#syncedAt !== undefined && now - this.#syncedAt > addedWithinMs;
+    // A slice that is left out may list it.
+    const isKnown = isLongSynced && !routing.lacksSlices(namespace);
+    const { external } = settings.of(namespace);
     if (!isKnown || isHostNetwork || hasHostPort || external !== undefined) return false;
     return this.releases.servicesOf(termination).length === 0;
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient } from "../client.ts";
-import { orAborted } from "@lameduck/drain/common";
+import { messageOf, orAborted } from "@lameduck/drain/common";
 import { Follower, type FollowerOptions } from "./follower.ts";
 import type { KubernetesObject } from "../objects.ts";
 import { hasStatus } from "../retry.ts";
@@ -37,6 +37,8 @@ export class Source<T extends KubernetesObject> {
   #onFailure: (error: Error) => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
   readonly #settled = Promise.withResolvers<void>();
+  readonly #tried = Promise.withResolvers<void>();
+  #problem: string | undefined;
   #state: Exclude<SourceState, "unheard"> = "waiting";
   #heardAt: number;
   #isStarted = false;
@@ -93,9 +95,19 @@ export class Source<T extends KubernetesObject> {
     this.#running = this.#run();
   }
 
-  /** Resolves when the API server has given any answer. */
+  /** Resolves when it is known what there is, or that it may not be read. */
   get settled(): Promise<void> {
     return this.#settled.promise;
+  }
+
+  /** Resolves after the first attempt to read it, also where that has failed. */
+  get tried(): Promise<unknown> {
+    return Promise.race([this.#settled.promise, this.#tried.promise]);
+  }
+
+  /** Of the last attempt; undefined while it is followed, or absent. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   async stop(): Promise<void> {
@@ -114,6 +126,8 @@ export class Source<T extends KubernetesObject> {
         // Known objects are kept, since old knowledge is better than none.
         if (hasStatus(error, 401, 403)) this.#state = "refused";
         if (this.#state !== "waiting") this.#settled.resolve();
+        this.#tried.resolve();
+        this.#problem = messageOf(error);
         if (this.#state !== "absent") this.#options.onProblem(this.name, error);
       });
       const isAbsent = this.#state === "absent";
@@ -126,6 +140,7 @@ export class Source<T extends KubernetesObject> {
   #isAbsent(): void {
     this.#follower.forgetAll();
     this.#state = "absent";
+    this.#problem = undefined;
     this.#settled.resolve();
   }
 
@@ -139,6 +154,7 @@ export class Source<T extends KubernetesObject> {
     this.#onFailure = failed.reject;
     await this.#follower.start();
     this.#state = "synced";
+    this.#problem = undefined;
     this.#settled.resolve();
     await orAborted(failed.promise, this.#stopping.signal);
   }

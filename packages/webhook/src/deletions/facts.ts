@@ -62,13 +62,34 @@ export async function budgetsOf(
   return all.filter(({ spec }) => spec.selector !== undefined && selects(spec.selector, labels));
 }
 
-/** Keys by which NetworkPolicies that may concern the pod select pods: without such a label its traffic may be cut. */
-export async function policyKeysFor(
-  client: KubernetesClient,
-  namespace: string,
-): Promise<ReadonlySet<string>> {
-  const all = await client.list<NetworkPolicy>("/apis/networking.k8s.io/v1/networkpolicies");
-  return new Set(all.flatMap((policy) => keysOf(policy, policy.metadata.namespace === namespace)));
+interface PolicyKeys {
+  readonly namespace: string | undefined;
+  readonly own: readonly string[];
+  readonly elsewhere: readonly string[];
+}
+
+/** For so long a list of the cluster's NetworkPolicies counts: the drain of a node asks for each of its pods, and again while they are held. */
+const policiesCountMs = 2_000;
+
+/** Keys by which NetworkPolicies that may concern a pod select pods: without such a label its traffic may be cut. */
+export function policyKeys(client: KubernetesClient): (namespace: string) => Promise<ReadonlySet<string>> {
+  let listed: { readonly at: number; readonly keys: Promise<readonly PolicyKeys[]> } | undefined;
+  const list = async (): Promise<readonly PolicyKeys[]> =>
+    (await client.list<NetworkPolicy>("/apis/networking.k8s.io/v1/networkpolicies")).map((policy) => ({
+      namespace: policy.metadata.namespace,
+      own: keysOf(policy, true),
+      elsewhere: keysOf(policy, false),
+    }));
+  return async (namespace) => {
+    if (listed === undefined || performance.now() - listed.at > policiesCountMs)
+      listed = { at: performance.now(), keys: list() };
+    const { keys } = listed;
+    const all = await keys.catch((error: unknown) => {
+      if (listed?.keys === keys) listed = undefined;
+      throw error;
+    });
+    return new Set(all.flatMap((one) => (one.namespace === namespace ? one.own : one.elsewhere)));
+  };
 }
 
 /** @param isOwn a policy of another namespace reaches pods of ours by peers with a namespaceSelector only. */

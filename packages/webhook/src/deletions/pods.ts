@@ -9,7 +9,7 @@ import {
 import type { ClusterView } from "../cluster-view.ts";
 import type { SelectingService } from "@lameduck/cluster";
 import { settingsFor } from "@lameduck/inject";
-import { budgetsOf, ownerOf, policyKeysFor } from "./facts.ts";
+import { budgetsOf, ownerOf, policyKeys } from "./facts.ts";
 import { markingPatch, restoringPatch, type Mark } from "./mark.ts";
 import { heldMark } from "@lameduck/protocol";
 import type { NotHeldReason } from "./not-held.ts";
@@ -36,11 +36,13 @@ export class HeldPods {
   readonly #client: KubernetesClient;
   readonly #cluster: KnownCluster;
   readonly #ownNamespace: string;
+  readonly #policyKeys: ReturnType<typeof policyKeys>;
 
   constructor(client: KubernetesClient, cluster: KnownCluster, ownNamespace: string) {
     this.#client = client;
     this.#cluster = cluster;
     this.#ownNamespace = ownNamespace;
+    this.#policyKeys = policyKeys(client);
   }
 
   /** undefined where it is gone. */
@@ -64,19 +66,19 @@ export class HeldPods {
         budgets: [],
         replaceableBy: undefined,
       };
-    const [owner, budgets, policyKeys] = await Promise.all([
+    const [owner, budgets, keys] = await Promise.all([
       ownerOf(this.#client, pod),
       budgetsOf(this.#client, namespace, labels),
-      policyKeysFor(this.#client, namespace),
+      this.#policyKeys(namespace),
     ]);
     const selectors = budgets.flatMap(({ spec }) => spec.selector ?? []);
-    const plan = planRemoval({ labels, services: selecting, owner, budgets: selectors, policyKeys });
+    const plan = planRemoval({ labels, services: selecting, owner, budgets: selectors, policyKeys: keys });
     return {
       services,
       plan,
       budgets,
       convergence,
-      replaceableBy: replaceableBy(pod, owner, selecting, policyKeys),
+      replaceableBy: replaceableBy(pod, owner, selecting, keys),
     };
   }
 
