@@ -1,15 +1,25 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { format, resolveConfig } from "prettier";
+import { format, type Oxfmtrc } from "oxfmt";
 
 /** Lines of pages are at most this long, tables and code aside. `packages/cli/test/pages.test.ts` checks it. */
 export const pageWidth = 120;
 
-const anyPage = join(import.meta.dirname, "..", "README.md");
+const {
+  ignorePatterns: _,
+  overrides = [],
+  ...all
+} = JSON.parse(readFileSync(new URL("../.oxfmtrc.json", import.meta.url), "utf8")) as Oxfmtrc;
 
 /** A page of Markdown as a script writes it, formatted as the repository's checks want every page. */
 export async function formatPage(text: string): Promise<string> {
-  return format(text, { ...(await resolveConfig(anyPage)), parser: "markdown" });
+  const { code } = await format("page.md", text, { ...all, ...overrides[0]?.options });
+  return code;
+}
+
+/** The same of JSON. */
+export async function formatJson(value: unknown): Promise<string> {
+  const { code } = await format("value.json", JSON.stringify(value), all);
+  return code;
 }
 
 /** A table in Markdown. @param rule what stands below each head, where it says how a column is aligned */

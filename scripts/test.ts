@@ -35,10 +35,9 @@ if (tests.length === 0) {
 type Step = readonly [what: string, command: string, ...arguments_: string[]];
 
 const types: Step = ["types", "tsc", "-b"];
-/** The slowest of the checks, on one core: the others go beside it. */
-const formatting: Step = ["formatting", "prettier", "--check", "--log-level", "warn", "."];
+/** On one core, as others are: they go beside it. */
+const lint: Step = ["lint", "oxlint", "--type-aware", "--quiet"];
 const checks: readonly Step[] = [
-  types,
   ["types of the tests", "tsc", "-p", "tsconfig.test.json"],
   ["types of e2e", "tsc", "-p", "e2e/tsconfig.json"],
   ["what follows from the table of options", "node", "packages/options/generate/main.ts", "--check"],
@@ -47,7 +46,6 @@ const checks: readonly Step[] = [
   ["docs/reference/options.md", "node", "scripts/reference-page.ts", "--check"],
   ["docs/pictures", "node", "scripts/pictures.ts", "--check"],
   ["docs/evidence/results.md", "node", "e2e/matrix/table/main.ts", "--check"],
-  ["lint", "oxlint", "--type-aware", "--quiet"],
 ];
 
 /** They load servers, and mostly wait: two go side by side, but nothing that computes. */
@@ -61,7 +59,8 @@ const parts = Object.groupBy(tests, (path) =>
 );
 
 if (isWhole) {
-  await all([inOrder(checks), run(formatting)]);
+  await all([inOrder([["formatting", "oxfmt", "--check"], types])]);
+  await all([inOrder(checks), run(lint)]);
   rmSync(notes, { recursive: true, force: true });
   mkdirSync(notes, { recursive: true });
 } else await all([run(types)]);

@@ -25,7 +25,8 @@ export interface PodScenario {
 }
 
 export type Meanwhile = { readonly afterMs: number } & (
-  { readonly do: "delete-again"; readonly graceSeconds: number } | { readonly do: "restart-kubelet" }
+  | { readonly do: "delete-again"; readonly graceSeconds: number }
+  | { readonly do: "restart-kubelet" }
 );
 
 interface PodSpec {

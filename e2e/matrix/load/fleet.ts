@@ -45,7 +45,9 @@ export interface Retried {
 
 /** What a generator writes. */
 type GeneratorLine =
-  { readonly sent: number } | { readonly resolution: Resolution } | (Numbered & AddressKnown);
+  | { readonly sent: number }
+  | { readonly resolution: Resolution }
+  | (Numbered & AddressKnown);
 
 /**
  * The load of a run. Each source has a generator in its node's network namespace, and one in Go where that is asked for. The generators share the

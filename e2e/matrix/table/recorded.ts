@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { heldAgainstPods, type LostRequest, type Quantiles, type RemedyResult } from "@lameduck/accounting";
-import { format, resolveConfig } from "prettier";
+import { formatJson } from "../../../scripts/format-page.ts";
 import type { Row } from "../kept.ts";
 
 /** What the documentation says of one row: small enough to be kept in the repository beside it. */
@@ -47,8 +47,7 @@ export async function record(rows: readonly Row[]): Promise<RecordedRow[]> {
   const all = new Map((await readRecorded().catch(() => [])).map((row) => [keyOf(row), row]));
   for (const row of rows.map(condense)) all.set(keyOf(row), row);
   const sorted = [...all.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const options = await resolveConfig(file);
-  await writeFile(file, await format(JSON.stringify(sorted), { ...options, filepath: file }));
+  await writeFile(file, await formatJson(sorted));
   return sorted;
 }
 

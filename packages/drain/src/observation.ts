@@ -3,7 +3,15 @@
  * Probes (kubelet, load-balancer health checks, scrapes) are never arrivals: leave them out.
  */
 export type Observation =
-  Watching | Termination | Arrival | Asked | InFlight | Pool | Released | Unreleased | Force;
+  | Watching
+  | Termination
+  | Arrival
+  | Asked
+  | InFlight
+  | Pool
+  | Released
+  | Unreleased
+  | Force;
 
 /** Arrivals are complete from here on. Without this observation they are complete from the first one on. */
 export interface Watching {

@@ -27,7 +27,8 @@ export class ServerClock {
 
   /** The server's time minus ours, and how far off that may be; undefined before the first answer. */
   get offset():
-    { readonly milliseconds: number; readonly within: number; readonly samples: number } | undefined {
+    | { readonly milliseconds: number; readonly within: number; readonly samples: number }
+    | undefined {
     if (this.#samples === 0) return undefined;
     return {
       milliseconds: (this.#low + this.#high) / 2,

@@ -41,7 +41,8 @@ class Attachment implements OnApplicationBootstrap, OnApplicationShutdown {
   onApplicationBootstrap(): void {
     // There is none in a standalone application or one of microservices only, though the type says otherwise.
     const server = (this.#host.httpAdapter as HttpAdapterHost["httpAdapter"] | undefined)?.getHttpServer() as
-      WatchedServer | undefined;
+      | WatchedServer
+      | undefined;
     if (server) this.#duck.add(server);
   }
 

@@ -23,7 +23,8 @@ interface Configuration {
 
 export function injectorOfPolicy(policy: Configuration): Injector {
   const spec = policy.spec as
-    { readonly matchConstraints?: { readonly namespaceSelector?: NamespaceSelector } } | undefined;
+    | { readonly matchConstraints?: { readonly namespaceSelector?: NamespaceSelector } }
+    | undefined;
   return {
     by: "policy",
     name: policy.metadata.name,

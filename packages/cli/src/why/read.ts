@@ -69,7 +69,8 @@ export interface Known {
   readonly budgets: readonly Budget[];
   /** The Deployment or StatefulSet, where the pod is of one, and whether the pod is of its newest template. */
   readonly workload:
-    { readonly kind: string; readonly object: Workload; readonly isNewest: boolean } | undefined;
+    | { readonly kind: string; readonly object: Workload; readonly isNewest: boolean }
+    | undefined;
   /** What a coordinator says of its termination. */
   readonly coordinator: TerminatingPod | undefined;
   /** The last that Lameduck has said in the log of each running container. */

@@ -16,7 +16,12 @@ import type { ReportStream } from "./report-stream.ts";
 import { NameQuota } from "./name-quota.ts";
 
 export type ReportOutcome =
-  "taken" | "unreadable" | "other-version" | "unauthorized" | "forbidden" | "too-many";
+  | "taken"
+  | "unreadable"
+  | "other-version"
+  | "unauthorized"
+  | "forbidden"
+  | "too-many";
 
 export interface ConsumerRequestsOptions {
   readonly epoch: string;

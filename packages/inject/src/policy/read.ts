@@ -19,7 +19,8 @@ export function formatProblem({ field, message, remedy }: Problem): string {
 
 /** A value, or why there is none. */
 export type ReadSetting =
-  { readonly value: number | string | boolean } | { readonly message: string; readonly remedy: string };
+  | { readonly value: number | string | boolean }
+  | { readonly message: string; readonly remedy: string };
 
 /** What a DrainPolicy writes into a field. */
 export function readValue(field: SettingField, value: unknown): ReadSetting {

@@ -1,7 +1,15 @@
 import { claimHeaders, claimIn, type Answer, type Reported } from "../answer.ts";
 
 type Stage =
-  "head" | "length" | "until-close" | "chunk-size" | "chunk" | "chunk-end" | "trailer" | "done" | "invalid";
+  | "head"
+  | "length"
+  | "until-close"
+  | "chunk-size"
+  | "chunk"
+  | "chunk-end"
+  | "trailer"
+  | "done"
+  | "invalid";
 
 /** A head longer than this is no head (Node's own limit is 16 KiB). */
 const longestHeadBytes = 64 * 1024;

@@ -79,7 +79,8 @@ export interface ContainerPort {
 }
 
 export type EnvEntry =
-  { readonly name: string; readonly value: string } | { readonly name: string; readonly field: string };
+  | { readonly name: string; readonly value: string }
+  | { readonly name: string; readonly field: string };
 
 export interface FilledVolume {
   readonly name: string;

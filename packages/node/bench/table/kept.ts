@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { format, resolveConfig } from "prettier";
 import type { RemedyResult } from "@lameduck/accounting";
+import { formatJson } from "../../../../scripts/format-page.ts";
 import type { Cell } from "./cells.ts";
 import type { Scale as MeasuredScale } from "./turns.ts";
 
@@ -71,8 +71,7 @@ export async function keep(cell: Cell, scale: Scale, result: RemedyResult): Prom
   };
   await mkdir(folder, { recursive: true });
   const file = fileOf(cell);
-  const options = await resolveConfig(file);
-  await writeFile(file, await format(JSON.stringify(kept), { ...options, parser: "json" }));
+  await writeFile(file, await formatJson(kept));
   return kept;
 }
 

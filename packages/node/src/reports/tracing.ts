@@ -23,7 +23,8 @@ export function traceTermination(duck: Pick<Observed, "on">): () => void {
   };
   duck.on("phase", (event) => {
     const api = (globalThis as Record<symbol, unknown>)[Symbol.for("opentelemetry.js.api.1")] as
-      TracingApi | undefined;
+      | TracingApi
+      | undefined;
     if (event.phase === "lame-duck") {
       span = api?.trace?.getTracer("@lameduck/node").startSpan("termination");
       span?.setAttributes({ "lameduck.reason": event.reason, "lameduck.policy": event.policy });

@@ -1,7 +1,9 @@
 import type { ContainerRoot } from "@lameduck/manifests";
 
 type NetworkKind =
-  "network namespaces as root" | "network namespaces in a user namespace" | "shared loopback";
+  | "network namespaces as root"
+  | "network namespaces in a user namespace"
+  | "shared loopback";
 
 /** What lies between senders and pods. */
 export interface Network {

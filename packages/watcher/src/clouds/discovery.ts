@@ -170,7 +170,8 @@ async function stopReporting({ replicas, poller }: Reported): Promise<void> {
 /** The same question is asked for each Service at about the same time. */
 function cachedLookup(): (host: string) => Promise<readonly string[]> {
   let last:
-    { readonly host: string; readonly at: number; readonly found: Promise<readonly string[]> } | undefined;
+    | { readonly host: string; readonly at: number; readonly found: Promise<readonly string[]> }
+    | undefined;
   return (host) => {
     if (isIP(host) !== 0) return Promise.resolve([host]);
     if (last?.host !== host || performance.now() - last.at > namesMs) {

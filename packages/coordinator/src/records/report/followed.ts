@@ -38,7 +38,8 @@ export class FollowedTerminations {
     const followed = this.#known.get(termination) ?? this.#begin(termination);
     this.#known.set(termination, followed);
     const moment = moments[termination.reported["phase"] as keyof typeof moments] as
-      (typeof moments)[keyof typeof moments] | undefined;
+      | (typeof moments)[keyof typeof moments]
+      | undefined;
     const isNewPhase = moment !== undefined && followed[moment] === undefined;
     if (isNewPhase) followed[moment] = this.#clock();
     const isStopping = isNewPhase && moment !== "lameDuckAt";
