@@ -26,7 +26,8 @@ export function terminated(lives: readonly PodLife[], countedFrom: number): PodL
 
 /**
  * Index of the termination that a lost request is charged to: its own pod's, or, for one lost at no terminating pod (no endpoint, a new
- * pod, overload), that which began last of those under way; undefined where none was, and for what is of no pod.
+ * pod, overload), that which began last of those under way; undefined where none was, for what is of no pod, and for what was lost at a pod
+ * that was terminating before anything was counted.
  */
 export function chargedTo(
   { life, lost }: Attributed,
@@ -36,6 +37,7 @@ export function chargedTo(
   if (ofNoPod.has(lost.cause)) return undefined;
   const own = life ? terminations.indexOf(life) : -1;
   if (own >= 0 && lost.at + toleranceMs.observation >= terminations[own]!.deleted!.at) return own;
+  if (own < 0 && life?.deleted && lost.at + toleranceMs.observation >= life.deleted.at) return undefined;
   const underWay = terminations.findLastIndex(
     (one) => one.deleted!.at <= lost.at && lost.at <= over(one, ended) + toleranceMs.observation,
   );

@@ -21,6 +21,19 @@ const rollout = [
 
 const both = senderEvents("node-1", { "web-1": [1_050, 13_000], "web-2": [8_500] });
 
+test("what is lost at a pod that was terminating before anything was counted is charged to no other termination", () => {
+  const older = podLife("web-0", { created: -60_000, ready: -59_000, deleted: -5_000, exited: 11_000, gone: 11_500 });
+  const records = [...traffic(2_000, 13_000), refused(11_200, { pod: "web-0" })];
+  const { lostRequests, terminations } = account(
+    recording({ podEvents: [...older, ...podLife("web-1", ordinary)], records }),
+    meta,
+  );
+  assert.equal(terminations, 1);
+  const [lost] = lostRequests.filter(({ pod }) => pod === "web-0");
+  assert.ok(lost);
+  assert.equal(lost.termination, undefined);
+});
+
 test("the cause of a status other than before is C11, and the sentence says what was answered then", () => {
   const lost = only(request(11_000, { outcome: "other-status", status: 404, error: "LEARNED_2XX_3XX" }), {
     podEvents: podLife("web-1", { ...ordinary, exited: 14_000, gone: 14_500 }),

@@ -41,7 +41,7 @@ export class Completion {
       () =>
         isUnderWay ||
         isRolled(this.#observation.workload) ||
-        pods.facts.some(({ deleted }) => deleted !== undefined),
+        pods.facts.some(({ deleted, isLeftover }) => deleted !== undefined && !isLeftover),
       signal,
     );
   }

@@ -39,7 +39,13 @@ for (const [title, action] of [
     while (podsOf(cluster).length < 3) await pause(5);
     const rolled = await roll(cluster, "deployment/web", action);
     assert.deepEqual(rolled.run.outcome, { kind: "finished" });
-    assert.ok(rolled.run.recording.podEvents.every(({ pod }) => pod !== stuck));
+    const deletions = rolled.run.recording.podEvents.filter(({ type }) => type === "deleted");
+    const ofStuck = deletions.filter(({ pod }) => pod === stuck);
+    assert.deepEqual(
+      ofStuck.map((event) => event.type === "deleted" && event.why),
+      ["before the run"],
+    );
+    assert.equal(terminations(rolled), deletions.length - 1);
   });
 
 test("a new pod of an autoscaler does not begin the rollout that is watched for", async () => {

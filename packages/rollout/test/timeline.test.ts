@@ -266,12 +266,14 @@ test("a pod name that returns within the second is another pod, which begins whe
   assert.ok(lives[0]?.gone !== undefined && lives[0].exits.length === 1);
 });
 
-test("pods that were terminating before a run are not in its timeline", () => {
+test("pods that were terminating before a run are known as such, and are no terminations of it", () => {
   const history = new PodHistory(new ServerClock());
   const at = deletion;
   history.takePod({ type: "there", object: pod({ deleted: true }), at, live: false, since: at });
   history.begin();
-  assert.deepEqual([history.facts.length, history.terminating], [0, 0]);
+  assert.deepEqual([history.facts.map(({ isLeftover }) => isLeftover), history.terminating], [[true], 0]);
+  const [address = ""] = history.facts[0]?.addresses ?? [];
+  assert.equal(history.podAt(address, at), history.facts[0]?.name);
 });
 
 test("the reasons why pods wait are told in the kubelet's and the scheduler's words", () => {

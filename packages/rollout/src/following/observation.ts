@@ -104,7 +104,8 @@ export class Observation {
 
   /** From each pod's deletion until it was ready in no EndpointSlice any more. */
   get withdrawalsMs(): number[] {
-    return this.pods.facts.flatMap(({ name, deleted }) => {
+    return this.pods.facts.flatMap(({ name, deleted, isLeftover }) => {
+      if (isLeftover) return [];
       const withdrawn = deleted && this.endpoints.withdrawnFrom(name, deleted.at.to - watchSkewMs);
       return withdrawn === undefined ? [] : [Math.max(0, withdrawn - deleted!.at.to)];
     });

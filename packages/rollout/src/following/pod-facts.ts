@@ -24,6 +24,8 @@ export interface PodFacts {
   readonly readiness: readonly { readonly at: Moment; readonly ready: boolean }[];
   readonly starts: readonly { readonly container: string; readonly at: Moment }[];
   readonly deleted: { readonly at: Moment; readonly grace: number } | undefined;
+  /** It was terminating when the run began: requests are lost at it, but its end is no termination of the run. */
+  readonly isLeftover: boolean;
   /** The kubelet said that it ends a container (event "Killing"). Then preStop hooks begin; without hooks SIGTERM is sent. */
   readonly killing: readonly { readonly at: Moment; readonly message: string }[];
   readonly hookFailed: readonly {

@@ -30,6 +30,9 @@ const watchDelayMs = 250;
 /** From the end of the last container until the kubelet has taken the pod's network down; the API server reports the deletion only later. */
 const teardownMs = 300;
 
+/** Why a pod was deleted that was terminating when the run began. */
+const beforeTheRun = "before the run";
+
 /** SIGKILL: 128 + 9. */
 const killedCode = 137;
 
@@ -55,7 +58,7 @@ export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent
   });
   const deleted = momentOfDeletion(facts, options);
   if (facts.deleted && deleted !== undefined)
-    events.push({ at: deleted, pod, type: "deleted", grace: facts.deleted.grace, why: options.why });
+    events.push({ at: deleted, pod, type: "deleted", grace: facts.deleted.grace, why: facts.isLeftover ? beforeTheRun : options.why });
   events.push(...stopping(facts, app, at));
   for (const { at: when, phase, reason, detail } of facts.phases)
     events.push({

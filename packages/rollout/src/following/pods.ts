@@ -23,8 +23,6 @@ export class PodHistory {
   readonly #pods = new Map<string, Growing>();
   readonly #objects = new Map<string, Pod>();
   readonly #listeners = new Set<() => void>();
-  /** Pods that were terminating when the run began. Their ends are no terminations of the run. */
-  readonly #leftover = new Set<string>();
   /** When the run began (Date.now()); undefined before. */
   #begun: number | undefined;
 
@@ -38,7 +36,7 @@ export class PodHistory {
   }
 
   get facts(): readonly PodFacts[] {
-    return [...this.#pods.values()].filter(({ uid }) => !this.#leftover.has(uid));
+    return [...this.#pods.values()];
   }
 
   get objects(): readonly Pod[] {
@@ -64,13 +62,14 @@ export class PodHistory {
   /** Terminations of this run. A pod that was terminating before, on a dead node or held by a finalizer, may never end. */
   get terminating(): number {
     return this.objects.filter(
-      ({ metadata }) => metadata.deletionTimestamp !== undefined && !this.#leftover.has(metadata.uid),
+      ({ metadata }) =>
+        metadata.deletionTimestamp !== undefined && this.#pods.get(metadata.uid)?.isLeftover !== true,
     ).length;
   }
 
   /** A rollout of the pods had already begun. */
   get hasLeftovers(): boolean {
-    return this.#leftover.size > 0;
+    return this.facts.some(({ isLeftover }) => isLeftover);
   }
 
   /** Whether the pod has ever been the target's. */
@@ -165,6 +164,7 @@ export class PodHistory {
       readiness: [],
       starts: [],
       deleted: undefined,
+      isLeftover: this.#begun === undefined && deletionTimestamp !== undefined,
       killing: [],
       hookFailed: [],
       ends: [],
@@ -172,7 +172,6 @@ export class PodHistory {
       gone: undefined,
     };
     this.#pods.set(uid, facts);
-    if (this.#begun === undefined && deletionTimestamp !== undefined) this.#leftover.add(uid);
     return facts;
   }
 
