@@ -1,4 +1,3 @@
-import { options as table } from "@lameduck/options";
 import { learntVersion, unusable } from "../belief/learning.ts";
 import { parseConfig, type DrainConfig } from "../config.ts";
 import type { StopReason, Wait } from "../decision.ts";
@@ -157,16 +156,13 @@ function headerIn({ number, value }: Row, name: string): Pick<Trace, "header" | 
 
 /** The settings, such that this release takes them. */
 function replayable(config: DrainOptions): DrainOptions {
-  const { cap, grace, prestop, maxSenders } = config;
-  const { most } = table.maxSenders;
+  const { cap, grace, prestop } = config;
   const lacking = Number(cap) - (Number(grace) - Number(prestop));
   return {
     ...config,
     // All three are rounded.
     ...(lacking > 0 && lacking < 1 && { grace: Number(grace) + 1 }),
     ...(unusable(config.learnt) !== undefined && { learnt: null }),
-    // lameduck-init has larger tables. The comparison of both decisions shows whether that matters.
-    ...(maxSenders !== undefined && maxSenders > most && { maxSenders: most }),
   };
 }
 
