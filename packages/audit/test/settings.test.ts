@@ -190,6 +190,9 @@ describe("how long the server keeps idle connections, seconds", () => {
     ],
     ["image: web, env: [{ name: SERVER_TOMCAT_KEEP_ALIVE_TIMEOUT, value: 75s }]", 75],
     ["command: [node, node_modules/.bin/next, start, --keepAliveTimeout, '75000']", 75],
+    ["command: [node, node_modules/.bin/next, start, --keepAliveTimeout, '900']", 0.9],
+    ["command: [uvicorn, app, --timeout-keep-alive, '1200']", 1_200],
+    ["image: web, env: [{ name: SERVER_TOMCAT_KEEP_ALIVE_TIMEOUT, value: '900' }]", 0.9],
     ["command: [node, a]", undefined],
   ];
   for (const [container, keepAlive] of cases)
@@ -209,6 +212,7 @@ describe("how long a mesh's proxy goes on after SIGTERM, seconds", () => {
     [istio, annotated("proxy.istio.io/config: '{ ] not YAML'"), 5, "fixed"],
     [`${istio}, env: [{ name: PROXY_CONFIG, value: '{"terminationDrainDuration":"40s"}' }]`, "", 40, "fixed"],
     [`${istio}, env: [{ name: TERMINATION_DRAIN_DURATION_SECONDS, value: '20' }]`, "", 20, "fixed"],
+    [`${istio}, env: [{ name: TERMINATION_DRAIN_DURATION_SECONDS, value: '1200' }]`, "", 1_200, "fixed"],
     [`${istio}, env: [{ name: EXIT_ON_ZERO_ACTIVE_CONNECTIONS, value: 'true' }]`, "", 5, "evidence"],
     [
       istio,

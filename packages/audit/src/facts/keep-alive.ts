@@ -31,9 +31,12 @@ const defaults: Readonly<Record<string, readonly [value: number, of: string]>> =
   nginx: [75, "nginx (keepalive_timeout)"],
 };
 
-/** Arguments, variables and properties that set it. */
-const settings =
-  /^(?:(?:uvicorn-)?timeout-keep-alive|keep-alive|persistent-timeout|keepalivetimeout|server-tomcat-(?:keep-alive|connection)-timeout|server-jetty-connection-idle-timeout|server-netty-idle-timeout)$/;
+/** Arguments, variables and properties that set it, by the unit of a number without one. */
+const settings: Readonly<Record<"s" | "ms", RegExp>> = {
+  s: /^(?:(?:uvicorn-)?timeout-keep-alive|keep-alive|persistent-timeout)$/,
+  // Spring's, Tomcat's own attribute, and Node's.
+  ms: /^(?:keepalivetimeout|server-tomcat-(?:keep-alive|connection)-timeout|server-jetty-connection-idle-timeout|server-netty-idle-timeout)$/,
+};
 
 /** By the fact, by a known program's argument or variable, by its default. What Node's servers do stands in their code. */
 export function serverKeepAliveOf(
@@ -58,8 +61,9 @@ export function serverKeepAliveOf(
       return byDefault(called, 0, "Gunicorn's sync worker, which closes each connection itself");
   }
   for (const { name, value, amount } of givenTo(container)) {
-    if (!settings.test(name)) continue;
-    const seconds = value === undefined ? undefined : secondsOf(value, name);
+    const unit = (["s", "ms"] as const).find((one) => settings[one].test(name));
+    if (unit === undefined) continue;
+    const seconds = value === undefined ? undefined : secondsOf(value, name, unit);
     return seconds === undefined ? undefined : amount(called, seconds);
   }
   const known = Object.hasOwn(defaults, program) ? defaults[program] : undefined;

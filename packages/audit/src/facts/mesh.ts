@@ -32,7 +32,7 @@ function istio({ template }: Workload, { env, envFields, field, variables }: Con
     return typeof value === "string" ? value : value === undefined ? undefined : JSON.stringify(value);
   };
   const named = (name: string, value: string | undefined): Amount | undefined => {
-    const seconds = value === undefined ? undefined : secondsOf(value, name);
+    const seconds = value === undefined ? undefined : secondsOf(value, name, "s");
     const at = envFields.get(name) ?? (annotation.exists ? annotation : envFields.get("PROXY_CONFIG"));
     return seconds === undefined ? undefined : fromField(name, seconds, at ?? field);
   };
@@ -57,7 +57,7 @@ function istio({ template }: Workload, { env, envFields, field, variables }: Con
 function linkerd({ template }: Workload, { hook }: Container): ProxyHold | undefined {
   const wait = annotationOf(template, "config.alpha.linkerd.io/proxy-wait-before-exit-seconds");
   const seconds =
-    wait.exists && hook === undefined ? secondsOf(String(wait.numberOrText()), "seconds") : undefined;
+    wait.exists && hook === undefined ? secondsOf(String(wait.numberOrText()), "seconds", "s") : undefined;
   return seconds === undefined
     ? undefined
     : { amount: fromField("proxy-wait-before-exit-seconds", seconds, wait), untilIdle: false };
