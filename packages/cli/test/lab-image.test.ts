@@ -390,6 +390,7 @@ test("lameduck images lists what was unpacked, and removes it", { skip: skip || 
     });
   assert.match((await images()).out, /^image +id +size +last used\n\S+web\.tar +[0-9a-f]{12} /);
   assert.equal((JSON.parse((await images("--json", "-")).out) as unknown[]).length, 1);
-  assert.match((await images("--remove")).err, /^1 removed$/m);
+  assert.deepEqual(JSON.parse((await images("--remove", "--json", "-")).out), { removed: 1, inUse: 0 });
+  assert.match((await images("--remove")).err, /^0 removed$/m);
   assert.match((await images()).err, /no image is unpacked/);
 });

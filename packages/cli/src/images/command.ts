@@ -15,8 +15,9 @@ export function imagesCommand(): Command {
       const store = new ImageStore();
       if (remove) {
         const removed = store.shrink(0);
-        const left = store.list().length;
-        say(`${removed} removed${left === 0 ? "" : `, ${left} in use`}`);
+        const inUse = store.list().length;
+        if (json) writeOutput("--json", json, () => `${JSON.stringify({ removed, inUse }, undefined, 2)}\n`);
+        else say(`${removed} removed${inUse === 0 ? "" : `, ${inUse} in use`}`);
         return;
       }
       const images = store.list();
