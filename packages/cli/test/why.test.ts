@@ -158,6 +158,19 @@ const rollout = (spec: Fields = {}): Objects => ({
   "/apis/apps/v1/namespaces/shop/replicasets": { items: [replicaSet("b2", "2"), replicaSet("a1", "1")] },
 });
 
+const ofStatefulSet = {
+  name: "db-1",
+  labels: { app: "web", "controller-revision-hash": "db-1a" },
+  ownerReferences: [{ kind: "StatefulSet", name: "db", uid: "s", controller: true }],
+};
+const statefulSet = (updateStrategy: Fields, status: Fields = { updateRevision: "db-2b" }): Objects => ({
+  "/apis/apps/v1/namespaces/shop/statefulsets/db": {
+    metadata: { name: "db", uid: "s" },
+    spec: { replicas: 3, updateStrategy },
+    status,
+  },
+});
+
 const cases: readonly (readonly [
   what: string,
   pod: PodFields,
@@ -315,6 +328,27 @@ const cases: readonly (readonly [
     /its rollout is paused/,
   ],
   [
+    "a StatefulSet that replaces pods only when they are deleted",
+    { deleted: notDeleted, metadata: ofStatefulSet },
+    statefulSet({ type: "OnDelete" }),
+    "rollout",
+    /OnDelete: a pod stays old until somebody deletes it/,
+  ],
+  [
+    "a partition that a pod is below",
+    { deleted: notDeleted, metadata: ofStatefulSet },
+    statefulSet({ type: "RollingUpdate", rollingUpdate: { partition: 2 } }),
+    "rollout",
+    /its partition is 2: pods with a lower number stay old/,
+  ],
+  [
+    "a pod from the partition on, which is rolled",
+    { deleted: notDeleted, metadata: ofStatefulSet },
+    statefulSet({ type: "RollingUpdate", rollingUpdate: { partition: 1 } }),
+    "rollout",
+    /old pods stay until new pods are ready/,
+  ],
+  [
     "a pod that has ended",
     { deleted: notDeleted, state: ended, status: { phase: "Succeeded" } },
     {},
@@ -329,6 +363,26 @@ for (const [what, pod, more, cause, words] of cases)
     assert.equal(reason?.cause, cause);
     assert.match(reason?.text ?? "", words);
   });
+
+test("why says of a rollout that gets on that nobody must act, and of one that waits for somebody that somebody must", async () => {
+  const untilOf = async (metadata: Fields, more: Objects): Promise<number | null | undefined> =>
+    (await first({ deleted: notDeleted, metadata }, more))?.until;
+  const untilSet = (...of: Parameters<typeof statefulSet>): ReturnType<typeof untilOf> =>
+    untilOf(ofStatefulSet, statefulSet(...of));
+  assert.equal(await untilOf(ofDeployment, rollout()), undefined);
+  assert.equal(await untilOf(ofDeployment, rollout({ paused: true })), null);
+  assert.equal(await untilSet({ type: "OnDelete" }), null);
+  assert.equal(await untilSet({ rollingUpdate: { partition: 2 } }), null);
+  assert.equal(await untilSet({ rollingUpdate: { partition: 1 } }), undefined);
+});
+
+test("why gives no reason for a pod of a finished rollout, nor for one whose controller has said nothing yet", async () => {
+  for (const status of [{ updateRevision: "db-1a" }, {}])
+    assert.equal(
+      await first({ deleted: notDeleted, metadata: ofStatefulSet }, statefulSet({ type: "OnDelete" }, status)),
+      undefined,
+    );
+});
 
 test("why says at what time a grace period ends, and what ends it sooner", async () => {
   const { pod, now } = await knownOf(podOf({}));

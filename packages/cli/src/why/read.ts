@@ -172,7 +172,8 @@ async function workloadOf(
       client.get<Workload>(`${path}/statefulsets/${owner.name}`, signal),
     );
     if (object === undefined || object === "gone") return undefined;
-    const isNewest = labels["controller-revision-hash"] === object.status?.updateRevision;
+    const { updateRevision = labels["controller-revision-hash"] } = object.status ?? {};
+    const isNewest = labels["controller-revision-hash"] === updateRevision;
     return { kind: "statefulset", object, isNewest };
   }
   const hash = labels["pod-template-hash"] ?? "";

@@ -410,27 +410,40 @@ function rolloutWaits(pod: WholePod, { kind, object }: NonNullable<Known["worklo
       (type === "Progressing" && is === "False") || (type === "ReplicaFailure" && is === "True"),
   );
   const paused = spec.paused === true;
-  const partition = spec.updateStrategy?.rollingUpdate?.partition ?? 0;
+  const { type: strategy, rollingUpdate } = spec.updateStrategy ?? {};
+  const isOnDelete = strategy === "OnDelete";
+  const partition = rollingUpdate?.partition ?? 0;
+  // Pods from the partition on are rolled.
+  const isBelow = Number(/\d+$/.exec(pod.metadata.name)?.[0]) < partition;
   const state = `${status.updatedReplicas ?? 0} of ${count(spec.replicas ?? 1, "pod")} new, ${status.readyReplicas ?? 0} of all ready`;
   const why = paused
     ? "its rollout is paused"
-    : partition > 0
-      ? `its partition is ${partition}: pods with a lower number stay old`
-      : problem
-        ? `${problem.reason ?? problem.type}: ${printable(problem.message ?? "")}`
-        : "old pods stay until new pods are ready";
-  return {
-    cause: "rollout",
-    text: `it is of an older template of ${target}, whose rollout is not done: ${state}; ${why}`,
-    until: null,
-    ways: [
-      paused
-        ? { command: `kubectl rollout resume ${target} -n ${namespace}`, cost: "the rollout goes on" }
+    : isOnDelete
+      ? "its update strategy is OnDelete: a pod stays old until somebody deletes it"
+      : isBelow
+        ? `its partition is ${partition}: pods with a lower number stay old`
+        : problem
+          ? `${problem.reason ?? problem.type}: ${printable(problem.message ?? "")}`
+          : "old pods stay until new pods are ready";
+  const way = paused
+    ? { command: `kubectl rollout resume ${target} -n ${namespace}`, cost: "the rollout goes on" }
+    : isOnDelete
+      ? { command: `kubectl delete pod ${nameOf(pod)}`, cost: "it stops in order, and comes back new" }
+      : isBelow
+        ? {
+            command: `kubectl patch ${target} -n ${namespace} -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'`,
+            cost: "all pods are rolled",
+          }
         : {
             command: `kubectl rollout status ${target} -n ${namespace}`,
             cost: "nothing: it shows the new pods",
-          },
-    ],
+          };
+  return {
+    cause: "rollout",
+    text: `it is of an older template of ${target}, whose rollout is not done: ${state}; ${why}`,
+    // A rollout that gets on comes to this pod by itself.
+    ...(paused || isOnDelete || isBelow || problem ? { until: null } : {}),
+    ways: [way],
   };
 }
 
