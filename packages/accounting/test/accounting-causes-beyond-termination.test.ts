@@ -22,7 +22,13 @@ const rollout = [
 const both = senderEvents("node-1", { "web-1": [1_050, 13_000], "web-2": [8_500] });
 
 test("what is lost at a pod that was terminating before anything was counted is charged to no other termination", () => {
-  const older = podLife("web-0", { created: -60_000, ready: -59_000, deleted: -5_000, exited: 11_000, gone: 11_500 });
+  const older = podLife("web-0", {
+    created: -60_000,
+    ready: -59_000,
+    deleted: -5_000,
+    exited: 11_000,
+    gone: 11_500,
+  });
   const records = [...traffic(2_000, 13_000), refused(11_200, { pod: "web-0" })];
   const { lostRequests, terminations } = account(
     recording({ podEvents: [...older, ...podLife("web-1", ordinary)], records }),

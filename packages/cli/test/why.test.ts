@@ -379,7 +379,10 @@ test("why says of a rollout that gets on that nobody must act, and of one that w
 test("why gives no reason for a pod of a finished rollout, nor for one whose controller has said nothing yet", async () => {
   for (const status of [{ updateRevision: "db-1a" }, {}])
     assert.equal(
-      await first({ deleted: notDeleted, metadata: ofStatefulSet }, statefulSet({ type: "OnDelete" }, status)),
+      await first(
+        { deleted: notDeleted, metadata: ofStatefulSet },
+        statefulSet({ type: "OnDelete" }, status),
+      ),
       undefined,
     );
 });

@@ -102,7 +102,9 @@ export class Termination {
       const held = await this.#serveOn(events, reason, { by, heldBefore, isCrash });
       await this.#close(held, others.exist && !settings.isKilled ? withoutKill(by) : by);
     } catch (error) {
-      // Whatever goes wrong, the process must end in order and say so.
+      // Whatever goes wrong, the process must end in order and say so. The hold would go on beside that.
+      this.#parts.hold.force();
+      this.#parts.holder?.end();
       announcer.notice("internal", messageOf(error));
       if (!hooks.hasBegun("closed")) await this.#runClosedHooks(by);
     }

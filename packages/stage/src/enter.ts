@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LameduckError } from "@lameduck/drain/common";
@@ -54,17 +54,11 @@ export async function enterStage(
   options: EnterOptions = {},
 ): Promise<number> {
   const { network = "auto", allow = [], writable = [], say = () => undefined, answer, heard } = options;
-  const fabric = await chooseFabric(network);
-  const node = [process.execPath, entryFile, ...args];
-  const [file = "", ...rest] = await killedWithParent(
-    fabric.kind === "none" ? node : ["unshare", ...unshareArguments(fabric.kind), "--", ...node],
-  );
   // Made and removed out here, so that it is gone however the stage ended.
   const folder = scratchFolder();
   let open: OpenForwards | undefined;
   let relay: (signal: NodeJS.Signals) => void = () => undefined;
   const early = Promise.withResolvers<NodeJS.Signals>();
-  // From here on there is something to be removed.
   const listener = (signal: NodeJS.Signals): void => {
     early.resolve(signal);
     relay(signal);
@@ -74,13 +68,23 @@ export async function enterStage(
   for (const signal of relayed) process.on(signal, listener);
   process.on("SIGWINCH", resized);
   try {
-    const opening = openForwards(fabric.kind === "none" ? [] : allow, folder, say);
-    const ended = await Promise.race([opening.then(() => undefined), early.promise]);
-    if (ended) {
-      void opening.then((late) => late.close()).catch(() => undefined);
-      return 128 + constants.signals[ended];
+    const listens = join(folder, "listens");
+    const prepare = async (): Promise<[Fabric, readonly string[], OpenForwards]> => {
+      const found = await chooseFabric(network);
+      const node = [process.execPath, "--import", obedient(listens), entryFile, ...args];
+      const command = await killedWithParent(
+        found.kind === "none" ? node : ["unshare", ...unshareArguments(found.kind), "--", ...node],
+      );
+      return [found, command, await openForwards(found.kind === "none" ? [] : allow, folder, say)];
+    };
+    const preparing = prepare();
+    const prepared = await Promise.race([preparing, early.promise]);
+    if (typeof prepared === "string") {
+      void preparing.then(([, , late]) => late.close()).catch(() => undefined);
+      return 128 + constants.signals[prepared];
     }
-    open = await opening;
+    const [fabric, [file = "", ...rest]] = prepared;
+    open = prepared[2];
     const scratch = join(folder, "stage");
     const entered: Entered = { fabric, scratch, forwards: open.forwards, writable };
     const child = spawn(file, rest, {
@@ -95,14 +99,25 @@ export async function enterStage(
       child.on("message", (message: Partial<Told>) => {
         if ("told" in message) heard(message.told);
       });
+    let ended: NodeJS.Signals | undefined;
     relay = (signal) => {
+      // Nothing in there hears a signal yet, and nothing has been begun.
+      if (!existsSync(listens) && child.pid !== undefined) {
+        if (signal === "SIGWINCH") return;
+        ended = signal;
+        killIfRunning(-child.pid, "SIGKILL");
+        return;
+      }
       // With namespaces the stage's own process is the child of the unshare that was started.
       const stage = fabric.kind === "none" ? child.pid : child.pid && childOf(child.pid);
       killIfRunning(stage, signal);
     };
     return await new Promise<number>((resolve, reject) => {
       child.on("error", reject);
-      child.on("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+      child.on("exit", (code, signal) => {
+        const by = ended ?? signal;
+        resolve(code !== null && ended === undefined ? code : 128 + (by ? constants.signals[by] : 0));
+      });
     });
   } finally {
     for (const signal of relayed) process.off(signal, listener);
@@ -110,6 +125,21 @@ export async function enterStage(
     open?.close();
     removeAll(folder);
   }
+}
+
+/**
+ * A module that is run before the program. The kernel keeps signals without a handler from the first process of a namespace: here they end it
+ * as any other.
+ * @param listens a file that is there from then on.
+ */
+function obedient(listens: string): string {
+  const text = `
+import { writeFileSync } from "node:fs";
+import { constants } from "node:os";
+for (const signal of ${JSON.stringify(relayed)})
+  process.on(signal, () => process.listenerCount(signal) > 1 || process.exit(128 + constants.signals[signal]));
+writeFileSync(${JSON.stringify(listens)}, "");`;
+  return `data:text/javascript,${encodeURIComponent(text)}`;
 }
 
 interface Asked {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, chmodSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, chmodSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { once } from "node:events";
@@ -41,6 +41,7 @@ async function start(
   choice: string,
   how: string,
   prefix: readonly string[] = [],
+  isStarted?: (word: string, temporary: string) => boolean,
 ): Promise<Running> {
   const word = `word-${randomUUID()}`;
   const temporary = mkdtempSync(join(tmpdir(), "lameduck-test-"));
@@ -55,10 +56,11 @@ async function start(
     child.kill("SIGKILL");
     rmSync(temporary, { recursive: true, force: true });
   });
-  while (!said.includes("ready in")) {
+  while (!(isStarted?.(word, temporary) ?? said.includes("ready in"))) {
     assert.equal(child.exitCode, null, said);
-    await setTimeout(20, undefined, { signal: context.signal });
+    await setTimeout(isStarted ? 1 : 20, undefined, { signal: context.signal });
   }
+  if (isStarted) return { child, word, temporary, said: () => said };
   assert.ok(living(word).length >= 2, "pods run, and are found by their word");
   return { child, word, temporary, said: () => said };
 }
@@ -98,6 +100,24 @@ suite("leftovers", { concurrency: 4 }, () => {
         assert.deepEqual(readdirSync(temporary), []);
       },
     );
+
+    for (const [when, isThen] of [
+      ["before its namespaces are tried", (_, temporary) => readdirSync(temporary).length > 0],
+      ["before its process listens", (word) => living(word).length > 1],
+      ["once it listens", (_, temporary) => globSync("*/listens", { cwd: temporary }).length > 0],
+    ] as const satisfies readonly (readonly [string, (word: string, temporary: string) => boolean])[])
+      test(
+        `an interrupt of a stage ${when} ends it and leaves nothing behind (${choice})`,
+        limit,
+        async (context) => {
+          const { child, word, temporary, said } = await start(context, choice, "wait", [], isThen);
+          child.kill("SIGINT");
+          if (child.exitCode === null) await once(child, "exit");
+          assert.equal(child.exitCode, 130, said());
+          await nothingIsLeft(context, word);
+          assert.deepEqual(readdirSync(temporary), []);
+        },
+      );
 
     test(`a crash of the stage leaves nothing behind (${choice})`, limit, async (context) => {
       const { child, word, temporary, said } = await start(context, choice, "throw");

@@ -58,7 +58,13 @@ export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent
   });
   const deleted = momentOfDeletion(facts, options);
   if (facts.deleted && deleted !== undefined)
-    events.push({ at: deleted, pod, type: "deleted", grace: facts.deleted.grace, why: facts.isLeftover ? beforeTheRun : options.why });
+    events.push({
+      at: deleted,
+      pod,
+      type: "deleted",
+      grace: facts.deleted.grace,
+      why: facts.isLeftover ? beforeTheRun : options.why,
+    });
   events.push(...stopping(facts, app, at));
   for (const { at: when, phase, reason, detail } of facts.phases)
     events.push({
