@@ -56,7 +56,8 @@ async function start(
     child.kill("SIGKILL");
     rmSync(temporary, { recursive: true, force: true });
   });
-  while (!(isStarted?.(word, temporary) ?? said.includes("ready in"))) {
+  const isThere = (): boolean => isStarted?.(word, temporary) ?? said.includes("ready in");
+  while (!isThere()) {
     assert.equal(child.exitCode, null, said);
     await setTimeout(isStarted ? 1 : 20, undefined, { signal: context.signal });
   }

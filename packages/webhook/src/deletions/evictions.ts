@@ -5,7 +5,7 @@ import { isReplaced } from "./facts.ts";
 import { reasonNotToHoldPod, type NotHeldReason } from "./not-held.ts";
 import { isOver, markOf, type Mark } from "./mark.ts";
 import { budgetsLosing, type HoldFacts } from "./pods.ts";
-import { isReleased, type Ending } from "./released.ts";
+import { releaseNow, type Ending } from "./released.ts";
 import type { Dependencies } from "./deletions.ts";
 
 /** `later`: seconds after which the caller should ask again, and why. */
@@ -120,8 +120,8 @@ export class Evictions {
     const { settings, now } = this.#dependencies;
     const { namespace = "", name, uid } = pod.metadata;
     const withdrawn = { pod: { namespace, name, uid }, services, at: mark.stepBegan, convergence };
-    if (await isReleased(withdrawn, this.#dependencies, gone))
-      return { ending: this.#dependencies.consumers ? "released" : "waited" };
+    const ending = await releaseNow(withdrawn, this.#dependencies, gone);
+    if (ending) return { ending };
     if (isOver(mark.stepBegan, settings.evictionLimit, now())) return { ending: "limit" };
     return { later: retrySoonSeconds, why: "senders still send to the pod" };
   }

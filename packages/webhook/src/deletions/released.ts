@@ -56,16 +56,17 @@ async function askUntilDecided(
   return known;
 }
 
-/** The same question for one who cannot wait. */
-export async function isReleased(
+/** The same question for one who cannot wait. @returns undefined where it is not let go of yet. */
+export async function releaseNow(
   withdrawn: WithdrawnPod,
   { endpoints, consumers, now }: ReleaseEvidence,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<"released" | "waited" | undefined> {
   const { pod, services, at, convergence } = withdrawn;
-  if (endpoints.hasReadyEndpoint(services, pod.uid)) return false;
+  if (endpoints.hasReadyEndpoint(services, pod.uid)) return undefined;
   const known = consumers ? await consumers.ask(pod, 0, "unknown", signal) : "silent";
-  return known === "released" || (known !== "waiting" && now() >= at + convergence);
+  if (known === "released") return "released";
+  return known !== "waiting" && now() >= at + convergence ? "waited" : undefined;
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
