@@ -47,6 +47,8 @@ test("on each day of four years the certificate is valid and trusted, also by a 
     leaves.add(chain.leaf.cert);
     authorities.add(chain.authority.cert);
     assert.ok(now < validity(chain.leaf.cert).to - 20 * day, `day ${days}: a third is left`);
+    // The same certificates have been looked at on the day before.
+    if (chain === before) continue;
     assert.ok(isTrustedBy(bundleOf(chain), chain.leaf.cert), `day ${days}`);
     // A replica that still shows yesterday's certificate, and an API server that still trusts yesterday's bundle.
     if (before) {
