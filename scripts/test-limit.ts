@@ -8,7 +8,8 @@ import { isMainThread } from "node:worker_threads";
 const limit = 15 * 60_000;
 
 // The runner itself is told the same option.
-if (process.env["NODE_TEST_CONTEXT"] && isMainThread)
+const runsTests = process.env["NODE_TEST_CONTEXT"] || process.execArgv.includes("--test-isolation=none");
+if (runsTests && isMainThread)
   setTimeout(() => {
     const open = process.getActiveResourcesInfo().join(", ");
     console.error(`${process.argv[1]} has not ended after ${limit / 60_000} minutes. Still open: ${open}`);

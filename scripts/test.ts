@@ -6,6 +6,7 @@
  */
 import { spawn } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import os from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -34,6 +35,12 @@ if (tests.length === 0) {
 
 type Step = readonly [what: string, command: string, ...arguments_: string[]];
 
+interface Manner {
+  /** What it prints comes in one piece at its end, as something else prints meanwhile. */
+  readonly isToldLater?: boolean;
+  readonly niceness?: number;
+}
+
 const types: Step = ["types", "tsc", "-b"];
 /** On one core, as others are: they go beside it. */
 const lint: Step = ["lint", "oxlint", "--type-aware", "--quiet"];
@@ -54,9 +61,22 @@ const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove|server-images)\
 const alone = /stage\/test\/causes|simulator\/test\/library/;
 /** They wait for holds, time-outs and other processes, and leave half of a core to who computes. */
 const waiting = /^packages\/(init|node|rollout|stage|watcher|webhook)\/|cli\/test\/(live-ui|rollout)/;
+/** They depend on no clock and no process: all run in one process, in what processor time the others leave. */
+const pure =
+  /^packages\/(accounting|audit|cluster|drain|inject|manifests|options|protocol|senders|simulator)\//;
 const parts = Object.groupBy(tests, (path) =>
-  loading.test(path) ? "loading" : alone.test(path) ? "alone" : waiting.test(path) ? "waiting" : "computing",
+  loading.test(path)
+    ? "loading"
+    : alone.test(path)
+      ? "alone"
+      : waiting.test(path)
+        ? "waiting"
+        : pure.test(path)
+          ? "pure"
+          : "computing",
 );
+
+const oneAtATime = ["--test-concurrency=1"];
 
 if (isWhole) {
   await all([inOrder([["formatting", "oxfmt", "--check"], types])]);
@@ -65,30 +85,36 @@ if (isWhole) {
   mkdirSync(notes, { recursive: true });
 } else await all([run(types)]);
 await all([
-  runTests("that wait, two at a time", 2, parts.waiting),
-  runTests("that compute, one at a time beside them", 1, parts.computing, parts.waiting && "afterwards"),
+  runTests("that wait, two at a time", ["--test-concurrency=2"], parts.waiting),
+  runTests("that compute, one at a time beside them", oneAtATime, parts.computing, {
+    isToldLater: parts.waiting !== undefined,
+  }),
+  runTests("in one process beside them", ["--test-isolation=none"], parts.pure, {
+    isToldLater: (parts.waiting ?? parts.computing) !== undefined,
+    niceness: os.constants.priority.PRIORITY_LOW,
+  }),
 ]);
-await all([runTests("under load, side by side", 2, parts.loading)]);
-await all([runTests("alone", 1, parts.alone)]);
+await all([runTests("under load, side by side", ["--test-concurrency=2"], parts.loading)]);
+await all([runTests("alone", oneAtATime, parts.alone)]);
 
 async function runTests(
   how: string,
-  concurrency: number,
+  flags: readonly string[],
   files: readonly string[] = [],
-  told?: "afterwards",
+  manner?: Manner,
 ): Promise<boolean> {
   if (files.length === 0) return true;
   const step: Step = [
     `${files.length} test files ${how}`,
     process.execPath,
     "--test",
-    `--test-concurrency=${concurrency}`,
+    ...flags,
     "--test-timeout=300000",
     `--import=${new URL("test-limit.ts", import.meta.url).href}`,
     ...(isWhole ? noting(how) : []),
     ...files,
   ];
-  return run(step, told);
+  return run(step, manner);
 }
 
 function noting(how: string): string[] {
@@ -118,18 +144,19 @@ async function inOrder(steps: readonly Step[]): Promise<boolean> {
   return true;
 }
 
-/** `told` afterwards: what it prints comes in one piece, as something else prints meanwhile. */
-function run([what, command, ...arguments_]: Step, told?: "afterwards"): Promise<boolean> {
+function run([what, command, ...arguments_]: Step, manner: Manner = {}): Promise<boolean> {
+  const { isToldLater = false, niceness } = manner;
   console.error(`\n${what}`);
   return new Promise((resolve, reject) => {
     const child = spawn(command, arguments_, {
-      stdio: told ? ["inherit", "pipe", "pipe"] : "inherit",
+      stdio: isToldLater ? ["inherit", "pipe", "pipe"] : "inherit",
     });
+    if (niceness !== undefined && child.pid !== undefined) os.setPriority(child.pid, niceness);
     const output: Buffer[] = [];
     for (const stream of [child.stdout, child.stderr])
       stream?.on("data", (bytes: Buffer) => output.push(bytes));
     child.on("error", reject).on("close", (code, signal) => {
-      if (told) process.stdout.write(`\n${what}\n${Buffer.concat(output).toString()}`);
+      if (isToldLater) process.stdout.write(`\n${what}\n${Buffer.concat(output).toString()}`);
       if (code !== 0) console.error(`${what}: ${signal ?? `exit ${code}`}`);
       resolve(code === 0);
     });
