@@ -38,7 +38,9 @@ describe("a young pod", () => {
     deleted(model, "a");
     allReport(model);
     assert.equal(model.state("a"), "waiting");
-    const { progress } = model.terminations;
+    const { progress, releases } = model.terminations;
+    const assumed = (): number => releases.assumedMs(model.record("a"), model.now);
+    assert.equal(assumed(), 10_000, "a proxy that adds it late removes it as late");
     const behind = () => progress.behind(model.record("a"), model.now);
     assert.deepEqual(behind(), [{ name: "all", how: "young" }]);
     model.pass(6_999);
@@ -49,6 +51,9 @@ describe("a young pod", () => {
       behind().map(({ name }) => name),
       ["kube-proxy/node1", "kube-proxy/node2"],
     );
+    assert.equal(assumed(), 3_000);
+    model.pass(3_000);
+    assert.equal(assumed(), 0);
     allReport(model);
     assert.equal(model.state("a"), "released");
   });

@@ -1,5 +1,5 @@
 import { type AcknowledgementSettings, isSilenced, namesIn } from "@lameduck/inject";
-import type { Listings, PodRoutes, Routing } from "@lameduck/cluster";
+import { addedWithinMs, type Listings, type PodRoutes, type Routing } from "@lameduck/cluster";
 import type { Nodes, SendingNode } from "./nodes.ts";
 import { isOfBalancer, whoIs } from "@lameduck/senders";
 import type { Decision, Termination } from "./termination.ts";
@@ -190,7 +190,14 @@ export class Releases {
    */
   assumedMs(termination: Termination, now: number): number {
     const saidMs = this.#sendsByItsOwnWord(termination, now) ? believedMs : 0;
-    return Math.max(saidMs, this.#assumedOfUnread(termination, now));
+    return Math.max(saidMs, this.#assumedOfUnread(termination, now), this.#assumedOfYoung(termination, now));
+  }
+
+  /** A young pod may have had no request yet, and be idle by its own evidence. A late proxy adds it only then, and removes it as late. */
+  #assumedOfYoung(termination: Termination, now: number): number {
+    const { withdrawnAt = now, proxiesSettledAt } = termination;
+    const isYoung = withdrawnAt < proxiesSettledAt && this.hasProxies(termination);
+    return isYoung ? Math.max(0, withdrawnAt + addedWithinMs - now) : 0;
   }
 
   #sendsByItsOwnWord(termination: Termination, now: number): boolean {
