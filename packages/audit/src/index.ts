@@ -16,6 +16,7 @@ export { auditedTypes, spell } from "./model/object.ts";
 export { onlySleep, type NoSleep, type OnlySleep } from "./model/only-sleep.ts";
 export { observedPort } from "./model/ports.ts";
 export { dockerHubs, repositoryOf } from "./model/image-name.ts";
+export { frontImages, frontPrograms, sidecarImages, sidecarNames } from "./model/sidecars.ts";
 export { programOf } from "./model/shell/commands.ts";
 export {
   softwareOfImage,

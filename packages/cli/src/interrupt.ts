@@ -27,7 +27,10 @@ export async function interruptible(
   }
 }
 
-export function catchInterrupt(onFirst: () => void = () => undefined): Interrupt {
+/** Standard input may never end, and who reads it hears no signal. */
+const endInput = (): void => void process.stdin.destroy();
+
+export function catchInterrupt(onFirst: () => void = endInput): Interrupt {
   const controller = new AbortController();
   let exitCode = exitCodeOfSignal("SIGINT");
   const heard = (signal: NodeJS.Signals): void => {

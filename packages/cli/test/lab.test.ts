@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   globSync,
@@ -213,6 +214,29 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     const { code, err } = await lab.ended;
     assert.equal(code, 143, err);
   });
+
+  for (const args of [
+    ["lab", "-f", "-"],
+    ["audit", "-", "--prove"],
+  ])
+    test(
+      `Ctrl-C ends ${args.join(" ")} while standard input goes on`,
+      { skip, timeout: 60_000 },
+      async () => {
+        const temporary = mkdtempSync(join(folder, "temporary-"));
+        const env = { ...process.env, TMPDIR: temporary };
+        const child = spawn(process.execPath, [program, ...args], {
+          env,
+          stdio: ["pipe", "inherit", "inherit"],
+        });
+        const ended = once(child, "exit");
+        // More than any pipe holds: once it is gone, it is being read.
+        await new Promise((done) => child.stdin.write("#".repeat(4 << 20), done));
+        child.kill("SIGINT");
+        assert.deepEqual(await ended, [130, null]);
+        assert.deepEqual(readdirSync(temporary), []);
+      },
+    );
 
   test("Ctrl-C ends a lab, keeps what is measured and leaves no process, namespace or file", async () => {
     const temporary = mkdtempSync(join(folder, "temporary-"));

@@ -1,5 +1,15 @@
 import { decisionVariables } from "@lameduck/options";
-import { dockerHubs, programOf, repositoryOf, softwares, type Software } from "@lameduck/audit";
+import {
+  dockerHubs,
+  frontImages,
+  frontPrograms,
+  programOf,
+  repositoryOf,
+  sidecarImages,
+  sidecarNames,
+  softwares,
+  type Software,
+} from "@lameduck/audit";
 import { isMap } from "@lameduck/protocol";
 import { listIn, mapsIn, pathIn, textOf } from "./pod.ts";
 
@@ -56,68 +66,10 @@ export function isNode(container: Raw): boolean {
   return program === undefined ? image === "node" : program === "node";
 }
 
-/** Servers that pass requests on to other containers of their pod, by their programs, and by the last part of their images' names. */
-export const frontPrograms: readonly string[] = [
-  "nginx",
-  "openresty",
-  "haproxy",
-  "httpd",
-  "httpd-foreground",
-  "apache2",
-  "apache2-foreground",
-  "caddy",
-  "traefik",
-  "varnishd",
-];
-export const frontImages: readonly string[] = [
-  "nginx",
-  "nginx-unprivileged",
-  "openresty",
-  "haproxy",
-  "haproxy-alpine",
-  "httpd",
-  "caddy",
-  "traefik",
-  "varnish",
-];
-
 export function isFront(container: Raw): boolean {
   const { program, image } = recognise(container);
   return program === undefined ? frontImages.includes(image) : frontPrograms.includes(program);
 }
-
-/** Containers that serve the pod's app, by name, and images of them, by the last part of their name. */
-export const sidecarNames: readonly string[] = [
-  "istio-proxy",
-  "linkerd-proxy",
-  "envoy-sidecar",
-  "envoy",
-  "consul-dataplane",
-  "kuma-sidecar",
-  "aws-app-mesh-envoy",
-  "cloud-sql-proxy",
-  "cloudsql-proxy",
-  "alloydb-auth-proxy",
-  "oauth2-proxy",
-  "pgbouncer",
-  "daprd",
-  "vault-agent",
-  "twemproxy",
-  "mcrouter",
-];
-export const sidecarImages: readonly string[] = [
-  "proxyv2",
-  "envoy",
-  "linkerd-proxy",
-  "consul-dataplane",
-  "kuma-dp",
-  "cloud-sql-proxy",
-  "gce-proxy",
-  "alloydb-auth-proxy",
-  "oauth2-proxy",
-  "pgbouncer",
-  "daprd",
-];
 
 export function isSidecar(container: Raw): boolean {
   return (

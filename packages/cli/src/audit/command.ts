@@ -134,6 +134,7 @@ async function runHere(paths: readonly string[], options: Asked, inLab?: InLab):
   const { files, failures, version, notRead } = options.cluster
     ? await (await import("./cluster.ts")).readCluster(options)
     : { ...(await readInput(paths, "audit", config.exclude)), version: undefined, notRead: undefined };
+  inLab?.signal.throwIfAborted();
   const settings: AuditOptions = {
     images: imagesOf(options.texts),
     facts: { ...config.assume, ...factsFrom(options.assume) },

@@ -59,6 +59,7 @@ async function conductWherePodsListen(argv: readonly string[], options: LabOptio
   let settings: LabSettings;
   try {
     settings = await labSettings(options, argv, findOutside(interrupt.signal));
+    interrupt.signal.throwIfAborted();
   } catch (error) {
     if (interrupt.signal.aborted) return interrupt.exitCode;
     throw error;

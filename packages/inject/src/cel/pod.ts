@@ -1,4 +1,11 @@
-import { observedPort, softwares } from "@lameduck/audit";
+import {
+  frontImages,
+  frontPrograms,
+  observedPort,
+  sidecarImages,
+  sidecarNames,
+  softwares,
+} from "@lameduck/audit";
 import { options } from "@lameduck/options";
 import {
   initVolumeContainer,
@@ -11,15 +18,7 @@ import { mostAwaited } from "../hook.ts";
 import { longestOptions } from "../node-options.ts";
 import { injectedAnnotation, declining, injectLabel } from "@lameduck/protocol";
 import { mostContainers } from "../pod.ts";
-import {
-  frontImages,
-  frontPrograms,
-  imageStopSignals,
-  ownLoaders,
-  ownVariables,
-  sidecarImages,
-  sidecarNames,
-} from "../software.ts";
+import { imageStopSignals, ownLoaders, ownVariables } from "../software.ts";
 import type { InjectionSettings } from "../policy/settings.ts";
 import { lastPart, literal } from "./expression.ts";
 import { text, type Variable } from "./settings.ts";
