@@ -7,7 +7,6 @@
  * minutes on two busy processors. It brings a cluster up and takes it down again. --attach uses that of `npm run cluster:up`.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { heldAgainstPods, type Quantiles } from "@lameduck/accounting";
 import { commandLine } from "../../scripts/command-line.ts";
 import { markdownTable } from "../../scripts/format-page.ts";
@@ -16,7 +15,7 @@ import { configuration, software, started } from "../injected/software.ts";
 import { clientKinds, type ClientKind } from "../matrix/load/plan.ts";
 import { graceSeconds } from "../matrix/remedies.ts";
 import { runScenario, type RunResult } from "../matrix/run.ts";
-import type { Scenario, Stage } from "../matrix/scenarios.ts";
+import { quiet, type Scenario, type Stage } from "../matrix/scenarios.ts";
 import { listed, named, onCluster, positive, runMain, say } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { beyondOracle, reasonsOf } from "./figures.ts";
@@ -31,7 +30,7 @@ const { values } = commandLine(import.meta.url, {
     ways: { type: "string", default: "hook,init" },
     knows: { type: "string", default: "alone,acknowledged" },
     clients: { type: "string", default: clientKinds.join(",") },
-    // steady: three pods are deleted every 15 s, so that no pod starts while another stops
+    // shrinking: scaled down in two steps, so that no pod starts while another stops
     scenario: { type: "string", default: "rollout" },
     times: { type: "string", default: "5" },
     replicas: { type: "string", default: "20" },
@@ -53,7 +52,7 @@ const wantedOf = () => ({
   ways: listed("--ways", values.ways, ["hook", "init"]),
   knows: listed("--knows", values.knows, ["alone", "acknowledged"]),
   clients: listed("--clients", values.clients, clientKinds),
-  scenario: named("--scenario", values.scenario, [rollout, steady])[0] ?? rollout,
+  scenario: named("--scenario", values.scenario, [rollout, shrinking])[0] ?? rollout,
   times: positive("--times", values.times),
   replicas: positive("--replicas", values.replicas),
   rate: positive("--rate", values.rate),
@@ -130,27 +129,24 @@ const rollout: Scenario = {
   },
 };
 
-const steadyPods = 3;
-const steadyPauseMs = 15_000;
 /** Pods that start use the processors. A server that stops beside them needs longer to close, and loses more of its pooled requests. */
-const steady: Scenario = {
-  name: "steady",
-  description: "three pods deleted every 15 s",
+const shrinking: Scenario = {
+  name: "shrinking",
+  description: "scaled down by a third, and by another third; then back",
   run: async (stage) => {
-    const deleted = new Set(
-      stage.pods.events.flatMap(({ type, ...event }) => (type === "deleted" ? [event.pod] : [])),
-    );
-    const before = [...stage.pods.nodes.keys()].filter((pod) => !deleted.has(pod));
-    for (let first = 0; first < before.length; first += steadyPods) {
-      if (first > 0) await sleep(steadyPauseMs);
-      await stage.cluster.kubectl([
-        "delete",
-        "pods",
-        ...before.slice(first, first + steadyPods),
-        "--wait=false",
-      ]);
+    const { cluster, pods, app, replicas } = stage;
+    const scale = (to: number): Promise<string> =>
+      cluster.kubectl(["scale", `deployment/${app}`, `--replicas=${to}`]);
+    for (const left of [2 / 3, 1 / 3]) {
+      const to = Math.ceil(replicas * left);
+      await scale(to);
+      await until(() => Promise.resolve(pods.available === to && pods.terminating === 0), {
+        what: `${app} to have ${to} pods`,
+        timeoutMs: 170_000,
+      });
     }
-    await replaced(stage, before);
+    await scale(replicas);
+    await quiet(stage);
   },
 };
 
