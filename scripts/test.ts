@@ -60,7 +60,9 @@ const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove|server-images)\
 /** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. A library that does holds for longer. */
 const alone = /stage\/test\/causes|simulator\/test\/library/;
 /** They wait for holds, time-outs and other processes, and leave half of a core to who computes. */
-const waiting = /^packages\/(init|node|rollout|stage|watcher|webhook)\/|cli\/test\/(live-ui|rollout)/;
+const waiting = /^packages\/(init|node|rollout|stage|watcher)\/|cli\/test\/(live-ui|rollout)/;
+/** They compute for half of their time, and wait for the other half. */
+const half = /^packages\/webhook\//;
 /** They depend on no clock and no process: all run in one process, in what processor time the others leave. */
 const pure =
   /^packages\/(accounting|audit|cluster|drain|inject|manifests|options|protocol|senders|simulator)\//;
@@ -71,9 +73,11 @@ const parts = Object.groupBy(tests, (path) =>
       ? "alone"
       : waiting.test(path)
         ? "waiting"
-        : pure.test(path)
-          ? "pure"
-          : "computing",
+        : half.test(path)
+          ? "half"
+          : pure.test(path)
+            ? "pure"
+            : "computing",
 );
 
 const oneAtATime = ["--test-concurrency=1"];
@@ -89,8 +93,11 @@ await all([
   runTests("that compute, one at a time beside them", oneAtATime, parts.computing, {
     isToldLater: parts.waiting !== undefined,
   }),
-  runTests("in one process beside them", ["--test-isolation=none"], parts.pure, {
+  runTests("that do both, one at a time beside them", oneAtATime, parts.half, {
     isToldLater: (parts.waiting ?? parts.computing) !== undefined,
+  }),
+  runTests("in one process beside them", ["--test-isolation=none"], parts.pure, {
+    isToldLater: (parts.waiting ?? parts.computing ?? parts.half) !== undefined,
     niceness: os.constants.priority.PRIORITY_LOW,
   }),
 ]);

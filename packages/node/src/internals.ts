@@ -3,9 +3,9 @@
  * without it. None is needed to start or to stop in order. test/internals.test.ts takes each away in turn.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { IncomingMessage, ServerResponse, type Server as HttpServer } from "node:http";
 import type { ServerHttp2Session } from "node:http2";
 import { Socket, type Server as NetServer } from "node:net";
+import { IncomingMessage, ServerResponse, type Server as HttpServer } from "./node-http.ts";
 
 /**
  * `process._getActiveHandles()` lists the sockets of the process, so that nothing has to be kept of a connection until the hold. In every

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { request, type IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
+import { request, type IncomingMessage } from "../node-http.ts";
 import { lookupUntil } from "./names.ts";
 import type { CoordinatorPlace } from "../options/coordinator.ts";
 

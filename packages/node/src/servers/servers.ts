@@ -1,10 +1,10 @@
-import { Server as HttpServer } from "node:http";
 import type { Http2SecureServer, Http2Server } from "node:http2";
 import { Server as HttpsServer } from "node:https";
 import { Server as NetServer } from "node:net";
 import { messageOf, shown } from "@lameduck/drain/common";
 import { mistake } from "../errors.ts";
 import { allowsHttp1, isClosedBeneath } from "../internals.ts";
+import { Server as HttpServer } from "../node-http.ts";
 import type { Health } from "../options/health.ts";
 import { Handshakes } from "../protocols/handshakes.ts";
 import { HttpWatch } from "../protocols/http-watch.ts";
