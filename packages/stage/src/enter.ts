@@ -54,8 +54,6 @@ export async function enterStage(
   options: EnterOptions = {},
 ): Promise<number> {
   const { network = "auto", allow = [], writable = [], say = () => undefined, answer, heard } = options;
-  // Made and removed out here, so that it is gone however the stage ended.
-  const folder = scratchFolder();
   let open: OpenForwards | undefined;
   let relay: (signal: NodeJS.Signals) => void = () => undefined;
   const early = Promise.withResolvers<NodeJS.Signals>();
@@ -67,6 +65,8 @@ export async function enterStage(
   const resized = (): void => relay("SIGWINCH");
   for (const signal of relayed) process.on(signal, listener);
   process.on("SIGWINCH", resized);
+  // Made and removed out here, so that it is gone however the stage ended. A signal would leave it behind if nothing heard it.
+  const folder = scratchFolder();
   try {
     const listens = join(folder, "listens");
     const prepare = async (): Promise<[Fabric, readonly string[], OpenForwards]> => {
