@@ -4,7 +4,7 @@
  */
 import { isMainThread } from "node:worker_threads";
 
-/** The slowest file needs two minutes on a busy machine. */
+/** The slowest file needs two minutes on a busy machine. The files that share a process need eight. */
 const limit = 15 * 60_000;
 
 // The runner itself is told the same option.

@@ -38,11 +38,11 @@ type Step = readonly [what: string, command: string, ...arguments_: string[]];
 interface Manner {
   /** What it prints comes in one piece at its end, as something else prints meanwhile. */
   readonly isToldLater?: boolean;
-  readonly niceness?: number;
+  readonly niceness?: number | undefined;
 }
 
 const types: Step = ["types", "tsc", "-b"];
-/** On one core, as others are: they go beside it. */
+/** It goes beside the other checks. */
 const lint: Step = ["lint", "oxlint", "--type-aware", "--quiet"];
 const checks: readonly Step[] = [
   ["types of the tests", "tsc", "-p", "tsconfig.test.json"],
@@ -55,32 +55,54 @@ const checks: readonly Step[] = [
   ["docs/evidence/results.md", "node", "e2e/matrix/table/main.ts", "--check"],
 ];
 
-/** They load servers, and mostly wait: two go side by side, but nothing that computes. */
-const loading = /init\/test\/hold-evidence|cli\/test\/(lab|prove|server-images)\./;
-/** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. A library that does holds for longer. */
-const alone = /stage\/test\/causes|simulator\/test\/library/;
-/** They wait for holds, time-outs and other processes, and leave half of a core to who computes. */
-const waiting = /^packages\/(init|node|rollout|stage|watcher)\/|cli\/test\/(live-ui|rollout)/;
-/** They compute for half of their time, and wait for the other half. */
-const half = /^packages\/webhook\//;
-/** They depend on no clock and no process: all run in one process, in what processor time the others leave. */
-const pure =
-  /^packages\/(accounting|audit|cluster|drain|inject|manifests|options|protocol|senders|simulator)\//;
-const parts = Object.groupBy(tests, (path) =>
-  loading.test(path)
-    ? "loading"
-    : alone.test(path)
-      ? "alone"
-      : waiting.test(path)
-        ? "waiting"
-        : half.test(path)
-          ? "half"
-          : pure.test(path)
-            ? "pure"
-            : "computing",
-);
+interface Group {
+  readonly how: string;
+  readonly files: RegExp;
+  readonly flags: readonly string[];
+  readonly niceness?: number;
+}
 
-const oneAtATime = ["--test-concurrency=1"];
+/** They load servers, and mostly wait: two go side by side, but nothing that computes. */
+const loading: Group = {
+  how: "under load, side by side",
+  files: /init\/test\/hold-evidence|cli\/test\/(lab|prove|server-images)\./,
+  flags: ["--test-concurrency=2"],
+};
+/** A pod that stands still for 50 ms loses its requests by another race than the one that is asked for. A library that does holds for longer. */
+const alone: Group = {
+  how: "alone",
+  files: /stage\/test\/causes|simulator\/test\/library/,
+  flags: ["--test-concurrency=1"],
+};
+/** They wait for holds, time-outs and other processes, and leave half of a core to others. */
+const waiting: Group = {
+  how: "that wait, two at a time",
+  files: /^packages\/(init|node|rollout|stage|watcher)\/|cli\/test\/(live-ui|rollout)/,
+  flags: ["--test-concurrency=2"],
+};
+/** They compute for half of their time, and wait for the other half. */
+const mixed: Group = {
+  how: "that do both, one at a time beside them",
+  files: /^packages\/webhook\//,
+  flags: ["--test-concurrency=1"],
+};
+/** They depend on no clock and no process: all run in one process, in what processor time the others leave. */
+const pure: Group = {
+  how: "in one process beside them",
+  files: /^packages\/(accounting|audit|cluster|drain|inject|manifests|options|protocol|senders|simulator)\//,
+  flags: ["--test-isolation=none"],
+  niceness: os.constants.priority.PRIORITY_LOW,
+};
+const computing: Group = {
+  how: "that compute, one at a time beside them",
+  files: /./,
+  flags: ["--test-concurrency=1"],
+};
+/** A file is in the first group that has it. */
+const groups = [loading, alone, waiting, mixed, pure, computing];
+const filesOf = Map.groupBy(tests, (path) => groups.find(({ files }) => files.test(path)));
+/** The groups of one turn run beside each other. */
+const turns = [[waiting, computing, mixed, pure], [loading], [alone]];
 
 if (isWhole) {
   await all([inOrder([["formatting", "oxfmt", "--check"], types])]);
@@ -88,29 +110,14 @@ if (isWhole) {
   rmSync(notes, { recursive: true, force: true });
   mkdirSync(notes, { recursive: true });
 } else await all([run(types)]);
-await all([
-  runTests("that wait, two at a time", ["--test-concurrency=2"], parts.waiting),
-  runTests("that compute, one at a time beside them", oneAtATime, parts.computing, {
-    isToldLater: parts.waiting !== undefined,
-  }),
-  runTests("that do both, one at a time beside them", oneAtATime, parts.half, {
-    isToldLater: (parts.waiting ?? parts.computing) !== undefined,
-  }),
-  runTests("in one process beside them", ["--test-isolation=none"], parts.pure, {
-    isToldLater: (parts.waiting ?? parts.computing ?? parts.half) !== undefined,
-    niceness: os.constants.priority.PRIORITY_LOW,
-  }),
-]);
-await all([runTests("under load, side by side", ["--test-concurrency=2"], parts.loading)]);
-await all([runTests("alone", oneAtATime, parts.alone)]);
+for (const turn of turns) {
+  const present = turn.filter((group) => filesOf.has(group));
+  await all(present.map((group, place) => runTests(group, place > 0)));
+}
 
-async function runTests(
-  how: string,
-  flags: readonly string[],
-  files: readonly string[] = [],
-  manner?: Manner,
-): Promise<boolean> {
-  if (files.length === 0) return true;
+async function runTests(group: Group, isToldLater: boolean): Promise<boolean> {
+  const { how, flags, niceness } = group;
+  const files = filesOf.get(group) ?? [];
   const step: Step = [
     `${files.length} test files ${how}`,
     process.execPath,
@@ -121,7 +128,7 @@ async function runTests(
     ...(isWhole ? noting(how) : []),
     ...files,
   ];
-  return run(step, manner);
+  return run(step, { isToldLater, niceness });
 }
 
 function noting(how: string): string[] {

@@ -138,12 +138,9 @@ const shrinking: Scenario = {
     const scale = (to: number): Promise<string> =>
       cluster.kubectl(["scale", `deployment/${app}`, `--replicas=${to}`]);
     for (const left of [2 / 3, 1 / 3]) {
-      const to = Math.ceil(replicas * left);
-      await scale(to);
-      await until(() => Promise.resolve(pods.available === to && pods.terminating === 0), {
-        what: `${app} to have ${to} pods`,
-        timeoutMs: 170_000,
-      });
+      const fewer = Math.ceil(replicas * left);
+      await scale(fewer);
+      await quiet({ pods, replicas: fewer });
     }
     await scale(replicas);
     await quiet(stage);

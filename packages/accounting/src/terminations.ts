@@ -35,9 +35,10 @@ export function chargedTo(
   ended: number,
 ): number | undefined {
   if (ofNoPod.has(lost.cause)) return undefined;
-  const own = life ? terminations.indexOf(life) : -1;
-  if (own >= 0 && lost.at + toleranceMs.observation >= terminations[own]!.deleted!.at) return own;
-  if (own < 0 && life?.deleted && lost.at + toleranceMs.observation >= life.deleted.at) return undefined;
+  if (life?.deleted && lost.at + toleranceMs.observation >= life.deleted.at) {
+    const own = terminations.indexOf(life);
+    return own < 0 ? undefined : own;
+  }
   const underWay = terminations.findLastIndex(
     (one) => one.deleted!.at <= lost.at && lost.at <= over(one, ended) + toleranceMs.observation,
   );

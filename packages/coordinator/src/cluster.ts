@@ -86,7 +86,7 @@ export class Cluster {
     ];
   }
 
-  /** @returns when everything has been read once, but for lists beside which others count: a broken CRD may never be read. */
+  /** @returns when the essential lists have been read, and the others have been tried. A broken CRD may never be read. */
   async start(): Promise<void> {
     for (const source of this.#sources) source.start();
     await Promise.all(this.#essential.map(({ settled }) => settled));

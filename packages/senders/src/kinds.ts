@@ -223,7 +223,7 @@ export function mayServeOneClass(one: SeenProxy, other: SeenProxy): boolean {
 }
 
 /**
- * Whether a reader of the kind may know of the sender that a need names. One asks its own endpoint, of which nothing is known: it may know of any.
+ * Whether a watcher of the kind may report for the sender that a need names. The kind `http` asks an endpoint of the user's, which may know any sender.
  * @param controllerOf `spec.controller` of an IngressClass, where that is known.
  */
 export function mayServe(

@@ -116,7 +116,7 @@ export async function enterStage(
       child.on("error", reject);
       child.on("exit", (code, signal) => {
         const by = ended ?? signal;
-        resolve(code !== null && ended === undefined ? code : 128 + (by ? constants.signals[by] : 0));
+        resolve(by ? 128 + constants.signals[by] : (code ?? 128));
       });
     });
   } finally {

@@ -401,50 +401,59 @@ function closedBudget(pod: WholePod, { metadata, status }: Budget): Reason {
   };
 }
 
-function rolloutWaits(pod: WholePod, { kind, object }: NonNullable<Known["workload"]>): Reason {
-  const { spec, status = {} } = object;
-  const target = `${kind}/${object.metadata.name}`;
-  const namespace = pod.metadata.namespace ?? "";
-  const problem = status.conditions?.find(
-    ({ type, status: is }) =>
-      (type === "Progressing" && is === "False") || (type === "ReplicaFailure" && is === "True"),
-  );
-  const paused = spec.paused === true;
-  const { type: strategy, rollingUpdate } = spec.updateStrategy ?? {};
-  const isOnDelete = strategy === "OnDelete";
-  const partition = rollingUpdate?.partition ?? 0;
-  // Pods from the partition on are rolled.
-  const isBelow = Number(/\d+$/.exec(pod.metadata.name)?.[0]) < partition;
+function rolloutWaits(pod: WholePod, workload: NonNullable<Known["workload"]>): Reason {
+  const { spec, status = {} } = workload.object;
+  const target = `${workload.kind}/${workload.object.metadata.name}`;
+  const inNamespace = `-n ${pod.metadata.namespace ?? ""}`;
+  const stuck = stuckBecause(pod, workload.object, target, inNamespace);
+  const { why, way } = stuck ?? { why: "old pods stay until new pods are ready", way: undefined };
   const state = `${status.updatedReplicas ?? 0} of ${count(spec.replicas ?? 1, "pod")} new, ${status.readyReplicas ?? 0} of all ready`;
-  const why = paused
-    ? "its rollout is paused"
-    : isOnDelete
-      ? "its update strategy is OnDelete: a pod stays old until somebody deletes it"
-      : isBelow
-        ? `its partition is ${partition}: pods with a lower number stay old`
-        : problem
-          ? `${problem.reason ?? problem.type}: ${printable(problem.message ?? "")}`
-          : "old pods stay until new pods are ready";
-  const way = paused
-    ? { command: `kubectl rollout resume ${target} -n ${namespace}`, cost: "the rollout goes on" }
-    : isOnDelete
-      ? { command: `kubectl delete pod ${nameOf(pod)}`, cost: "it stops in order, and comes back new" }
-      : isBelow
-        ? {
-            command: `kubectl patch ${target} -n ${namespace} -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'`,
-            cost: "all pods are rolled",
-          }
-        : {
-            command: `kubectl rollout status ${target} -n ${namespace}`,
-            cost: "nothing: it shows the new pods",
-          };
   return {
     cause: "rollout",
     text: `it is of an older template of ${target}, whose rollout is not done: ${state}; ${why}`,
-    // A rollout that gets on comes to this pod by itself.
-    ...(paused || isOnDelete || isBelow || problem ? { until: null } : {}),
-    ways: [way],
+    ...(stuck && { until: null }),
+    ways: [
+      way ?? {
+        command: `kubectl rollout status ${target} ${inNamespace}`,
+        cost: "nothing: it shows the new pods",
+      },
+    ],
   };
+}
+
+/** What somebody must act on; undefined for a rollout that comes to this pod by itself. */
+function stuckBecause(
+  pod: WholePod,
+  { spec, status }: NonNullable<Known["workload"]>["object"],
+  target: string,
+  inNamespace: string,
+): { readonly why: string; readonly way?: Way } | undefined {
+  if (spec.paused === true)
+    return {
+      why: "its rollout is paused",
+      way: { command: `kubectl rollout resume ${target} ${inNamespace}`, cost: "the rollout goes on" },
+    };
+  const { type: strategy, rollingUpdate } = spec.updateStrategy ?? {};
+  if (strategy === "OnDelete")
+    return {
+      why: "its update strategy is OnDelete: a pod stays old until somebody deletes it",
+      way: { command: `kubectl delete pod ${nameOf(pod)}`, cost: "it stops in order, and comes back new" },
+    };
+  const partition = rollingUpdate?.partition ?? 0;
+  // Pods from the partition on are rolled.
+  if (Number(/\d+$/.exec(pod.metadata.name)?.[0]) < partition)
+    return {
+      why: `its partition is ${partition}: pods with a lower number stay old`,
+      way: {
+        command: `kubectl patch ${target} ${inNamespace} -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'`,
+        cost: "all pods are rolled",
+      },
+    };
+  const problem = status?.conditions?.find(
+    ({ type, status: is }) =>
+      (type === "Progressing" && is === "False") || (type === "ReplicaFailure" && is === "True"),
+  );
+  return problem && { why: `${problem.reason ?? problem.type}: ${printable(problem.message ?? "")}` };
 }
 
 const forced = (pod: WholePod, cost: string): Way => ({

@@ -105,15 +105,12 @@ export class GroupStates {
     return Math.min(silence(consumer, this.#withdrawals, now), Math.max(0, now - this.#listeningFrom));
   }
 
-  /**
-   * Whether somebody says of himself that he has not let go. A watcher that cannot read its sender, or that has been silent for too long, says nothing
-   * of it.
-   */
+  /** Whether one of them reports that it still chooses the pod. A watcher that is silent, or cannot read its sender, reports nothing of it. */
   saysSo(consumers: readonly Consumer[], query: WithdrawalQuery): boolean {
     return consumers.some((one) => !one.hasApplied(query.sequence) && !this.#isUnheard(one, query));
   }
 
-  /** Whether nobody knows of some of them whether they have let go: nothing reports for it, or what does so knows nothing. */
+  /** Whether it is unknown of one of them what it still chooses: nothing reports for it, or its watcher is silent or cannot read it. */
   isUnread(consumers: readonly Consumer[], query: WithdrawalQuery): boolean {
     if (consumers.length === 0 || this.isHalfRead(consumers)) return true;
     return consumers.some((one) => !one.hasApplied(query.sequence) && this.#isUnheard(one, query));

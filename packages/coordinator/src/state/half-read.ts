@@ -3,9 +3,10 @@ import type { SlimPod } from "@lameduck/cluster";
 import { mayServeOneClass } from "@lameduck/senders";
 
 /**
- * Proxies for which watchers report in some of their pods only. One cause is a rollout of the patch with the watcher that is under way or has stopped
- * in the middle. Another cause is two workloads of one class, of which one has the patch. A third cause is a watcher that has not reported yet, or
- * never does. A pod's watcher says nothing of other pods.
+ * Proxies of which some pods are not reported for. A watcher says nothing of another pod. There are three causes:
+ * - a rollout that adds the watcher goes on, or has stopped in the middle
+ * - two workloads serve one class, and one of them has the watcher
+ * - a watcher has not reported yet, or never does
  */
 export class HalfReadProxies {
   /** By uid. */
@@ -36,14 +37,14 @@ export class HalfReadProxies {
     }
   }
 
-  /** The consumers that report for some pods of their proxy only, each with what lacks: "Pod edge/nginx-x2x7k may send for it and has no watcher". */
+  /** By consumer: what its proxy lacks, as "Pod edge/nginx-x2x7k may send for it and has no watcher". */
   get consumers(): ReadonlyMap<string, string> {
     const consumers = new Map<string, string>();
-    const silent = [...this.#pods.values()].filter((pod) => this.#reportedBy(pod.metadata.uid).length === 0);
-    if (silent.length === 0) return consumers;
-    for (const pod of this.#pods.values()) {
-      const keys = this.#reportedBy(pod.metadata.uid);
-      const lacking = keys.length > 0 ? silent.find((one) => sendsAs(pod, one)) : undefined;
+    const all = [...this.#pods.values()].map((pod) => ({ pod, keys: this.#reportedBy(pod.metadata.uid) }));
+    const unreported = all.flatMap(({ pod, keys }) => (keys.length === 0 ? [pod] : []));
+    if (unreported.length === 0) return consumers;
+    for (const { pod, keys } of all) {
+      const lacking = keys.length > 0 ? unreported.find((one) => sendsAs(pod, one)) : undefined;
       if (lacking) for (const key of keys) consumers.set(key, whatLacks(lacking));
     }
     return consumers;

@@ -68,7 +68,7 @@ interface PolicyKeys {
   readonly elsewhere: readonly string[];
 }
 
-/** For so long a list of the cluster's NetworkPolicies counts: the drain of a node asks for each of its pods, and again while they are held. */
+/** A list of NetworkPolicies is used for this long. A drain of a node asks for each of its pods, again and again. */
 const policiesCountMs = 2_000;
 
 /** Keys by which NetworkPolicies that may concern a pod select pods: without such a label its traffic may be cut. */
