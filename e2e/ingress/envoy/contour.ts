@@ -94,8 +94,8 @@ export const contour: EnvoyControl = {
   },
 };
 
-/** The example asks for no processor time: then starting pods, which do, leave its Envoy nothing on a small machine. */
-const ofAnIngress = { requests: { cpu: "100m" } };
+/** The example asks for no processor time. On a small machine starting pods then leave its Envoy nothing for seconds. */
+const ofAnIngress = { requests: { cpu: "500m" } };
 
 async function deployEnvoy(cluster: Cluster, examples: string, beside: Beside | undefined): Promise<void> {
   const [deployment] = await withImages(join(examples, envoy));

@@ -12,6 +12,7 @@ import { contour, contourClass, contourGateway } from "./contour.ts";
 import { envoyGateway, envoyGatewayGateway } from "./envoy-gateway.ts";
 import { EnvoyObserver, envoyPods } from "./envoy-pods.ts";
 import type { EnvoyControl } from "./gateway.ts";
+import { retold } from "./retold.ts";
 
 /** Who keeps the Envoys, and by what it is told of the Service. */
 export const envoyRoutes = {
@@ -108,7 +109,11 @@ export async function openEnvoys(route: EnvoyRoute, options: RouteOptions): Prom
     retell: async (records) => {
       // Envoy writes its log each second at the latest.
       await sleep(2_000);
-      return records.map((record) => retold(record, logs, podAt));
+      return records.map(({ request, ...record }) => {
+        const logged = request === undefined ? undefined : logs.map((log) => log.of(request)).find(Boolean);
+        if (logged?.address === undefined) tellUnsent(request, record, logged);
+        return retold(record, logged, podAt);
+      });
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -116,29 +121,8 @@ export async function openEnvoys(route: EnvoyRoute, options: RouteOptions): Prom
 
 /** No cause can be found for what reached no pod: what both ends say of it is all that there is. */
 function tellUnsent(request: number | undefined, record: RequestRecord, logged: Logged | undefined): void {
+  if (record.outcome === "ok") return;
   const envoy = logged === undefined ? "not in its log" : `${logged.flags} ${logged.details}`;
   const client = `${record.outcome} ${record.error ?? record.status ?? ""}`.trim();
   say(`  request ${request} by ${record.sender} went to no pod; its client: ${client}; Envoy: ${envoy}`);
-}
-
-/** A request is new where Envoy opened a connection to the pod for it, whatever its client did. */
-function retold(
-  { request, ...record }: Numbered,
-  logs: readonly AccessLog[],
-  podAt: (address: string) => string | undefined,
-): RequestRecord {
-  const logged = request === undefined ? undefined : logs.map((log) => log.of(request)).find(Boolean);
-  if (logged?.address === undefined) {
-    if (record.outcome !== "ok") tellUnsent(request, record, logged);
-    return record;
-  }
-  const { reused, flags, details, address } = logged;
-  const all = { ...record, mode: reused ? "pooled" : "new", reused } as const;
-  if (record.outcome === "ok") return all;
-  const pod = podAt(address);
-  return {
-    ...all,
-    error: `${record.error ?? record.status ?? ""} ${flags} ${details}`.trim(),
-    ...(pod === undefined ? {} : { pod, podKnownBy: "proxy" }),
-  };
 }

@@ -90,9 +90,10 @@ function senderItself(evidence: Evidence): string | undefined {
   const at = failedAt(record);
   if (record.endedBySender) {
     const severed = sender?.severed.findLast((cut) => cut.pod === record.pod && near(at, cut.at));
-    return severed
-      ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} when it stopped sending to it`
-      : `${seen(record)}: ${record.sender} itself ended the connection`;
+    if (severed)
+      return `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} when it stopped sending to it`;
+    const did = symptom === "timeout" ? "did not pass the pod's answer on" : "itself ended the connection";
+    return `${seen(record)}: ${record.sender} ${did}`;
   }
   const others = cutWithOthers(evidence);
   if (others !== undefined) return `${seen(record)}: ${used(evidence)}; ${others}`;

@@ -169,6 +169,12 @@ test("the cause of what a sender cut itself is proxy, which blames no pod", () =
   assert.equal(lost.cause, "proxy");
   assert.match(lost.sentence, /node-1 severed 12 connections to web-1 when it stopped sending to it$/);
   assert.equal(lost.termination, undefined, "no pod is to blame");
+  const kept = only(
+    request(10_900, { ...pooled, outcome: "timeout", finished: 20_900, endedBySender: true }),
+    { podEvents: serving, senderEvents: severed },
+  );
+  assert.equal(kept.cause, "proxy");
+  assert.match(kept.sentence, /: node-1 did not pass the pod's answer on$/);
   const reloaded = [
     ...senderEvents("node-1", { "web-1": [1_050] }),
     { at: 5_000, sender: "node-1", type: "reloaded" } as const,

@@ -79,6 +79,6 @@ export interface RequestRecord {
    * protocol that it would not answer (GOAWAY, REFUSED_STREAM, WebSocket close 1001, the end of an event stream).
    */
   readonly retries?: number;
-  /** What ended the connection, where the sender itself did (l4-cut severing, a proxy's own reload). */
+  /** The sender itself ended the connection (l4-cut severing, a proxy's own reload), or kept an answer of the pod from its client. */
   readonly endedBySender?: boolean;
 }
