@@ -34,6 +34,9 @@ const { values } = commandLine(import.meta.url, {
     scenario: { type: "string", default: "rollout" },
     times: { type: "string", default: "5" },
     replicas: { type: "string", default: "20" },
+    // a rollout's; Kubernetes' own default is 25% of both
+    surge: { type: "string", default: "50%" },
+    unavailable: { type: "string", default: "50%" },
     // requests a second to each Deployment, of all clients together
     rate: { type: "string", default: "150" },
     // share of them on kept connections
@@ -162,7 +165,7 @@ async function one(cluster: Cluster, wanted: Wanted, cell: Cell): Promise<Row> {
     pooledShare,
     // Most pods are older: they have served since the rollout before.
     warmUpMs: 6_000,
-    rolling: { surge: "50%", unavailable: "50%" },
+    rolling: { surge: values.surge, unavailable: values.unavailable },
     say,
   });
   const { terminations, killed, hold, oracle, lostRequests } = measured.result;
