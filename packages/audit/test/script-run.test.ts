@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { describe, test } from "node:test";
 import { servedBy } from "../src/model/pid-one.ts";
 
@@ -107,6 +108,50 @@ for (const program of shells) {
   );
 }
 
+/** With SERVER where a program stands that needs a moment to stop. */
+const trapping = [
+  "trap 'kill $P' TERM; SERVER & P=$!; wait $P",
+  "trap 'kill $P' TERM; SERVER & P=$!; wait $P; wait $P",
+  "trap 'kill $P' TERM; SERVER & P=$!; wait $P; trap - TERM; wait $P",
+  "trap 'kill $P; wait $P' TERM; SERVER & P=$!; wait $P",
+  "trap 'kill $P; exit' TERM; SERVER & P=$!; wait $P; wait $P",
+  "stop() { kill $P; wait $P; exit 0; }; trap stop TERM INT; SERVER & P=$!; wait $P",
+  "trap 'kill $P' TERM; SERVER & P=$!; while kill -0 $P 2>&-; do wait $P; done",
+  "trap 'kill $P' TERM; SERVER & P=$!; until ! kill -0 $P 2>&-; do sleep 0.1; done",
+];
+/** It tells its number, and stops some time after SIGTERM. */
+const slowToStop = "sh -c 'trap \"sleep 0.3; exit\" TERM; echo $$; while :; do sleep 0.05; done'";
+
+for (const program of shells) {
+  const name = program.join(" ");
+  const isHere = spawnSync(program[0], [...program.slice(1), "-c", ":"]).status === 0;
+  describe(`whether ${name} outlives its server`, { skip: isHere ? false : `${name} is not here` }, () => {
+    for (const script of trapping)
+      test(`the audit knows whether ${name} outlives its server in ${JSON.stringify(script)}`, async () => {
+        const argvOf = (server: string): string[] => [
+          ...program.slice(1),
+          "-c",
+          script.replace("SERVER", () => server),
+        ];
+        const shell = spawn(program[0], argvOf(slowToStop), { stdio: ["ignore", "pipe", "ignore"] });
+        const [told] = (await once(shell.stdout, "data")) as [Buffer];
+        const server = Number(String(told));
+        shell.kill("SIGTERM");
+        await once(shell, "exit");
+        const outlives = !isRunning(server);
+        assert.equal(servedBy([program[0], ...argvOf("node a")]).pidOne === undefined, outlives);
+      });
+  });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 describe("what stands between SIGTERM and the server", () => {
   const cases: readonly (readonly [argv: readonly string[], what: string | undefined, certainty?: string])[] =
     [
@@ -138,13 +183,15 @@ describe("what stands between SIGTERM and the server", () => {
       [["sh", "-c", '[ -n "$A" ] && exec node a; exec node b'], undefined],
       [["sh", "-c", "node a & exec tail -f log"], undefined],
       [["sh", "-c", "nginx; tail -f /var/log/nginx/access.log"], "sh -c", "likely"],
-      [["sh", "-c", "trap 'kill $P' TERM; node a & P=$!; wait $P"], undefined],
+      [["sh", "-c", "trap 'nginx -s quit' TERM; nginx; sleep infinity & wait"], "sh -c", "likely"],
+      [["sh", "-c", "trap 'pg_ctl stop' TERM; postgres & wait"], undefined],
+      [["sh", "-c", "trap 'kill $P' TERM; node a & P=$!; tail -f log"], "sh -c", "likely"],
       [["sh", "-c", 'stop() { kill -TERM "$P"; wait; }; trap stop TERM INT; node a & P=$!; wait'], undefined],
       [["sh", "-c", "trap 'exit 0' TERM; node a & wait"], "sh -c", "likely"],
       [["sh", "-c", "trap /stop.sh TERM; node a & wait"], "sh -c", "unknown"],
       [["sh", "-c", "trap 'exit 0' TERM; node a"], "sh -c", "likely"],
       [["sh", "-c", "while true; do node a; sleep 1; done"], "sh -c", "likely"],
-      [["bash", "-c", "trap 'kill $P' EXIT; node a & P=$!; wait"], undefined],
+      [["bash", "-c", "trap 'kill $P' EXIT; node a & P=$!; wait"], "bash -c", "likely"],
       [["bash", "-c", "trap 'rm /run/a' EXIT; node a"], "bash -c", "likely"],
       [["env", "A=b", "node", "a"], undefined],
       [["env", "npm", "start"], "npm"],

@@ -37,6 +37,10 @@ const noExec: Execs = { found: [], isSure: false };
 const small = new Set(
   "echo printf sleep date touch rm mkdir kill pkill killall chmod chown ls cp mv ln".split(" "),
 );
+const trapWaits = "the shell runs its trap only when the command in the foreground has ended";
+/** They end the server, and some of them are over only when it has ended. */
+const stops = new Set("kill pkill killall nginx apachectl httpd".split(" "));
+const stopsAndWaits = new Set(["pg_ctl", "supervisorctl"]);
 /** They wait, while something else serves. */
 const idle = new Set(["wait", "tail", "sleep", "cat", "read"]);
 
@@ -53,6 +57,8 @@ export class ScriptRun {
   #exitTrap: string | undefined;
   /** A shell that has a trap of any signal stays to run it. */
   #hasTrap = false;
+  /** What is set from then on is set when SIGTERM has come. */
+  #hasWaited = false;
   /** Started with `&`. */
   #background: Served | undefined;
   #branches = 0;
@@ -151,6 +157,9 @@ export class ScriptRun {
       case "trap":
         this.#setTrap(rest);
         return noExec;
+      case "wait":
+        this.#hasWaited = true;
+        return noExec;
       case "eval":
         return this.#evaluating(rest, (list) => this.#execs(list)) ?? noExec;
       default: {
@@ -167,7 +176,7 @@ export class ScriptRun {
     if (chain === undefined) return this.#background && this.#waiting(this.#background);
     if (chain.isBackground || this.#isIdle(chain)) {
       const before = this.#background ?? this.#daemonBefore(list.slice(0, index));
-      if (before) return this.#waiting(before);
+      if (before) return this.#waiting(before, !chain.isBackground && this.#blocksTrap(chain));
     }
     const { pipelines } = chain;
     const at = Math.max(
@@ -254,10 +263,7 @@ export class ScriptRun {
     if (this.#trap !== undefined)
       return {
         ...served,
-        pidOne: this.#between(
-          "the shell runs its trap only when the command in the foreground has ended",
-          "likely",
-        ),
+        pidOne: this.#between(trapWaits, "likely"),
       };
     if (!stays) return served;
     const { shell, script } = this.#options;
@@ -282,25 +288,46 @@ export class ScriptRun {
   }
 
   /** The shell waits for what it has started, or ends before it: its trap decides. */
-  #waiting(served: Served): Served {
-    const between = (because: string, certainty: PidOne["certainty"] = "likely"): Served => ({
+  #waiting(served: Served, isTrapBlocked = false): Served {
+    const between = (because: string, more: Partial<PidOne> = {}): Served => ({
       argv: served.argv,
-      pidOne: this.#between(because, certainty, "exec before the command that serves"),
+      pidOne: {
+        ...this.#between(because, "likely", "exec before the command that serves"),
+        ...more,
+      },
     });
     const action = this.#trap ?? this.#exitTrap;
     if (action === undefined)
       return between(`the shell stays until its last command has ended, and ${this.#hasNoHandler}`);
+    if (isTrapBlocked && this.#trap !== undefined) return between(trapWaits);
     const { list, isWhole } = readScript(action);
-    const names = list.flatMap(({ pipelines }) =>
-      pipelines.flatMap(({ commands }) => this.#namesIn(commands)),
-    );
-    if (
-      names.some((name) => /^(?:kill|pkill|killall|nginx|pg_ctl|supervisorctl|apachectl|httpd)$/.test(name))
-    )
-      return served;
+    const names = this.#namesInList(list);
+    if (names.some((name) => stopsAndWaits.has(name))) return served;
+    if (names.some((name) => stops.has(name)))
+      return this.#staysAfter(names)
+        ? served
+        : between("its trap ends `wait`, and so the shell, while the server still stops", {
+            endsFirst: true,
+            instead: "a second `wait` after the first",
+          });
     return isWhole && names.every((name) => isBuiltin(name) || small.has(name))
-      ? between("its trap ends the shell, and the server is killed with it")
-      : between("what its trap does cannot be seen here", "unknown");
+      ? between("its trap ends the shell, and the server is killed with it", { endsFirst: true })
+      : between("what its trap does cannot be seen here", { certainty: "unknown" });
+  }
+
+  /** A trap interrupts `wait`, which then is over: the shell goes on with what follows. */
+  #staysAfter(inTrap: readonly string[]): boolean {
+    const waits = (names: readonly string[]): number => names.filter((name) => idle.has(name)).length;
+    if (waits(inTrap) > 0) return true;
+    if (this.#trap === undefined || inTrap.includes("exit")) return false;
+    const { list, isWhole } = this.#script;
+    const rest = list.slice(list.findLastIndex((chain) => chain.isBackground) + 1);
+    const loops = rest.some((chain) => this.#mainOf(chain)?.kind === "loop");
+    return !isWhole || loops || waits(this.#namesInList(rest)) !== 1;
+  }
+
+  #namesInList(list: List): string[] {
+    return list.flatMap(({ pipelines }) => pipelines.flatMap(({ commands }) => this.#namesIn(commands)));
   }
 
   #namesIn(commands: readonly Command[]): string[] {
@@ -318,7 +345,7 @@ export class ScriptRun {
           : command.kind === "if" || command.kind === "case"
             ? command.bodies
             : [];
-      return lists.flat().flatMap(({ pipelines }) => pipelines.flatMap((one) => this.#namesIn(one.commands)));
+      return this.#namesInList(lists.flat());
     });
   }
 
@@ -393,6 +420,13 @@ export class ScriptRun {
     return idle.has(argumentsOf(command, this.#scope)[0] ?? "");
   }
 
+  /** A program in the foreground, which no signal reaches. */
+  #blocksTrap(chain: Chain): boolean {
+    const command = this.#mainOf(chain);
+    if (command?.kind !== "simple") return false;
+    return ["tail", "sleep"].includes(argumentsOf(command, this.#scope)[0] ?? "");
+  }
+
   #assign(command: Simple): void {
     if (this.#branches === 0) assign(command, this.#scope);
     else for (const { name } of command.assignments) this.#scope.variables.set(name, unknown);
@@ -402,6 +436,7 @@ export class ScriptRun {
     const [action, ...signals] = words.filter((word) => word !== "--");
     if (action === undefined || signals.length === 0) return;
     const isSet = action !== "-" && action !== "";
+    if (this.#hasWaited && !isSet) return;
     this.#hasTrap ||= isSet;
     if (this.#options.shell === "bash" && signals.some((one) => /^(?:EXIT|0)$/i.test(one)))
       this.#exitTrap = isSet ? action : undefined;

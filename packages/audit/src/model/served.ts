@@ -9,9 +9,15 @@ export interface PidOne {
   readonly certainty: "certain" | "likely" | "unknown";
   /** What to write instead, where that is plain. */
   readonly instead?: string;
+  /** It gets the signal, and ends before the server, which is killed with it. */
+  readonly endsFirst?: boolean;
   /** The program that signals only this. */
   readonly behind?: string;
 }
+
+/** What it may do to the server. */
+export const harmOf = ({ endsFirst }: PidOne): string =>
+  endsFirst === true ? "it may end before the server" : "SIGTERM may never come to the server";
 
 /** The program that serves, as far as a command line tells. */
 export interface Served {

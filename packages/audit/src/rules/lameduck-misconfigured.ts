@@ -6,6 +6,7 @@ import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import type { RuleFinding } from "../finding.ts";
 import type { Workload } from "../model/workload.ts";
+import { harmOf } from "../model/served.ts";
 import type { Context, Rule } from "../rule.ts";
 
 export const lameduckMisconfigured: Rule = {
@@ -31,7 +32,7 @@ too early. The library, and the init as PID 1, start at SIGTERM, so they cannot 
       if (pidOne && pidOne.certainty !== "unknown")
         yield {
           severity: pidOne.certainty === "certain" ? "error" : "warning",
-          message: `Lameduck's library runs below \`${pidOne.what}\`, and SIGTERM may never come to it: ${pidOne.because}`,
+          message: `Lameduck's library runs below \`${pidOne.what}\`, and ${harmOf(pidOne)}: ${pidOne.because}`,
           at: container.argvField,
           container: container.name,
           ...(pidOne.instead === undefined ? {} : { remedy: `use ${pidOne.instead}` }),

@@ -28,11 +28,12 @@ kubelet sends SIGTERM, and SIGKILL 2 seconds later. The rest of the hook never r
       const parts = [hook.least, { ...drain, name: "drain" }, reserve];
       const needed = Math.ceil(sumOf(parts));
       const equal = hook.least.value === grace.value;
+      const takes = Number.isFinite(needed)
+        ? `takes ${seconds(hook.least.value)} s${hook.isExact ? "" : " or more"}, ${equal ? "all of" : "longer than"}`
+        : "never ends: it takes all of";
       yield {
         severity: "error",
-        message: `the preStop hook takes ${seconds(hook.least.value)} s${hook.isExact ? "" : " or more"}, ${
-          equal ? "all of" : "longer than"
-        } the grace period of ${seconds(grace.value)} s`,
+        message: `the preStop hook ${takes} the grace period of ${seconds(grace.value)} s`,
         at: hook.least.origin.kind === "field" ? (hook.number ?? hookWord(hook)) : hook.field,
         container: container.name,
         arithmetic: compare([hook.least], equal ? "=" : ">", grace),

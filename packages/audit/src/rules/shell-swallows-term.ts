@@ -3,6 +3,7 @@ import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { fixOf } from "./edits.ts";
 import type { Container } from "../model/container.ts";
 import { servedBy } from "../model/pid-one.ts";
+import { harmOf } from "../model/served.ts";
 import { plainCommand, programOf, scriptOf } from "../model/shell/commands.ts";
 import type { Context, Rule } from "../rule.ts";
 
@@ -16,7 +17,8 @@ period, and the server's graceful stop never runs. \`npm\` and \`yarn\` start th
 
 Some shells replace themselves by their last command. This was measured: bash 5.1 to 5.3 does, where that command has no redirection and stands in no
 loop, branch or group; the ash of busybox 1.30 to 1.38 (the \`sh\` of Alpine) does, where the script does not end with a line break; dash 0.5.11 and 0.5.12
-(the \`sh\` of Debian and Ubuntu) does not. None does that has set a trap. A trap runs only when the command in the foreground has ended.
+(the \`sh\` of Debian and Ubuntu) does not. None does that has set a trap. A trap runs only when the command in the foreground has ended. It also ends \`wait\`: without a second \`wait\` the
+shell ends before the server, which is then killed.
 
 The audit reads the script, and goes through programs that are replaced by what they start, such as \`env\`, \`gosu\` and \`exec\` itself. It cannot read
 a script that is a file of the image.`,
@@ -50,8 +52,8 @@ a script that is a file of the image.`,
           severity: certainty === "certain" ? "error" : "warning",
           message:
             behind === undefined
-              ? `PID 1 is \`${what}\`, and SIGTERM may never come to the server: ${because}`
-              : `\`${what}\` stands between ${behind} and the server, and SIGTERM may never come to it: ${because}`,
+              ? `PID 1 is \`${what}\`, and ${harmOf(pidOne)}: ${because}`
+              : `\`${what}\` stands between ${behind} and the server, and ${harmOf(pidOne)}: ${because}`,
           ...(instead === undefined ? {} : { remedy: `use ${instead}` }),
           ...fixOf("exec before the shell's only command", [addExec(container, context)]),
         };

@@ -211,6 +211,6 @@ function ofProgram(argv: readonly string[]): { readonly least: number; readonly 
 function secondsOf(word: string): number | undefined {
   if (word.includes(unknown)) return undefined;
   if (/^inf(?:inity)?$/i.test(word)) return Infinity;
-  const [, digits, unit = "s"] = /^(\d+(?:\.\d+)?)([smhd]?)$/.exec(word) ?? [];
+  const [, digits, unit = "s"] = /^(\d+(?:\.\d*)?|\.\d+)([smhd]?)$/.exec(word) ?? [];
   return digits === undefined ? undefined : Number(digits) * units[unit || "s"]!;
 }
