@@ -1,7 +1,9 @@
-import { ManifestError, readDocuments } from "@lameduck/manifests";
+import { ManifestError, readDocuments, type Field } from "@lameduck/manifests";
 import { assumed, byDefault, fromField, type Amount } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
+import type { Inventory } from "../model/inventory.ts";
 import { annotationOf } from "../model/object.ts";
+import { noVariables } from "../model/shell/scope.ts";
 import type { Workload } from "../model/workload.ts";
 import { secondsOf } from "./variables.ts";
 
@@ -12,6 +14,9 @@ interface ProxyHold {
   readonly untilIdle: boolean;
 }
 
+type Settings = Pick<Container, "env" | "envFields" | "field" | "variables" | "hook">;
+const waitOfLinkerd = "config.alpha.linkerd.io/proxy-wait-before-exit-seconds";
+
 /** @returns undefined for what is no proxy of Istio or Linkerd. */
 export function proxyHoldOf(workload: Workload, container: Container): ProxyHold | undefined {
   const called = `${container.name} ${container.image ?? ""}`;
@@ -21,7 +26,7 @@ export function proxyHoldOf(workload: Workload, container: Container): ProxyHold
 }
 
 /** https://istio.io/latest/docs/reference/config/istio.mesh.v1alpha1/#ProxyConfig */
-function istio({ template }: Workload, { env, envFields, field, variables }: Container): ProxyHold {
+function istio({ template }: Workload, { env, envFields, field, variables }: Settings): ProxyHold {
   const annotation = annotationOf(template, "proxy.istio.io/config");
   const config = { ...mapOf(env.get("PROXY_CONFIG")), ...mapOf(annotation.text()) };
   const metadata = config["proxyMetadata"];
@@ -54,14 +59,76 @@ function istio({ template }: Workload, { env, envFields, field, variables }: Con
 }
 
 /** What the injector makes a preStop hook of. `shutdown-grace-period` is no hold: new requests are refused meanwhile. */
-function linkerd({ template }: Workload, { hook }: Container): ProxyHold | undefined {
-  const wait = annotationOf(template, "config.alpha.linkerd.io/proxy-wait-before-exit-seconds");
+function linkerd({ template }: Workload, { hook }: Settings): ProxyHold | undefined {
+  const wait = annotationOf(template, waitOfLinkerd);
   const seconds =
     wait.exists && hook === undefined ? secondsOf(String(wait.numberOrText()), "seconds", "s") : undefined;
   return seconds === undefined
     ? undefined
     : { amount: fromField("proxy-wait-before-exit-seconds", seconds, wait), untilIdle: false };
 }
+
+/** A proxy that a mesh puts beside the containers when the pod is made. */
+export interface InjectedProxy {
+  readonly mesh: "Istio" | "Linkerd";
+  readonly at: Field;
+  readonly hold: ProxyHold;
+  /** Annotations by which it lasts as long as the app. */
+  readonly remedies: (seconds: number) => readonly string[];
+}
+
+/** @returns undefined where none is injected, where the input shows it, and where it is a native sidecar. */
+export function injectedProxyOf(workload: Workload, { objects }: Inventory): InjectedProxy | undefined {
+  const { template, containers, sidecars, object, pod } = workload;
+  if ([...containers, ...sidecars].some(({ name }) => /^(?:istio|linkerd)-proxy$/.test(name)))
+    return undefined;
+  const metadata = template.at("metadata");
+  const namespace = objects.find(({ type, name }) => type === "/Namespace" && name === object.namespace);
+  const ofNamespace = namespace?.field.at("metadata");
+  const isOn = (field: Field | undefined): boolean => /^(?:true|enabled)$/.test(field?.text() ?? "");
+  const nativeIn = (...names: readonly string[]): boolean =>
+    names.some((name) => isOn(annotationOf(template, name)));
+  const inject = "sidecar.istio.io/inject";
+  const wish = metadata.at("labels").at(inject).text() ?? annotationOf(template, inject).text();
+  const labels = ofNamespace?.at("labels");
+  const byNamespace = isOn(labels?.at("istio-injection")) || labels?.at("istio.io/rev").exists === true;
+  if (wish === "true" || (wish === undefined && byNamespace))
+    return nativeIn("sidecar.istio.io/nativeSidecar")
+      ? undefined
+      : {
+          mesh: "Istio",
+          at: pod,
+          hold: istio(workload, noContainer(template)),
+          remedies: (seconds) => [
+            'annotation sidecar.istio.io/nativeSidecar: "true"',
+            `annotation proxy.istio.io/config: "terminationDrainDuration: ${seconds}s"`,
+          ],
+        };
+  const wanted = annotationOf(template, "linkerd.io/inject").text();
+  const linked = wanted ?? ofNamespace?.at("annotations").at("linkerd.io/inject").text();
+  const [native, nativeBefore] = ["beta", "alpha"].map(
+    (stage) => `config.${stage}.linkerd.io/proxy-enable-native-sidecar`,
+  ) as [string, string];
+  if (!/^(?:enabled|ingress)$/.test(linked ?? "") || nativeIn(native, nativeBefore)) return undefined;
+  return {
+    mesh: "Linkerd",
+    at: pod,
+    hold: linkerd(workload, noContainer(template)) ?? {
+      amount: byDefault("proxy-wait-before-exit-seconds", 0, "Linkerd"),
+      untilIdle: false,
+    },
+    remedies: (seconds) => [`annotation ${native}: "true"`, `annotation ${waitOfLinkerd}: "${seconds}"`],
+  };
+}
+
+/** The input has the annotations only. */
+const noContainer = (field: Field): Settings => ({
+  env: new Map(),
+  envFields: new Map(),
+  field,
+  variables: noVariables,
+  hook: undefined,
+});
 
 /** YAML or JSON; empty for whatever is no mapping. */
 function mapOf(text: string | undefined): Readonly<Record<string, unknown>> {
