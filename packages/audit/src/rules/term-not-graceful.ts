@@ -1,4 +1,5 @@
 import { exposureOf } from "../facts/serving.ts";
+import { givenTo } from "../facts/variables.ts";
 import { stopSignalOf } from "../facts/stop-signal.ts";
 import { fixOf, setStopSignal } from "./edits.ts";
 import type { Container } from "../model/container.ts";
@@ -28,6 +29,7 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
     "https://docs.haproxy.org/3.2/management.html#4",
     "https://httpd.apache.org/docs/2.4/stopping.html",
     "https://www.postgresql.org/docs/current/server-shutdown.html",
+    "https://docs.spring.io/spring-boot/reference/web/graceful-shutdown.html",
   ],
   symptom: { causes: ["C4"] },
   *check(workload, context) {
@@ -36,6 +38,7 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
     for (const container of workload.containers) {
       const { software } = container;
       yield* lostSignals(container);
+      yield* toldToCut(container);
       if (software === undefined || isStoppedOtherwise(container, software)) continue;
       const stop = stopSignalOf(container, kubernetes);
       if (software.graceful !== undefined && stop?.signal === software.graceful) continue;
@@ -94,6 +97,19 @@ function isStoppedOtherwise({ argv = [], hook, env, isPidShared }: Container, so
   const init = programOf(argv[0]);
   if (init === "lameduck-init") return new RegExp(`TERM=(?:SIG)?${short}\\b`).test(words);
   return init === "dumb-init" && /--rewrite|-r\b/.test(words);
+}
+
+/** Spring Boot finishes requests by default since 3.4. */
+function* toldToCut(container: Container): Iterable<RuleFinding> {
+  const given = [...givenTo(container)].find(({ name }) => name === "server-shutdown");
+  if (given?.value?.toLowerCase() !== "immediate") return;
+  yield {
+    severity: "warning",
+    message: "at SIGTERM Spring Boot cuts requests in flight, as server.shutdown is immediate",
+    at: container.envFields.get(given.variable ?? "") ?? container.argvField,
+    container: container.name,
+    remedy: "set server.shutdown to graceful",
+  };
 }
 
 /** Signals of the hook that are sent to PID 1 where that is not the server. */
