@@ -1,6 +1,5 @@
 /* What the fuzzer gives, as a text: its first byte chooses what is fed with the rest. */
-#ifndef LAMEDUCK_FUZZ_TEXT_H
-#define LAMEDUCK_FUZZ_TEXT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,5 +17,3 @@ static inline char *text_of(const uint8_t *data, size_t size)
 	text[size - 1] = '\0';
 	return text;
 }
-
-#endif

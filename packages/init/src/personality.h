@@ -1,6 +1,5 @@
 /* The differences between the names by which the program is called: tini, dumb-init or its own. */
-#ifndef LAMEDUCK_PERSONALITY_H
-#define LAMEDUCK_PERSONALITY_H
+#pragma once
 
 #include "cli/settings.h"
 #include "process/child.h"
@@ -16,5 +15,3 @@ void adopt_orphans(const struct settings *settings, const struct logger *logger)
 
 /* Changes to "/". Returns a descriptor of the directory left, in which the program starts. */
 int leave_directory(const struct logger *logger);
-
-#endif

@@ -1,10 +1,7 @@
 /* `lameduck-init wait`: the same hold as a preStop hook, beside a program that knows nothing of it. */
-#ifndef LAMEDUCK_WAIT_H
-#define LAMEDUCK_WAIT_H
+#pragma once
 
 #include "cli/settings.h"
 
 /* Returns the exit code: 0, or 1 where a file was waited for in vain. */
 int run_wait(const struct settings *settings, const struct logger *logger);
-
-#endif

@@ -22,8 +22,7 @@ export function decisionHeader(): string {
     const value = rows[name].default;
     return value === undefined ? [] : [`#define ${macroOf(name)} ${JSON.stringify(value)}`];
   });
-  return `${head("The options of the decision.")}#ifndef LAMEDUCK_OPTIONS_H
-#define LAMEDUCK_OPTIONS_H
+  return `${head("The options of the decision.")}#pragma once
 
 /* What a user said, as text; NULL where nothing was said. */
 struct drain_options {
@@ -36,8 +35,6 @@ ${defaults.join("\n")}
 /* Numbers that stand for themselves: member, flag, name in code, form, default, least, most, policies that use it. NAN: there is none. */
 #define DRAIN_NUMBERS(NUMBER) \\
 ${numberNames.map((name) => `\tNUMBER(${numberRow(name).join(", ")})`).join(" \\\n")}
-
-#endif
 `;
 }
 

@@ -1,9 +1,6 @@
-#ifndef LAMEDUCK_CLOCK_H
-#define LAMEDUCK_CLOCK_H
+#pragma once
 
 /* Milliseconds of a clock that never jumps. Each time in this program is one of them, unless its name says otherwise. */
 double clock_now(void);
 /* ms of processor time that this program has used. */
 double clock_used(void);
-
-#endif

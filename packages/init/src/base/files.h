@@ -1,6 +1,5 @@
 /* Small files as a whole, and files of any length line by line. stdio would do it too, with 4 kB more of binary. */
-#ifndef LAMEDUCK_FILES_H
-#define LAMEDUCK_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool lines_open(struct lines *lines, const char *path);
 const char *lines_next(struct lines *lines);
 
 void lines_close(struct lines *lines);
-
-#endif

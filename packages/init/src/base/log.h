@@ -1,6 +1,5 @@
 /* Messages on stderr: one line each, as text or JSON. Writing never waits for a reader that has stopped reading. */
-#ifndef LAMEDUCK_LOG_H
-#define LAMEDUCK_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void log_with(const struct logger *logger, enum log_level level, const char *fie
 
 /* Escapes what JSON forbids in strings; cuts what does not fit. */
 const char *json_escape(const char *text, char *buffer, unsigned size);
-
-#endif

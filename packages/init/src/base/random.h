@@ -1,10 +1,7 @@
 /* Random numbers that nobody outside of the process can guess. */
-#ifndef LAMEDUCK_RANDOM_H
-#define LAMEDUCK_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
 /* Never waits: before the kernel has enough entropy, the number is made of the process id and the clock. */
 uint32_t random_number(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Small readers for the kernel's tables and for arguments, and a text that is written by appending. */
-#ifndef LAMEDUCK_TEXT_H
-#define LAMEDUCK_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ struct writer {
 };
 
 __attribute__((format(printf, 2, 3))) void text_add(struct writer *text, const char *format, ...);
-
-#endif

@@ -1,6 +1,5 @@
 /* Readers of flags whose value is not just stored. False with `error` filled in. */
-#ifndef LAMEDUCK_FLAG_READERS_H
-#define LAMEDUCK_FLAG_READERS_H
+#pragma once
 
 #include "settings.h"
 
@@ -22,5 +21,3 @@ flag_reader read_probe_period;
 flag_reader read_ignored_socket;
 flag_reader read_wait_for;
 flag_reader read_wait_gone;
-
-#endif

@@ -1,6 +1,5 @@
 /* Flags, each of which is an environment variable, too. Their table is options.c, written from packages/options/src/table.ts. */
-#ifndef LAMEDUCK_FLAGS_H
-#define LAMEDUCK_FLAGS_H
+#pragma once
 
 #include "flag_readers.h"
 
@@ -45,5 +44,3 @@ bool flag_apply(struct settings *settings, const struct flag *flag, const char *
 
 /* Notes the flag or variable that `error` is about. Always false. */
 bool fail_at(struct error *error, const char *place);
-
-#endif

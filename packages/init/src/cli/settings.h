@@ -1,6 +1,5 @@
 /* Everything a user can set, by flags or environment variables. */
-#ifndef LAMEDUCK_SETTINGS_H
-#define LAMEDUCK_SETTINGS_H
+#pragma once
 
 #include "../hold/hold.h"
 #include "../process/signals.h"
@@ -43,5 +42,3 @@ struct settings {
 
 /* Flags win over the environment. False with `error` filled in. */
 bool settings_read(struct settings *settings, int argc, char *const *argv, struct error *error);
-
-#endif

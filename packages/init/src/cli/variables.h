@@ -1,6 +1,5 @@
 /* Flags as environment variables. */
-#ifndef LAMEDUCK_VARIABLES_H
-#define LAMEDUCK_VARIABLES_H
+#pragma once
 
 #include "flags.h"
 
@@ -18,5 +17,3 @@ void tell_program(const struct settings *settings);
 
 /* Warns of variables that look misspelt. Other unknown variables are ignored: a newer injector may set what an older pod does not know. */
 void warn_of_misspelt_variables(const struct logger *logger);
-
-#endif

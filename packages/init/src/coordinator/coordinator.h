@@ -2,8 +2,7 @@
  * The conversation with the cluster's coordinator during a hold: asks whether every sender has converged, and reports the pod's progress.
  * Nothing is opened before the hold. No call blocks, and a coordinator that fails does not prolong the hold.
  */
-#ifndef LAMEDUCK_COORDINATOR_H
-#define LAMEDUCK_COORDINATOR_H
+#pragma once
 
 #include "../base/log.h"
 #include "exchange.h"
@@ -57,5 +56,3 @@ void coordinator_stop_asking(struct coordinator *coordinator, double report_unti
 bool coordinator_is_reporting(const struct coordinator *coordinator, double now);
 
 void coordinator_end(struct coordinator *coordinator);
-
-#endif

@@ -1,6 +1,5 @@
 /* The two messages of DNS (RFC 1035) that a lookup needs: a question for addresses, and its answer. No I/O. */
-#ifndef LAMEDUCK_DNS_H
-#define LAMEDUCK_DNS_H
+#pragma once
 
 #include "../kernel/address.h"
 
@@ -25,5 +24,3 @@ struct addresses {
 
 /* Compares `data` with the question as it was sent, and takes its addresses out of it: the first ones where there are too many. */
 enum dns_result dns_answer(const uint8_t *question, size_t asked, const uint8_t *data, size_t size, struct addresses *found);
-
-#endif

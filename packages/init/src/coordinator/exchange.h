@@ -1,6 +1,5 @@
 /* One request and its answer, over a connection of its own, without blocking: driven by its caller's loop. */
-#ifndef LAMEDUCK_EXCHANGE_H
-#define LAMEDUCK_EXCHANGE_H
+#pragma once
 
 #include "../kernel/address.h"
 #include "http.h"
@@ -32,5 +31,3 @@ enum exchanged exchange_step(struct exchange *exchange, struct http_answer *answ
 struct pollfd exchange_descriptor(const struct exchange *exchange, double now);
 
 void exchange_end(struct exchange *exchange);
-
-#endif

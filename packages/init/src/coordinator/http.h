@@ -1,6 +1,5 @@
 /* Parses an HTTP/1.1 answer with a small body. No I/O. */
-#ifndef LAMEDUCK_HTTP_H
-#define LAMEDUCK_HTTP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ struct http_answer {
 
 /* Parses what has come so far, from its beginning each time. `ended`: the connection brings no more. */
 enum http_parsed http_parse(const char *data, size_t size, bool ended, struct http_answer *answer);
-
-#endif

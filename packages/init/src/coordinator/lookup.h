@@ -1,6 +1,5 @@
 /* Looks up the addresses of a host without blocking: driven by its caller's loop. One question at a time is under way. */
-#ifndef LAMEDUCK_LOOKUP_H
-#define LAMEDUCK_LOOKUP_H
+#pragma once
 
 #include "resolver.h"
 
@@ -26,5 +25,3 @@ void lookup_begin(struct lookup *lookup, const char *host);
 enum lookup_state lookup_step(struct lookup *lookup, double now);
 /* Closes the socket. */
 void lookup_end(struct lookup *lookup);
-
-#endif

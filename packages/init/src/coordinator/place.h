@@ -1,6 +1,5 @@
 /* Which coordinator to ask, for which pod. */
-#ifndef LAMEDUCK_PLACE_H
-#define LAMEDUCK_PLACE_H
+#pragma once
 
 #include "dns.h"
 
@@ -21,5 +20,3 @@ bool place_parse(struct coordinator_place *place);
 
 /* Whether a text is the name of a pod or a namespace, or a UID, so that it can stand in a request line. */
 bool is_plain_name(const char *text);
-
-#endif

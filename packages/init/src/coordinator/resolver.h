@@ -1,6 +1,5 @@
 /* Where names are looked up: /etc/resolv.conf and /etc/hosts, as far as pods use them. */
-#ifndef LAMEDUCK_RESOLVER_H
-#define LAMEDUCK_RESOLVER_H
+#pragma once
 
 #include "dns.h"
 
@@ -25,5 +24,3 @@ bool resolver_name(const struct resolver *resolver, const char *host, size_t n, 
 /* The address of `host` in a file such as /etc/hosts. */
 bool hosts_find(const char *path, const char *host, struct address *address);
 bool hosts_line(const char *line, const char *host, struct address *address);
-
-#endif

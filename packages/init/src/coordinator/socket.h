@@ -1,6 +1,5 @@
 /* Connections that are opened without waiting for the other side. */
-#ifndef LAMEDUCK_SOCKET_H
-#define LAMEDUCK_SOCKET_H
+#pragma once
 
 #include "../kernel/address.h"
 
@@ -9,5 +8,3 @@ int connect_to(const struct address *address, uint16_t port, int type);
 
 /* Whether the connection stands: 1, 0 while it is not decided yet, -1 where it has failed. */
 int is_connected(int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* The status of a pod, as a coordinator answers: see docs/contributing/acknowledgements-protocol.md. No I/O. */
-#ifndef LAMEDUCK_STATUS_H
-#define LAMEDUCK_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ bool status_parse(const char *text, struct status *status);
 
 /* The major version of an answer, where it is another one than ours; else 0. */
 unsigned status_other_version(const char *text);
-
-#endif

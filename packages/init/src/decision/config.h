@@ -1,6 +1,5 @@
 /* The settings of a hold, checked: the mirror of packages/drain/src/config.ts. */
-#ifndef LAMEDUCK_CONFIG_H
-#define LAMEDUCK_CONFIG_H
+#pragma once
 
 #include "errors.h"
 #include "hypotheses.h"
@@ -50,5 +49,3 @@ extern const char *const policy_names[];
 
 /* False with `error` filled in when the options contradict one another. */
 bool parse_config(const struct drain_options *options, struct drain_config *config, struct error *error);
-
-#endif

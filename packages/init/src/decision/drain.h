@@ -1,6 +1,5 @@
 /* The decision when a terminating pod may stop: the mirror of packages/drain/src/drain.ts. No clock, no I/O. */
-#ifndef LAMEDUCK_DRAIN_H
-#define LAMEDUCK_DRAIN_H
+#pragma once
 
 #include "config.h"
 #include "release.h"
@@ -108,5 +107,3 @@ double drain_expected_loss(const struct drain *drain, double now);
 bool drain_weighs(const struct drain_config *config);
 /* How long senders are assumed to take on average, ms. A policy that weighs no evidence has no time of its own. */
 double drain_convergence(const struct drain_config *config);
-
-#endif

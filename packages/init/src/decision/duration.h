@@ -1,6 +1,5 @@
 /* Durations as people write them: the mirror of packages/drain/src/duration.ts. */
-#ifndef LAMEDUCK_DURATION_H
-#define LAMEDUCK_DURATION_H
+#pragma once
 
 #include "errors.h"
 
@@ -12,5 +11,3 @@ bool parse_duration(const char *text, const char *option, double *milliseconds, 
 
 /* "300ms", "5s", "1.5s": the shortest exact form. */
 const char *format_duration(double milliseconds, char *buffer, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Every way a configuration can be wrong: codes are those of packages/drain/src/errors.ts and docs/reference/init.md. */
-#ifndef LAMEDUCK_ERRORS_H
-#define LAMEDUCK_ERRORS_H
+#pragma once
 
 enum error_code {
 	ERROR_NONE,
@@ -30,5 +29,3 @@ const char *error_remedy(enum error_code code);
 
 __attribute__((format(printf, 4, 5))) void error_set(struct error *error, enum error_code code, const char *option,
 						    const char *format, ...);
-
-#endif

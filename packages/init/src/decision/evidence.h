@@ -1,6 +1,5 @@
 /* What silence proves of one sender: the mirror of packages/drain/src/belief/evidence.ts, which holds the reasons. Times in ms, rates per ms. */
-#ifndef LAMEDUCK_EVIDENCE_H
-#define LAMEDUCK_EVIDENCE_H
+#pragma once
 
 
 /* Silence before the deletion that has a chance of 1e-9. */
@@ -21,5 +20,3 @@ struct habit learnt_habit(double gaps, double exposure, double longest_gap);
 double habit_hazard(const struct habit *habit, double silence);
 /* The rate expected of the sender after such a silence, if it still sends. */
 double habit_rate_after(const struct habit *habit, double silence);
-
-#endif

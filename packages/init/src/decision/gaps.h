@@ -1,6 +1,5 @@
 /* Gaps between arrivals, and what they come to: the mirror of packages/drain/src/senders/gaps.ts. */
-#ifndef LAMEDUCK_GAPS_H
-#define LAMEDUCK_GAPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ void gaps_set_coverage(struct gaps *gaps, double coverage);
 double gaps_longest(const struct gaps *gaps);
 /* The habit where this part of the exposure counts, and no arrival has come for `idle`. */
 struct habit gaps_habit(const struct gaps *gaps, double exposure, double idle);
-
-#endif

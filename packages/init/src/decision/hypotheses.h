@@ -1,6 +1,5 @@
 /* How senders may converge: the mirror of packages/drain/src/belief/hypotheses.ts, which holds the reasons. */
-#ifndef LAMEDUCK_HYPOTHESES_H
-#define LAMEDUCK_HYPOTHESES_H
+#pragma once
 
 #define HYPOTHESIS_DELAYS 8 /* those of the prior; one more is that of the latest arrival */
 #define HYPOTHESIS_MEANS 5
@@ -16,5 +15,3 @@ struct prior {
 };
 
 struct prior unlearnt_prior(void);
-
-#endif

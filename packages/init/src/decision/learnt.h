@@ -1,6 +1,5 @@
 /* What earlier terminations have taught, in one line of text: the mirror of packages/drain/src/belief/learnt-text.ts. */
-#ifndef LAMEDUCK_LEARNT_H
-#define LAMEDUCK_LEARNT_H
+#pragma once
 
 #include "hypotheses.h"
 
@@ -11,5 +10,3 @@
 
 /* "VERSION:TERMINATIONS:w1,w2,...". False for any other text, also for a text of a release with other hypotheses. */
 bool parse_learnt(const char *text, struct prior *prior);
-
-#endif

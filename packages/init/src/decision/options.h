@@ -1,7 +1,6 @@
 /* The options of the decision.
  * Written by `node packages/options/generate/main.ts` from packages/options/src/table.ts. */
-#ifndef LAMEDUCK_OPTIONS_H
-#define LAMEDUCK_OPTIONS_H
+#pragma once
 
 /* What a user said, as text; NULL where nothing was said. */
 struct drain_options {
@@ -43,5 +42,3 @@ struct drain_options {
 	NUMBER(request_quiet, "request-quiet", "requestQuiet", DURATION, DEFAULT_REQUEST_QUIET, NAN, NAN, ~0) \
 	NUMBER(max_senders, "max-senders", "maxSenders", WHOLE, DEFAULT_MAX_SENDERS, 1, 4096, ~0) \
 	NUMBER(settle, "settle", "settle", DURATION, DEFAULT_SETTLE, NAN, NAN, ~0)
-
-#endif

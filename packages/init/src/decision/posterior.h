@@ -1,6 +1,5 @@
 /* How fast senders may converge, weighed by what was seen: the mirror of packages/drain/src/belief/posterior.ts, which holds the reasons. */
-#ifndef LAMEDUCK_POSTERIOR_H
-#define LAMEDUCK_POSTERIOR_H
+#pragma once
 
 #include "evidence.h"
 #include "hypotheses.h"
@@ -21,5 +20,3 @@ void posterior_init(struct posterior *posterior, const struct prior *prior, doub
 void posterior_update(struct posterior *posterior, const struct habit *habit, double last);
 /* The expected loss of the senders in `posterior`, if the hypotheses have the weights of `believed`. */
 double posterior_loss_under(const struct posterior *posterior, const struct posterior *believed);
-
-#endif

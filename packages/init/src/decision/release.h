@@ -1,6 +1,5 @@
 /* What the cluster says of the pod's consumers: the mirror of packages/drain/src/release.ts. */
-#ifndef LAMEDUCK_RELEASE_H
-#define LAMEDUCK_RELEASE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ bool release_stands(const struct release *release);
 double release_settled_at(const struct release *release);
 /* Until then senders that nobody asks may choose the pod, unless it is released. */
 double release_assumed_until(const struct release *release);
-
-#endif

@@ -2,8 +2,7 @@
  * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders/senders.ts. The pools of that file are missing here: from
  * outside of a program it cannot be seen on which connections it has asked its clients to leave.
  */
-#ifndef LAMEDUCK_SENDERS_H
-#define LAMEDUCK_SENDERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ void senders_forget(struct sender_table *table, const char *name);
 /* The sender whose expected loss is the largest. */
 struct pending_sender senders_pending(const struct sender_table *table, double now, double convergence);
 double senders_expected_loss(const struct sender_table *table, double now, double convergence);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the coordinator's answers mean to the decision. */
-#ifndef LAMEDUCK_CLUSTER_H
-#define LAMEDUCK_CLUSTER_H
+#pragma once
 
 #include "../coordinator/coordinator.h"
 #include "../traffic/tell.h"
@@ -19,5 +18,3 @@ void cluster_begin(struct cluster *cluster, const struct coordinator_place *plac
 
 /* Talks to the coordinator, and tells the decision what is new. Returns whether something is new. */
 bool cluster_step(struct cluster *cluster, struct teller *teller, double now);
-
-#endif

@@ -1,6 +1,5 @@
 /* The lame-duck phase: from the signal until the decision that it is safe to stop. Driven by its caller's loop. */
-#ifndef LAMEDUCK_HOLD_H
-#define LAMEDUCK_HOLD_H
+#pragma once
 
 #include "cluster.h"
 #include "order.h"
@@ -77,5 +76,3 @@ enum { HOLD_REPORT_INTERVAL_MS = 100 };
 
 /* Waits until the end is reported: for a moment at most, and not at all for a coordinator that has never answered. */
 void hold_report_end(struct hold *hold);
-
-#endif

@@ -1,6 +1,5 @@
 /* Order among the containers of a pod, by files in a directory that they share. */
-#ifndef LAMEDUCK_ORDER_H
-#define LAMEDUCK_ORDER_H
+#pragma once
 
 #include "../base/log.h"
 
@@ -32,5 +31,3 @@ const char *order_missing(const struct order *order);
 /* An inotify descriptor that becomes readable when one of the paths may have changed, or -1. */
 int order_watch(const struct order *order);
 void order_drain(int fd);
-
-#endif

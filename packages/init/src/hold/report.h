@@ -1,6 +1,5 @@
 /* The reports of a hold, in the log and to the coordinator. */
-#ifndef LAMEDUCK_REPORT_H
-#define LAMEDUCK_REPORT_H
+#pragma once
 
 #include "../base/log.h"
 #include "../coordinator/coordinator.h"
@@ -31,5 +30,3 @@ void report_now(const struct report *report, double now);
 
 /* The lines for the coordinator. */
 void report_message(const struct report *report, bool ended, char message[MOST_MESSAGE], double now);
-
-#endif

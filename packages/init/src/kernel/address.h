@@ -1,6 +1,5 @@
 /* IP addresses in one form for both families: IPv4 as ::ffff:a.b.c.d, as a dual-stack listener sees its IPv4 peers. */
-#ifndef LAMEDUCK_ADDRESS_H
-#define LAMEDUCK_ADDRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ bool address_parse(const char *text, struct address *address);
 /* "10.1.2.3", "10.1.0.0/16", "fd00::/8". */
 bool address_range_parse(const char *text, struct address_range *range);
 bool address_in_range(const struct address *address, const struct address_range *range);
-
-#endif

@@ -1,6 +1,5 @@
 /* Cumulative counters of the network namespace: they miss no connection, however short, and cost about 20 us to read. */
-#ifndef LAMEDUCK_COUNTERS_H
-#define LAMEDUCK_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ bool read_listen_overflows(uint64_t *value);
 
 /* Segments with payload sent for the first time. A namespace that sends none answers no requests. */
 bool read_data_sent(uint64_t *value);
-
-#endif

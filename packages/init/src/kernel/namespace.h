@@ -1,6 +1,5 @@
 /* Facts about this network namespace: whether it is the host's or a pod's, how old it is, and its gateway. */
-#ifndef LAMEDUCK_NAMESPACE_H
-#define LAMEDUCK_NAMESPACE_H
+#pragma once
 
 #include "address.h"
 
@@ -14,5 +13,3 @@ bool default_gateway(struct address *gateway);
 
 /* `Iface Destination Gateway ...` lines of /proc/net/route. */
 bool parse_default_gateway(const char *text, struct address *gateway);
-
-#endif

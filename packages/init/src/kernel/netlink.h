@@ -2,8 +2,7 @@
  * The part of the kernel's stable netlink interface that is used here, written out because musl brings no kernel headers: linux/netlink.h, sock_diag.h,
  * inet_diag.h, tcp.h. And the walk over messages and attributes, within their bounds.
  */
-#ifndef LAMEDUCK_NETLINK_H
-#define LAMEDUCK_NETLINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,5 +125,3 @@ static inline bool next_attribute(struct netlink_part *attributes, uint16_t *typ
 	netlink_skip(attributes, attribute.length);
 	return true;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Which sockets are held by processes that are visible from here: in a container, those of its own. */
-#ifndef LAMEDUCK_OWNED_SOCKETS_H
-#define LAMEDUCK_OWNED_SOCKETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@ typedef bool inode_visitor(void *context, uint32_t inode);
 
 /* Visits the inode of each socket that a visible process holds. */
 void visit_owned_sockets(inode_visitor *visit, void *context);
-
-#endif

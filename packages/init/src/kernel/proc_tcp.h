@@ -1,6 +1,5 @@
 /* /proc/net/tcp and tcp6: the way to see sockets where sock_diag is missing (gVisor). Without tcp_info. */
-#ifndef LAMEDUCK_PROC_TCP_H
-#define LAMEDUCK_PROC_TCP_H
+#pragma once
 
 #include "tcp_row.h"
 
@@ -12,5 +11,3 @@ bool read_proc_tcp(uint32_t states, tcp_row_visitor *visit, void *context);
 
 /* The same for other tables of this form, such as those of UDP. False where neither can be read. */
 bool read_proc_sockets(const char *v4, const char *v6, uint32_t states, tcp_row_visitor *visit, void *context);
-
-#endif

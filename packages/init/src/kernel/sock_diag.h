@@ -1,6 +1,5 @@
 /* TCP sockets of the network namespace, from the kernel over netlink: the open sockets, and those that end. No capability is needed. */
-#ifndef LAMEDUCK_SOCK_DIAG_H
-#define LAMEDUCK_SOCK_DIAG_H
+#pragma once
 
 #include "tcp_row.h"
 
@@ -22,5 +21,3 @@ int diag_subscribe_ended(void);
 
 /* Visits the connections that have ended, with their tcp_info. False when some were lost because they were not read in time. */
 bool diag_read_ended(int fd, tcp_row_visitor *visit, void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* One TCP socket as the kernel shows it, by any of its interfaces. */
-#ifndef LAMEDUCK_TCP_ROW_H
-#define LAMEDUCK_TCP_ROW_H
+#pragma once
 
 #include "address.h"
 
@@ -42,5 +41,3 @@ struct tcp_row {
 };
 
 typedef void tcp_row_visitor(void *context, const struct tcp_row *row);
-
-#endif

@@ -1,6 +1,5 @@
 /* Our children: the program is started with the signal mask and dispositions that we were given ourselves, and all are reaped. */
-#ifndef LAMEDUCK_CHILD_H
-#define LAMEDUCK_CHILD_H
+#pragma once
 
 #include "signals.h"
 
@@ -52,5 +51,3 @@ struct reaped reap(pid_t main_child);
 
 /* 0-255, or 128 + n for death by signal n. */
 int exit_code_of(int status);
-
-#endif

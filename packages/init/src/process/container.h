@@ -1,6 +1,5 @@
 /* The container that a hook runs in, seen from beside its program. */
-#ifndef LAMEDUCK_CONTAINER_H
-#define LAMEDUCK_CONTAINER_H
+#pragma once
 
 #include "signals.h"
 
@@ -32,5 +31,3 @@ bool drops_signal(pid_t pid, int signal);
 
 /* The first process's stderr, which is the container's log. -1 where it cannot be opened, or is our own stderr, too. */
 int open_log_of(pid_t pid);
-
-#endif

@@ -3,8 +3,7 @@
  * where programs of another user and with a read-only root may write, too. @lameduck/node writes and reads the same files:
  * packages/node/src/hold/holders.ts.
  */
-#ifndef LAMEDUCK_HOLDERS_H
-#define LAMEDUCK_HOLDERS_H
+#pragma once
 
 #include "container.h"
 
@@ -51,5 +50,3 @@ bool holder_ask_to_end(const struct holder *holder);
  * it is killed, and should have its answer before.
  */
 bool holder_is_asked(struct holder *holder);
-
-#endif

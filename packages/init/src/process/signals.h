@@ -1,6 +1,5 @@
 /* Signals by name and number, masks of all 64, and the table that translates what comes in to what goes on. */
-#ifndef LAMEDUCK_SIGNALS_H
-#define LAMEDUCK_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ struct arrived_signal {
 
 /* Blocks until a signal comes. */
 struct arrived_signal next_signal(int fd);
-
-#endif

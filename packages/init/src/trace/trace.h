@@ -2,8 +2,7 @@
  * A recording of one hold for `lameduck explain`: the input and the output of the decision, as JSON lines, in the format of
  * packages/drain/src/explain/trace.ts. Where none is asked for, everything here returns at once.
  */
-#ifndef LAMEDUCK_TRACE_H
-#define LAMEDUCK_TRACE_H
+#pragma once
 
 #include "../base/log.h"
 #include "../decision/drain.h"
@@ -28,5 +27,3 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 void trace_observed(struct trace *trace, const struct observation *seen);
 void trace_decided(struct trace *trace, const struct decision *decision, double now);
 void trace_end(struct trace *trace, const char *reason, double now);
-
-#endif

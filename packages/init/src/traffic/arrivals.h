@@ -2,8 +2,7 @@
  * Which connections are arrivals of a sender, and which are probes. The latest are kept. When an address turns out to be a prober, or not to be one,
  * the decision is told of its connections anew.
  */
-#ifndef LAMEDUCK_ARRIVALS_H
-#define LAMEDUCK_ARRIVALS_H
+#pragma once
 
 #include "pools.h"
 #include "probes.h"
@@ -46,5 +45,3 @@ void arrivals_take_ended(struct arrivals *arrivals, const struct sighting *sight
 
 /* Connections of before the hold, the earliest first. Habits of senders are learnt from those after `settled_at`. `young`: the pod began among them. */
 void arrivals_take_past(struct arrivals *arrivals, const struct past_connection *past, size_t count, double settled_at, bool young);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the kernel still knows of the time before the hold. The init did not wake up for it. */
-#ifndef LAMEDUCK_BEFORE_H
-#define LAMEDUCK_BEFORE_H
+#pragma once
 
 #include "sockets.h"
 
@@ -32,5 +31,3 @@ void before_begin(struct before *before, const struct baseline *baseline, const 
 void before_count(struct before *before, const struct baseline *baseline, const struct sockets *sockets);
 /* Tells the decision of those connections, as soon as it is known how many come from ignored peers. */
 void before_tell(struct before *before, const struct sockets *sockets, double now);
-
-#endif

@@ -1,6 +1,5 @@
 /* The inbound connections known to be open, so that the end of one is not taken for a connection that came and went unseen. */
-#ifndef LAMEDUCK_CONNECTIONS_H
-#define LAMEDUCK_CONNECTIONS_H
+#pragma once
 
 #include "../kernel/tcp_row.h"
 
@@ -37,5 +36,3 @@ bool connections_take(struct connections *connections, const struct tcp_row *row
 /* Removes the entries that were neither in the dump `generation` nor in the one before it. */
 void connections_sweep(struct connections *connections, uint16_t generation);
 void connections_free(struct connections *connections);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where the pod listens, and which of those ports are ours to watch. */
-#ifndef LAMEDUCK_LISTENERS_H
-#define LAMEDUCK_LISTENERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ struct port_use port_use_of(const struct listeners *listeners, uint16_t port);
 
 /* Whether a UDP socket waits for datagrams: its senders cannot be seen, so that only the floor protects them. */
 bool awaits_datagrams(void);
-
-#endif

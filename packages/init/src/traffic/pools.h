@@ -1,6 +1,5 @@
 /* Requests on open connections, by sender: who still sends some, and whether a longer hold would end them. */
-#ifndef LAMEDUCK_POOLS_H
-#define LAMEDUCK_POOLS_H
+#pragma once
 
 #include "../kernel/address.h"
 #include "tell.h"
@@ -55,5 +54,3 @@ void pools_tell(struct pools *pools, double since, double now);
 
 /* ms: requests on one connection, or of a sender that also opens new ones, that have gone on for so long will not end during a hold. */
 extern const double lasting_requests_ms;
-
-#endif

@@ -2,8 +2,7 @@
  * Ways to recognise probes. Each is one file that gives a struct probe_classifier. To add one, declare it here and list it in probes.c.
  * No classifier is asked about a connection of LARGEST_PROBE bytes or more, nor while the table of probers is full: those are traffic.
  */
-#ifndef LAMEDUCK_PROBE_CLASSIFIER_H
-#define LAMEDUCK_PROBE_CLASSIFIER_H
+#pragma once
 
 #include "../kernel/address.h"
 #include "times.h"
@@ -76,5 +75,3 @@ struct probe_classifier {
 
 extern const struct probe_classifier by_regularity; /* they come at even gaps */
 extern const struct probe_classifier by_periods; /* they come at the periods that are configured or assumed */
-
-#endif

@@ -1,6 +1,5 @@
 /* Probes are never arrivals. Here their senders are remembered, and the ways to recognise them are asked in turn. */
-#ifndef LAMEDUCK_PROBES_H
-#define LAMEDUCK_PROBES_H
+#pragma once
 
 #include "probe_classifier.h"
 
@@ -44,5 +43,3 @@ bool probes_are_all(struct probes *probes, const struct address *peer);
 
 /* Whether `peer` is known as a prober. */
 bool probes_know(const struct probes *probes, const struct address *peer);
-
-#endif

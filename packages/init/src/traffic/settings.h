@@ -1,6 +1,5 @@
 /* What a user says about the pod's traffic. */
-#ifndef LAMEDUCK_TRAFFIC_SETTINGS_H
-#define LAMEDUCK_TRAFFIC_SETTINGS_H
+#pragma once
 
 #include "listeners.h"
 #include "probe_classifier.h"
@@ -29,5 +28,3 @@ static inline bool is_ignored(const struct ignored_peers *ignored, const struct 
 			return true;
 	return false;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * Observes the pod's TCP sockets as the kernel lists them: which connections are new, which have ended, which carry requests, and which have work in
  * flight.
  */
-#ifndef LAMEDUCK_SOCKETS_H
-#define LAMEDUCK_SOCKETS_H
+#pragma once
 
 #include "arrivals.h"
 #include "connections.h"
@@ -69,5 +68,3 @@ bool sockets_are_stuck(const struct sockets *sockets);
 
 /* Nothing listens on the chosen ports, but the program does on others: those are watched. */
 bool sockets_are_elsewhere(const struct sockets *sockets);
-
-#endif

@@ -2,8 +2,7 @@
  * Between traffic and the decision. The decision is told here what was seen, and the recording of the hold gets the same: nothing reaches one without the
  * other. All that traffic may know of the decision is handed in with the teller: `config`, `convergence` and `release`.
  */
-#ifndef LAMEDUCK_TELL_H
-#define LAMEDUCK_TELL_H
+#pragma once
 
 #include "../decision/drain.h"
 #include "../trace/trace.h"
@@ -27,5 +26,3 @@ void tell_again(struct teller *teller, const char *sender, double at, double sin
 
 /* A request on an old connection. Its sender opens so few that its requests decide. */
 void tell_request_on_old(struct teller *teller, const char *sender, double at);
-
-#endif

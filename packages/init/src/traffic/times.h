@@ -1,6 +1,5 @@
 /* When connections of one kind came: the latest of them. */
-#ifndef LAMEDUCK_TIMES_H
-#define LAMEDUCK_TIMES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ static inline void times_note(struct times *times, double at)
 		times->ring[(times->count - 1) % MOST_TIMES] = at;
 	times->ring[times->count++ % MOST_TIMES] = later;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * connections are added up by sender (pools.h). Connections that were only counted are those of one sender (unattributed.h), and so are those of each
  * Unix socket. All of them tell the decision by tell.h.
  */
-#ifndef LAMEDUCK_TRAFFIC_H
-#define LAMEDUCK_TRAFFIC_H
+#pragma once
 
 #include "before.h"
 
@@ -58,5 +57,3 @@ bool traffic_is_cut(const struct traffic *traffic);
 
 /* Anything listens, or at least waits for datagrams. */
 bool traffic_possible(const struct traffic *traffic);
-
-#endif

@@ -2,8 +2,7 @@
  * New connections are counted by Tcp:PassiveOpens, which misses none but names nobody. Those whose address comes neither by an event nor by a dump are told
  * to the decision as those of one sender.
  */
-#ifndef LAMEDUCK_UNATTRIBUTED_H
-#define LAMEDUCK_UNATTRIBUTED_H
+#pragma once
 
 #include "tell.h"
 
@@ -43,5 +42,3 @@ void unattributed_tell(struct unattributed *unattributed, struct teller *teller,
 
 /* When all that were counted have been attributed as far as they ever will be. */
 double unattributed_settles_at(const struct unattributed *unattributed);
-
-#endif

@@ -1,6 +1,5 @@
 /* Listening AF_UNIX sockets and who is connected to them. Seen by sampling: there are no counters for them. */
-#ifndef LAMEDUCK_UNIX_SOCKETS_H
-#define LAMEDUCK_UNIX_SOCKETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ struct ignored_sockets {
 /* Reads them anew and reports each connection that was not in `previous` (none where NULL). */
 void unix_sockets_read(struct unix_sockets *now, const struct unix_sockets *previous,
 		       const struct ignored_sockets *ignored, unix_arrival *arrived, void *context);
-
-#endif
