@@ -3,7 +3,6 @@ import { version, withAddresses } from "./about.ts";
 import { commandsFor, takenBy } from "./commands.ts";
 import { badOption, type CliError } from "./errors.ts";
 import { exitCodes, exitCodesText } from "./exit-codes.ts";
-import { withSuccessor } from "./gone.ts";
 import { ending } from "./help/ending.ts";
 import { report } from "./failure.ts";
 import { surviveReaders } from "./output.ts";
@@ -66,8 +65,5 @@ function usageError({ message }: CommanderError, command: Command | undefined): 
         `${option ? `${flag}: ` : ""}"${value}" is none of ${choices}`,
     )
     .replace(/^missing required argument '(\w+)'$/, "the argument $1 is missing");
-  return badOption(
-    command ? `lameduck ${command.name()}` : "lameduck",
-    withSuccessor(command?.name() ?? "", problem),
-  );
+  return badOption(command ? `lameduck ${command.name()}` : "lameduck", problem);
 }

@@ -207,11 +207,6 @@ const mistakes: Mistake[] = [
   ],
   ["unknown preset", ["simulate", "--senders", "pigeon:3"], /pigeon.*\[LAMEDUCK_/],
   ["unknown processor", ["init-binary", "--arch", "z80"], /z80/],
-  [
-    "option that is gone",
-    ["lab", "--html=x"],
-    /--html is gone: use --out FILE\.html \[LAMEDUCK_BAD_OPTION\]/,
-  ],
   ["option of other commands", ["lab", "-n", "shop"], /--namespace: means nothing to lameduck lab/],
   [
     "kubeconfig that is not there, before the command",
