@@ -36,7 +36,7 @@ test("events scheduled by events keep the order too, and the clock never runs ba
   };
   simulation.at(0, again);
   simulation.run(5_000);
-  assert.ok(simulation.processed > 1_000);
+  assert.ok(left < 19_000);
 });
 
 test("events may ask what is next, before they schedule another or instead of it", () => {

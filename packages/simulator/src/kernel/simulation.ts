@@ -4,15 +4,9 @@ import { EventQueue, type Action } from "./event-queue.ts";
 export class Simulation {
   readonly #queue = new EventQueue();
   #now = 0;
-  #processed = 0;
 
   get now(): number {
     return this.#now;
-  }
-
-  /** Events that have happened so far. */
-  get processed(): number {
-    return this.#processed;
   }
 
   /** Runs `action` at `time`, or now if that is past: causes never come after their effects. */
@@ -30,7 +24,6 @@ export class Simulation {
     const queue = this.#queue;
     for (let time = queue.nextTime; time <= until && time < Infinity; time = queue.nextTime) {
       this.#now = time;
-      this.#processed++;
       queue.runNext();
     }
     if (until !== Infinity) this.#now = Math.max(this.#now, until);
