@@ -1,5 +1,6 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { createHash, type Hash } from "node:crypto";
+import { Header } from "tar";
 
 export interface TarEntry {
   /** Path in the archive, without a leading slash. */
@@ -47,36 +48,19 @@ export class TarWriter {
   }
 }
 
-const typeFlags = { file: "0", directory: "5" } as const;
-
-function header(entry: TarEntry, size: number): Buffer {
-  const type = entry.type ?? "file";
+function header({ path, mode, type = "file" }: TarEntry, size: number): Buffer {
   const bytes = Buffer.alloc(block);
-  const { prefix, name } = splitName(type === "directory" ? `${entry.path}/` : entry.path);
-  const octal = (value: number, offset: number, length: number): void => {
-    bytes.write(`${value.toString(8).padStart(length - 1, "0")}\0`, offset, "latin1");
-  };
-  bytes.write(name, 0, "utf8");
-  octal(entry.mode, 100, 8);
-  octal(0, 108, 8);
-  octal(0, 116, 8);
-  octal(size, 124, 12);
-  octal(0, 136, 12);
-  bytes.write("        ", 148, "latin1");
-  bytes.write(typeFlags[type], 156, "latin1");
-  bytes.write("ustar\x0000", 257, "latin1");
-  bytes.write(prefix, 345, "utf8");
-  const checksum = bytes.reduce((sum, byte) => sum + byte, 0);
-  bytes.write(`${checksum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+  const isDirectory = type === "directory";
+  const written = new Header({
+    path: isDirectory ? `${path}/` : path,
+    type: isDirectory ? "Directory" : "File",
+    mode,
+    size,
+    uid: 0,
+    gid: 0,
+    mtime: new Date(0),
+  });
+  // ustar holds 100 bytes of name and 155 of the directories before it; numbers are small.
+  if (written.encode(bytes)) throw new RangeError(`path too long for a ustar archive: ${path}`);
   return bytes;
-}
-
-/** ustar holds 100 bytes of name and 155 of the directories before it. */
-function splitName(path: string): { prefix: string; name: string } {
-  if (Buffer.byteLength(path) <= 100) return { prefix: "", name: path };
-  for (let slash = path.indexOf("/"); slash > 0; slash = path.indexOf("/", slash + 1)) {
-    const [prefix, name] = [path.slice(0, slash), path.slice(slash + 1)];
-    if (Buffer.byteLength(name) <= 100 && Buffer.byteLength(prefix) <= 155) return { prefix, name };
-  }
-  throw new RangeError(`path too long for a ustar archive: ${path}`);
 }
