@@ -13,8 +13,6 @@ import {
 import { holdingFlags, holdingHelp, holdingOptions, type HoldingFlags } from "./holding-flags.ts";
 
 export interface WebhookFlags extends ServerFlags {
-  readonly service: string;
-  readonly secret: string;
   readonly serveAs: readonly string[];
   readonly certificateDirectory: string | undefined;
   readonly initDirectory: string | undefined;
@@ -41,8 +39,6 @@ Defaults are in brackets. A TIME has a unit: 30s, 90d. It runs until SIGTERM.
   --metrics-port PORT            HTTP with /metrics, /readyz and /livez (${operatorNames.ports.metrics})
   --address ADDRESS              address to listen on (all)
   --namespace NAME               namespace of Service, Secret and Lease (that of the service account)
-  --service NAME                 name of the Service, for the certificate (${operatorNames.service})
-  --secret NAME                  name of the Secret with the certificates (${operatorNames.certificateSecret})
   --serve-as NAME                another name or address for the certificate; may be repeated
   --certificate-directory DIR    use tls.crt and tls.key of this folder, as cert-manager writes them
                                  (none: it makes its own certificates)
@@ -61,8 +57,6 @@ ${holdingHelp}`;
 
 const options = {
   ...serverOptions,
-  service: text,
-  secret: text,
   "serve-as": texts,
   "certificate-directory": text,
   "init-directory": text,
@@ -86,8 +80,6 @@ export function webhookFlags(
     throw badFlag("--certificate-lifetime", "is longer than --authority-lifetime");
   return {
     ...serverFlags(values, { port: operatorNames.ports.webhook, metrics: operatorNames.ports.metrics }, env),
-    service: values.service ?? operatorNames.service,
-    secret: values.secret ?? operatorNames.certificateSecret,
     serveAs: values["serve-as"] ?? [],
     certificateDirectory: values["certificate-directory"],
     initDirectory: values["init-directory"],

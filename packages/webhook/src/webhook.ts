@@ -13,7 +13,7 @@ import { CertificateKeeper } from "./certificates/keeper.ts";
 import { MountedCertificate } from "./certificates/mounted.ts";
 import { rotate } from "./certificates/rotate.ts";
 import { ClusterView } from "./cluster-view.ts";
-import { lameduckVersion } from "@lameduck/protocol";
+import { lameduckVersion, operatorNames } from "@lameduck/protocol";
 import { LeaderTasks } from "./leader-tasks.ts";
 import type { WebhookFlags } from "./flags.ts";
 import { leftOutLogger } from "./left-out.ts";
@@ -184,7 +184,7 @@ export class Webhook {
       ...common,
       ...this.#rotation(),
       namespace: this.#namespace,
-      secret: flags.secret,
+      secret: operatorNames.certificateSecret,
       extraConfigurations: this.#holding?.configurations ?? [],
       onAuthority: (key) => this.#holding?.deriveFrom(key),
       onRepair: (count) => {
@@ -195,8 +195,8 @@ export class Webhook {
   }
 
   #rotation(): Parameters<typeof rotate>[2] {
-    const { service, serveAs, certificateLifetime, authorityLifetime } = this.#options.flags;
-    const names = [`${service}.${this.#namespace}.svc`, ...serveAs];
+    const { serveAs, certificateLifetime, authorityLifetime } = this.#options.flags;
+    const names = [`${operatorNames.service}.${this.#namespace}.svc`, ...serveAs];
     return { names, certificateLifetime, authorityLifetime };
   }
 
