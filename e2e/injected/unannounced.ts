@@ -52,8 +52,6 @@ const { values } = commandLine(import.meta.url, {
     replicas: { type: "string", default: "9" },
     // requests per second to each Deployment
     rps: { type: "string", default: "40" },
-    // what a node that shuts down leaves to pods that are not critical, seconds
-    period: { type: "string", default: "15" },
     "proxy-lag": { type: "string", default: "1s,2s,5s" },
     attach: { type: "boolean", default: false },
   },
@@ -247,10 +245,8 @@ const acts: Readonly<Record<Situation, (acting: Acting) => Promise<void>>> = {
   },
 };
 
-const periods = (): ShutdownPeriods => ({
-  seconds: positive("--period", values.period) + criticalSeconds,
-  criticalSeconds,
-});
+/** What a node that shuts down leaves: 15 s to pods that are not critical. */
+const periods: ShutdownPeriods = { seconds: 15 + criticalSeconds, criticalSeconds };
 
 async function measure(cluster: Cluster, wanted: readonly Situation[]): Promise<void> {
   if (names.some((name) => name.endsWith(withdrawn))) {
@@ -264,7 +260,7 @@ async function measure(cluster: Cluster, wanted: readonly Situation[]): Promise<
   const logind = new Map<string, Logind>();
   if (wanted.includes("shutdown"))
     for (const node of cluster.nodeNames)
-      logind.set(node, nodes.use(await Logind.start(cluster, node, periods())));
+      logind.set(node, nodes.use(await Logind.start(cluster, node, periods)));
   await apply(cluster, ...names.map((name) => service(name)));
   await apply(cluster, ...names.map((name) => manifestOf(name)));
   await using watched = await Watched.start(cluster);
