@@ -1,5 +1,4 @@
 import {
-  type Container,
   controllerOf,
   isReady,
   type KubernetesObject,
@@ -99,14 +98,9 @@ export interface SlimNode extends KubernetesObject {
 }
 
 interface PodObject extends Omit<Pod, "spec" | "status"> {
-  readonly spec?: Pod["spec"] & {
-    readonly hostNetwork?: boolean;
-    readonly initContainers?: readonly Container[];
-  };
+  readonly spec?: Pod["spec"] & { readonly hostNetwork?: boolean };
   readonly status?: NonNullable<Pod["status"]> & { readonly hostIP?: string };
 }
-
-type SidecarObject = Container & { readonly restartPolicy?: string };
 
 /** Only people read them. Whoever may change a pod may add finalizers without end. */
 const mostFinalizers = 16;
@@ -167,9 +161,7 @@ export function seenPod({ metadata, spec }: PodObject): SeenPod {
 function injectedIn({ metadata, spec }: PodObject): { readonly injected?: Injected } {
   const version = metadata.annotations?.[injectedAnnotation];
   if (version === undefined) return {};
-  const containers = (spec?.containers ?? []) as readonly (Container & {
-    readonly env?: readonly { readonly name: string; readonly value?: string }[];
-  })[];
+  const containers = spec?.containers ?? [];
   const hooks = JSON.stringify(containers.map(({ lifecycle }) => lifecycle?.preStop));
   const variables = containers.flatMap(({ env = [] }) => env);
   const isLibrary = variables.some(
@@ -191,12 +183,8 @@ function injectedIn({ metadata, spec }: PodObject): { readonly injected?: Inject
 
 function hasHostPort({ containers = [], initContainers = [] }: Partial<PodObject["spec"]> = {}): boolean {
   // A sidecar of this kind serves as long as the containers do. Other init containers end before them.
-  const sidecars = (initContainers as readonly SidecarObject[]).filter(
-    ({ restartPolicy }) => restartPolicy === "Always",
-  );
-  const ports = [...containers, ...sidecars].flatMap(
-    ({ ports: all = [] }) => all as readonly { readonly hostPort?: number }[],
-  );
+  const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === "Always");
+  const ports = [...containers, ...sidecars].flatMap(({ ports: all = [] }) => all);
   return ports.some(({ hostPort = 0 }) => hostPort > 0);
 }
 

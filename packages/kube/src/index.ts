@@ -13,6 +13,7 @@ export {
   type ContainerStatus,
   type EndpointSlice,
   type Event,
+  type Handler,
   type HorizontalPodAutoscaler,
   type KubernetesObject,
   type LabelSelector,

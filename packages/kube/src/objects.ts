@@ -57,18 +57,34 @@ export interface LabelSelector {
 export interface Handler {
   readonly exec?: { readonly command?: readonly string[] };
   readonly sleep?: { readonly seconds: number };
+  readonly httpGet?: { readonly path?: string };
 }
 
 export interface Container {
   readonly name: string;
   readonly image?: string;
-  readonly ports?: readonly { readonly containerPort: number; readonly name?: string }[];
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly restartPolicy?: string;
+  readonly ports?: readonly {
+    readonly containerPort: number;
+    readonly hostPort?: number;
+    readonly name?: string;
+  }[];
   readonly lifecycle?: { readonly preStop?: Handler };
   readonly readinessProbe?: object;
 }
 
 export interface PodSpec {
   readonly containers: readonly Container[];
+  readonly initContainers?: readonly Container[];
+  readonly serviceAccountName?: string;
+  readonly volumes?: readonly {
+    readonly name: string;
+    readonly persistentVolumeClaim?: { readonly claimName: string };
+    readonly configMap?: { readonly name?: string };
+  }[];
   readonly nodeName?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly nodeSelector?: Readonly<Record<string, string>>;

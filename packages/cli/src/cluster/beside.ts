@@ -52,7 +52,7 @@ export function proxiesToRead(
       ...classes.filter(({ controller }) => programOf(controller)?.who === who).map(({ need }) => need),
       ...needs.filter((need) => recognisedBy(need)?.reader === consumer),
     ];
-    const { serviceAccountName = "default" } = one.pod.spec as { readonly serviceAccountName?: string };
+    const { serviceAccountName = "default" } = one.pod.spec;
     return [
       {
         who,

@@ -11,7 +11,7 @@ import {
 import { printable } from "@lameduck/drain/common";
 import { injectedAnnotation, injectLabel } from "@lameduck/protocol";
 import { options } from "@lameduck/options";
-import type { Container, Pod } from "@lameduck/kube";
+import type { Pod } from "@lameduck/kube";
 import { type ClusterRead, type WorkloadSeen } from "./reading.ts";
 import { convergenceOfNeeds, convergenceOfPod, placesOf, seenPod, slowerOf } from "@lameduck/cluster";
 import { sendersOfNamespace } from "@lameduck/senders";
@@ -120,13 +120,9 @@ interface Told {
   readonly grace: number;
 }
 
-type WithHook = Container & {
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
-};
-
 /** What the hook of an injected pod was told, or its library. */
 function toldTimes({ spec }: Pod): Told {
-  const caps = (spec.containers as readonly WithHook[]).flatMap(({ lifecycle, env = [] }) => {
+  const caps = spec.containers.flatMap(({ lifecycle, env = [] }) => {
     const command = lifecycle?.preStop?.exec?.command ?? [];
     const flag = command[command.indexOf(`--${options.cap.init.flag}`) + 1];
     const variable = env.find(({ name }) => name === options.cap.variable)?.value;
@@ -144,12 +140,10 @@ function toldTimes({ spec }: Pod): Told {
 function withoutInjection(pod: Pod): Pod {
   const { [injectedAnnotation]: _, ...annotations } = pod.metadata.annotations ?? {};
   const own = new Set<string>([options.grace.variable, options.prestop.variable, options.cap.variable]);
-  const containers = (pod.spec.containers as readonly WithHook[]).map(
-    ({ lifecycle: __, env = [], ...rest }) => ({
-      ...rest,
-      env: env.filter(({ name }) => !own.has(name)),
-    }),
-  );
+  const containers = pod.spec.containers.map(({ lifecycle: __, env = [], ...rest }) => ({
+    ...rest,
+    env: env.filter(({ name }) => !own.has(name)),
+  }));
   return { ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, containers } };
 }
 

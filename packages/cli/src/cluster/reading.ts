@@ -25,6 +25,7 @@ import {
 import {
   orUndefined,
   workloadNameOf,
+  type Container,
   type KubernetesClient,
   type KubernetesObject,
   type Pod,
@@ -34,7 +35,6 @@ import { policyName } from "@lameduck/inject";
 import {
   annotationsOf,
   classOf,
-  type SeenContainer,
   type SeenClass,
   type SeenNode,
   type Sender,
@@ -379,9 +379,7 @@ export function workloadsOf(pods: readonly Pod[]): readonly WorkloadSeen[] {
 }
 
 /** Those of its init containers, too: a sidecar may be one. */
-export function containersOf({ spec }: Pod): readonly SeenContainer[] {
-  const { initContainers = [] } = spec as Pod["spec"] & {
-    readonly initContainers?: readonly SeenContainer[];
-  };
-  return [...(spec.containers as readonly SeenContainer[]), ...initContainers];
-}
+export const containersOf = ({ spec: { containers, initContainers = [] } }: Pod): readonly Container[] => [
+  ...containers,
+  ...initContainers,
+];

@@ -7,23 +7,6 @@ export interface PodName {
   readonly name: string;
 }
 
-/** What is read of a container beside what the small client knows. */
-interface ContainerSpec {
-  readonly name: string;
-  readonly command?: readonly string[];
-  readonly restartPolicy?: string;
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
-  readonly lifecycle?: { readonly preStop?: { readonly exec?: { readonly command?: readonly string[] } } };
-}
-
-type ReadPod = Omit<Pod, "spec"> & {
-  readonly spec: {
-    readonly containers: readonly ContainerSpec[];
-    readonly initContainers?: readonly ContainerSpec[];
-    readonly nodeName?: string;
-  };
-};
-
 export interface RunningContainer {
   readonly name: string;
   /** The address of the coordinator that it asks; undefined where it asks none. */
@@ -49,9 +32,9 @@ export function pathOf({ namespace, name }: PodName): string {
 }
 
 /** @throws {KubernetesError} LAMEDUCK_NO_SUCH_TARGET */
-export async function readPod(client: KubernetesClient, pod: PodName, signal: AbortSignal): Promise<ReadPod> {
+export async function readPod(client: KubernetesClient, pod: PodName, signal: AbortSignal): Promise<Pod> {
   try {
-    return await client.get<ReadPod>(pathOf(pod), signal);
+    return await client.get<Pod>(pathOf(pod), signal);
   } catch (error) {
     if (!hasStatus(error, 404)) throw error;
     const place = `pod/${pod.name} in namespace ${pod.namespace}`;
@@ -60,7 +43,7 @@ export async function readPod(client: KubernetesClient, pod: PodName, signal: Ab
 }
 
 /** @throws {CliError} where nothing can hold. */
-export function mustBeTerminating({ metadata }: ReadPod): void {
+export function mustBeTerminating({ metadata }: Pod): void {
   if (metadata.deletionTimestamp !== undefined) return;
   const isHeld = metadata.labels?.[heldMark] !== undefined || metadata.annotations?.[heldMark] !== undefined;
   throw new CliError(
@@ -73,7 +56,7 @@ export function mustBeTerminating({ metadata }: ReadPod): void {
 }
 
 /** Containers that run, and so may hold; sidecars among the init containers, too. */
-export function runningContainers({ spec, status = {} }: ReadPod): readonly RunningContainer[] {
+export function runningContainers({ spec, status = {} }: Pod): readonly RunningContainer[] {
   const states = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
   const running = new Map(
     states.flatMap(({ name, state, containerID = "" }) =>
@@ -102,7 +85,7 @@ export async function stillRuns(
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
-    const now = await client.get<ReadPod>(pathOf(pod), signal);
+    const now = await client.get<Pod>(pathOf(pod), signal);
     return now.metadata.uid === uid && runningContainers(now).some(({ name }) => name === container);
   } catch (error) {
     if (hasStatus(error, 404)) return false;

@@ -1,6 +1,6 @@
 import { declining, formerSleepIn, injectedAnnotation, injectLabel, operatorNames } from "@lameduck/protocol";
 import { injectLabelValue } from "@lameduck/inject";
-import { mountsInitVolume, type MountingPod } from "@lameduck/webhook";
+import { mountsInitVolume } from "@lameduck/webhook";
 import {
   type Condition,
   type Event,
@@ -201,7 +201,7 @@ async function readEach(
   return inBatches(namespaces, async ({ metadata: { name, labels = {} } }) => {
     const within = `/api/v1/namespaces/${name}`;
     const [pods, services, initVolume, namespacePolicy, events] = await Promise.all([
-      client.list<Pod & MountingPod>(`${within}/pods`, signal),
+      client.list<Pod>(`${within}/pods`, signal),
       client.list<Service>(`${within}/services`, signal),
       ifReadable(
         client.get<InitVolumeConfigMap>(`${within}/configmaps/${operatorNames.initConfigMap}`, signal),

@@ -12,41 +12,10 @@ import {
   type Workload,
 } from "@lameduck/kube";
 import { coordinatorVariable } from "@lameduck/protocol";
+import { containersOf } from "../cluster/reading.ts";
 import { phasesIn, type Phase } from "@lameduck/rollout";
 import { pathOf, readPod, runningContainers, type PodName } from "../end/pod.ts";
 import { namespaceOfCoordinator, readReplicas, readTerminating } from "../status/coordinator.ts";
-
-/** What is read of a pod beside what the small client knows. */
-export interface WholePod extends Pod {
-  readonly spec: Pod["spec"] & {
-    readonly containers: readonly SpecContainer[];
-    readonly initContainers?: readonly SpecContainer[];
-    readonly volumes?: readonly {
-      readonly name: string;
-      readonly persistentVolumeClaim?: { readonly claimName: string };
-    }[];
-  };
-}
-
-/** Init containers among them: a sidecar may be one. */
-export const containersOf = ({ spec }: WholePod): readonly SpecContainer[] => [
-  ...spec.containers,
-  ...(spec.initContainers ?? []),
-];
-
-export interface SpecContainer {
-  readonly name: string;
-  readonly command?: readonly string[];
-  readonly restartPolicy?: string;
-  readonly lifecycle?: { readonly preStop?: PreStop };
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
-}
-
-export interface PreStop {
-  readonly exec?: { readonly command?: readonly string[] };
-  readonly sleep?: { readonly seconds: number };
-  readonly httpGet?: { readonly path?: string };
-}
 
 export interface Budget extends PodDisruptionBudget {
   readonly status?: {
@@ -58,7 +27,7 @@ export interface Budget extends PodDisruptionBudget {
 
 /** What is known of a pod. What may not be read is "unread", and is named in `notRead`. */
 export interface Known {
-  readonly pod: WholePod;
+  readonly pod: Pod;
   /** By the API server's clock, in milliseconds since 1970. */
   readonly now: number;
   /** "gone" where the API server has no such node. */
@@ -114,7 +83,7 @@ export async function readKnown(
   signal: AbortSignal,
 ): Promise<Known> {
   const clock = ServerClock.of(client);
-  const pod: WholePod = await readPod(client, name, signal);
+  const pod = await readPod(client, name, signal);
   const reading = new Reading(signal);
   const { namespace } = name;
   const query = new URLSearchParams({ fieldSelector: `involvedObject.uid=${pod.metadata.uid}` });
@@ -160,7 +129,7 @@ export function timeOf({ lastTimestamp, eventTime }: Event): number {
 async function workloadOf(
   client: KubernetesClient,
   reading: Reading,
-  pod: WholePod,
+  pod: Pod,
   signal: AbortSignal,
 ): Promise<Known["workload"]> {
   const owner = controllerOf(pod);
@@ -196,7 +165,7 @@ async function workloadOf(
 async function toldByCoordinator(
   client: KubernetesClient,
   reading: Reading,
-  pod: WholePod,
+  pod: Pod,
   signal: AbortSignal,
 ): Promise<TerminatingPod | undefined> {
   const address = containersOf(pod)
@@ -221,7 +190,7 @@ async function phasesOf(
   client: KubernetesClient,
   reading: Reading,
   name: PodName,
-  pod: WholePod,
+  pod: Pod,
   signal: AbortSignal,
 ): Promise<Known["phases"]> {
   const found = await Promise.all(

@@ -1,10 +1,11 @@
 import { onlySleep } from "@lameduck/audit";
 import { printable } from "@lameduck/drain/common";
 import { count } from "@lameduck/accounting/words";
-import { controllerOf, type ContainerStatus, type Event } from "@lameduck/kube";
+import { controllerOf, type ContainerStatus, type Event, type Handler, type Pod } from "@lameduck/kube";
 import { heldMark } from "@lameduck/protocol";
 import { containerIn } from "@lameduck/rollout";
-import { containersOf, timeOf, type Budget, type Known, type PreStop, type WholePod } from "./read.ts";
+import { containersOf } from "../cluster/reading.ts";
+import { timeOf, type Budget, type Known } from "./read.ts";
 
 /** One thing that a pod waits for. */
 export interface Reason {
@@ -176,13 +177,13 @@ function hookOf({ pod }: Known, container: string): Hook[] {
 }
 
 /** Seconds of a hook that does nothing but sleep, and perhaps begin the stop behind that. */
-function sleepOf({ sleep, exec }: PreStop): number | undefined {
+function sleepOf({ sleep, exec }: Handler): number | undefined {
   if (sleep) return sleep.seconds;
   const read = onlySleep(exec?.command ?? []);
   return "seconds" in read ? read.seconds : undefined;
 }
 
-function wordsOf({ exec, sleep, httpGet }: PreStop): string {
+function wordsOf({ exec, sleep, httpGet }: Handler): string {
   if (sleep) return `sleep ${sleep.seconds}`;
   if (httpGet) return `GET ${httpGet.path ?? "/"}`;
   const words = (exec?.command ?? []).join(" ");
@@ -197,7 +198,7 @@ function stopAskedAt({ pod, phases }: Known, hooks: readonly Hook[]): number {
 }
 
 /** A shell that is the container's first process. */
-function shellOf(pod: WholePod, container: string): string[] {
+function shellOf(pod: Pod, container: string): string[] {
   const [file = "", flag] = containersOf(pod).find(({ name }) => name === container)?.command ?? [];
   return /(?:^|\/)(?:ba|da|a)?sh$/.test(file) && flag === "-c" ? [`${file} -c`] : [];
 }
@@ -207,7 +208,7 @@ const waysToEnd = ({ pod }: Known, until: number): Way[] => [
   onNode(pod),
 ];
 
-function onNode(pod: WholePod): Way {
+function onNode(pod: Pod): Way {
   const ids = runningOf(pod).map(({ containerID = "" }) => containerID.replace(/^.*:\/\//, "").slice(0, 13));
   return {
     command: `crictl stop --timeout 0 ${ids.join(" ")}   # on node ${pod.spec.nodeName ?? ""}`,
@@ -268,7 +269,7 @@ function notStarted({ pod }: Known, { name, state }: ContainerStatus): Reason {
   return { cause: "not-started", text, ways: [forced(pod, "nothing: no program of it runs")] };
 }
 
-function waitsForFinalizers(pod: WholePod, finalizers: readonly string[]): Reason {
+function waitsForFinalizers(pod: Pod, finalizers: readonly string[]): Reason {
   const all = finalizers.map((one) => printable(one)).join(", ");
   const job = finalizers.includes("batch.kubernetes.io/job-tracking")
     ? "; the Job controller takes its own away when it has counted the pod"
@@ -364,7 +365,7 @@ function* ofStaying(known: Known): Generator<Reason> {
     yield closedBudget(pod, closed[0]);
 }
 
-function twoBudgets(pod: WholePod, budgets: readonly Budget[]): Reason {
+function twoBudgets(pod: Pod, budgets: readonly Budget[]): Reason {
   return {
     cause: "budget",
     text: `${budgets.length} PodDisruptionBudgets select it (${namesOf(budgets)}): the API server refuses every eviction of such a pod`,
@@ -378,7 +379,7 @@ function twoBudgets(pod: WholePod, budgets: readonly Budget[]): Reason {
   };
 }
 
-function closedBudget(pod: WholePod, { metadata, status }: Budget): Reason {
+function closedBudget(pod: Pod, { metadata, status }: Budget): Reason {
   const { currentHealthy, desiredHealthy } = status ?? {};
   const counts =
     currentHealthy === undefined || desiredHealthy === undefined
@@ -401,7 +402,7 @@ function closedBudget(pod: WholePod, { metadata, status }: Budget): Reason {
   };
 }
 
-function rolloutWaits(pod: WholePod, workload: NonNullable<Known["workload"]>): Reason {
+function rolloutWaits(pod: Pod, workload: NonNullable<Known["workload"]>): Reason {
   const { spec, status = {} } = workload.object;
   const target = `${workload.kind}/${workload.object.metadata.name}`;
   const inNamespace = `-n ${pod.metadata.namespace ?? ""}`;
@@ -423,7 +424,7 @@ function rolloutWaits(pod: WholePod, workload: NonNullable<Known["workload"]>): 
 
 /** What somebody must act on; undefined for a rollout that comes to this pod by itself. */
 function stuckBecause(
-  pod: WholePod,
+  pod: Pod,
   { spec, status }: NonNullable<Known["workload"]>["object"],
   target: string,
   inNamespace: string,
@@ -456,28 +457,28 @@ function stuckBecause(
   return problem && { why: `${problem.reason ?? problem.type}: ${printable(problem.message ?? "")}` };
 }
 
-const forced = (pod: WholePod, cost: string): Way => ({
+const forced = (pod: Pod, cost: string): Way => ({
   command: `kubectl delete pod ${nameOf(pod)} --grace-period=0 --force`,
   cost,
 });
 
-const nameOf = ({ metadata }: WholePod): string => `${metadata.name} -n ${metadata.namespace ?? ""}`;
+const nameOf = ({ metadata }: Pod): string => `${metadata.name} -n ${metadata.namespace ?? ""}`;
 const namesOf = (all: readonly Budget[]): string => all.map(({ metadata }) => metadata.name).join(", ");
 
-const statusesOf = ({ status }: WholePod): readonly ContainerStatus[] => [
+const statusesOf = ({ status }: Pod): readonly ContainerStatus[] => [
   ...(status?.containerStatuses ?? []),
   ...(status?.initContainerStatuses ?? []),
 ];
-const runningOf = (pod: WholePod): readonly ContainerStatus[] =>
+const runningOf = (pod: Pod): readonly ContainerStatus[] =>
   statusesOf(pod).filter(({ state }) => state?.running !== undefined);
-const isSidecar = ({ spec }: WholePod, name: string): boolean =>
+const isSidecar = ({ spec }: Pod, name: string): boolean =>
   (spec.initContainers ?? []).some((one) => one.name === name && one.restartPolicy === "Always");
-const hasMainEnded = ({ status }: WholePod): boolean =>
+const hasMainEnded = ({ status }: Pod): boolean =>
   (status?.containerStatuses ?? []).every(({ state }) => state?.terminated !== undefined);
 
 /** The timestamp is the end of the grace period. */
-const graceEnd = ({ metadata }: WholePod): number => Date.parse(metadata.deletionTimestamp ?? "");
-const begunAt = (pod: WholePod): number =>
+const graceEnd = ({ metadata }: Pod): number => Date.parse(metadata.deletionTimestamp ?? "");
+const begunAt = (pod: Pod): number =>
   graceEnd(pod) -
   (pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000;
 

@@ -1,12 +1,7 @@
-import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { hasStatus, type KubernetesClient, type KubernetesObject, type Pod } from "@lameduck/kube";
 import { OperatorError, initFile, operatorNames } from "@lameduck/protocol";
 import { WakeableDelay } from "../wakeable-delay.ts";
 import { initVolumeSumAnnotation, type InitVolumeFiles } from "./files.ts";
-
-export interface MountingPod extends KubernetesObject {
-  readonly spec?: { readonly volumes?: readonly { readonly configMap?: { readonly name?: string } }[] };
-  readonly status?: { readonly phase?: string };
-}
 
 /** `mended`: somebody had changed it. `refused`: the API server does not take it. */
 export type InitVolumeAction = "applied" | "removed" | "mended" | "refused";
@@ -170,7 +165,7 @@ export class InitVolumeCopier {
   }
 
   async #remove(namespace: string, { metadata }: KubernetesObject): Promise<void> {
-    const pods = await this.#client.list<MountingPod>(`/api/v1/namespaces/${namespace}/pods`);
+    const pods = await this.#client.list<Pod>(`/api/v1/namespaces/${namespace}/pods`);
     if (pods.some(mountsInitVolume)) return;
     const { uid, resourceVersion } = metadata;
     try {
@@ -199,9 +194,9 @@ function foreignConfigMap(namespace: string): Promise<never> {
 }
 
 /** It runs, and has lameduck-init from the ConfigMap. */
-export function mountsInitVolume({ spec, status }: MountingPod): boolean {
+export function mountsInitVolume({ spec, status }: Pod): boolean {
   const hasEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
-  return !hasEnded && (spec?.volumes ?? []).some(({ configMap }) => configMap?.name === name);
+  return !hasEnded && (spec.volumes ?? []).some(({ configMap }) => configMap?.name === name);
 }
 
 function sumOf(initVolume: KubernetesObject | undefined): string | undefined {
