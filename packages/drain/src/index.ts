@@ -10,7 +10,7 @@ export type { DrainOptions } from "./options.ts";
 export type { Decision, Explanation, StopReason } from "./decision.ts";
 export { Drain } from "./drain.ts";
 
-export { learn, learntText, parseLearnt, unusable, type Learnt } from "./belief/learning.ts";
+export { learn, unusable, type Learnt } from "./belief/learning.ts";
 export type { PendingSender } from "./senders/senders.ts";
 export { Conditions, type Timeline, type Met } from "./explain/conditions.ts";
 export { replay, type Moment, type Replay } from "./explain/replay.ts";

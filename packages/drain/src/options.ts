@@ -26,7 +26,7 @@ export interface DrainOptions {
   lossBudget?: number;
   /** `adaptive`: mean time until a sender stops sending. Default: 4s. */
   convergence?: Duration;
-  /** `adaptive`: what earlier terminations have taught, as one line of text. In code it is what `learn` gives. */
+  /** `adaptive`: what earlier terminations have taught, as `learn` gives it. */
   learnt?: Learnt | null;
   /** `quiet`: stop when nothing has arrived for this time. Default: 5s. */
   window?: Duration;

@@ -1,13 +1,5 @@
 import fc from "fast-check";
-import {
-  learn,
-  learntText,
-  parseLearnt,
-  priorHypotheses,
-  type DrainOptions,
-  type Learnt,
-  type Observation,
-} from "@lameduck/drain";
+import { type DrainOptions, type Observation } from "@lameduck/drain";
 import { expandVector } from "../../drain/test/vectors.ts";
 import { type DecisionName, policyKinds } from "@lameduck/options";
 import type { Case } from "./native-decision.ts";
@@ -49,13 +41,7 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
   },
 );
 const duration = fc.integer({ min: 0, max: 40_000 });
-const { length: hypotheses } = priorHypotheses();
-/** As a variable holds it: rounded. */
-const learnt: fc.Arbitrary<Learnt | undefined> = fc
-  .array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: hypotheses, maxLength: hypotheses })
-  .filter((weights) => weights.some((weight) => weight > 0.01))
-  .map((weights) => parseLearnt(learntText(learn(undefined, weights))));
-/** All of them: C and TypeScript are compared for no other. */
+/** All that both have: C and TypeScript are compared for no other. */
 const values = {
   policy: fc.constantFrom(...policyKinds),
   settle: duration,
@@ -70,8 +56,7 @@ const values = {
   requestQuiet: duration,
   lossBudget: fc.constantFrom(1e-6, 0.0002, 0.001, 0.1, 0),
   maxSenders: fc.constantFrom(1, 2, 1024),
-  learnt: learnt.map((one) => one ?? null),
-} satisfies Record<DecisionName, fc.Arbitrary<unknown>>;
+} satisfies Record<Exclude<DecisionName, "learnt">, fc.Arbitrary<unknown>>;
 const options: fc.Arbitrary<DrainOptions> = fc.record(values, { requiredKeys: [] });
 
 const termination: Observation = { type: "termination", at: 0 };
@@ -147,10 +132,9 @@ export const trafficCase: fc.Arbitrary<Case> = fc
     prestop: fc.constantFrom(0, 0, 2_500),
     maxSenders: fc.constantFrom(2, 6, 128),
     released: fc.option(fc.integer({ min: 0, max: 20_000 })),
-    taught: fc.option(learnt.map((one) => one ?? null)),
   })
-  .map(({ streams, pause, prestop, maxSenders, released, taught }) =>
-    caseOf({ grace: "60s", prestop, maxSenders, learnt: taught }, [
+  .map(({ streams, pause, prestop, maxSenders, released }) =>
+    caseOf({ grace: "60s", prestop, maxSenders }, [
       { type: "watching", at: -480_000 },
       ...streams.flatMap((one, index) => [...arrivalsOf(`10.0.0.${index}`, one, pause)]),
       ...(released === null ? [] : [{ type: "released" as const, at: released }]),

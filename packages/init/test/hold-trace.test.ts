@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { learn, learntText, parseTrace, priorHypotheses, replay } from "@lameduck/drain";
+import { parseTrace, replay } from "@lameduck/drain";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, pod, podBehind, reportOf, resultOf, sender, terminate } from "./pod.ts";
@@ -55,37 +55,6 @@ describe("a recording", { skip, concurrency: 3 }, () => {
       server.stderr,
       /held for [\d.]+m?s, quiet: floor 1\.0, 198\.18\.1\.[12] \([\d.]+\/s before, silent [\d.]+ s\) until [\d.]+;/,
     );
-  });
-
-  test("what earlier terminations have taught is where the decision begins, and is recorded", async () => {
-    await using network = await Network.create();
-    const weights = priorHypotheses().map(
-      ({ delay, mean, weight }) => weight * Math.exp(-4 * (delay + mean)),
-    );
-    const sum = weights.reduce((total, weight) => total + weight, 0);
-    const quick = weights.map((weight) => weight / sum);
-    let learnt = learn(undefined, quick);
-    for (let count = 0; count < 50; count++) learnt = learn(learnt, quick);
-    const text = learntText(learnt);
-    const server = await pod(network, ["--trace", join(volume, "learnt.jsonl"), "--learnt", text]);
-    await held(network, server);
-    const trace = parseTrace(readFileSync(join(volume, "learnt.jsonl"), "utf8"), "learnt");
-    assert.equal(trace.isUnlearnt, false);
-    assert.equal(trace.header.config.learnt?.weights.length, learnt.weights.length);
-    const { stop, recordedStop } = replay(trace);
-    assert.equal(stop, recordedStop);
-    const config = { ...trace.header.config, learnt: null };
-    const unlearnt = replay({ ...trace, header: { ...trace.header, config } });
-    assert.notEqual(unlearnt.stop, recordedStop, "without it the hold is longer");
-  });
-
-  test("a record of earlier terminations with other hypotheses is one warning, and the hold is as without it", async () => {
-    await using network = await Network.create();
-    const server = await pod(network, ["--cap", "2s", "--learnt", "1:2:0.5,0.5"]);
-    terminate(server);
-    await server.ended;
-    assert.match(server.stderr, /LAMEDUCK_LEARNT: is none that this release reads; it is ignored/);
-    assert.ok(reportOf(server.stderr).hold_ms >= 1_000);
   });
 
   test("a process that stood still tells the floor's end by its own time", async () => {

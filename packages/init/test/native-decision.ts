@@ -4,7 +4,6 @@ import {
   Conditions,
   Drain,
   DrainError,
-  learntText,
   parseConfig,
   type DrainConfig,
   type DrainOptions,
@@ -28,9 +27,7 @@ function textOf(name: string, value: unknown): string {
 }
 
 export function linesOf({ config, observations }: Case): string {
-  const { learnt, ...others } = config;
-  const options = Object.entries(others).map(([name, value]) => `option ${name} ${textOf(name, value)}`);
-  if (learnt) options.push(`option learnt ${learntText(learnt)}`);
+  const options = Object.entries(config).map(([name, value]) => `option ${name} ${textOf(name, value)}`);
   return [...options, ...observations.map(lineOf), "end", ""].join("\n");
 }
 

@@ -53,14 +53,7 @@ describe("every flag and variable", { skip: withoutCompiler }, () => {
 
     test(`a bad value of --${name} or its variable is refused, as the table of options says`, async () => {
       if (takesValue) {
-        if (name === "learnt") {
-          // Another release may have written it: it is left out, and the pod starts.
-          for (const value of ["20", "-20", "20sec"]) {
-            const { code, stderr } = await init([`--${name}`, value]);
-            assert.equal(code, 0, stderr);
-            assert.match(stderr, /^lameduck-init: warning: LAMEDUCK_LEARNT: .+ it is ignored$/m);
-          }
-        } else if (rows[flag.name].kind === "duration") {
+        if (rows[flag.name].kind === "duration") {
           const words = /"20" has no unit: write "20s" for 20 seconds or "20ms" for 20 milliseconds;/;
           await assertBothRefused(flag, "20", words);
           await assertBothRefused(flag, "-20s", /"-20s" is negative;/);
@@ -83,7 +76,7 @@ describe("every flag and variable", { skip: withoutCompiler }, () => {
           await assertBothRefused(flag, "-20");
           await assertBothRefused(flag, "20sec");
         }
-        if (name !== "learnt") await assertBothRefused(flag, "");
+        await assertBothRefused(flag, "");
         assertRefused(await run(initProgram(), [`--${name}`]), `--${name}`, /needs a value/);
       } else {
         assertRefused(await init([`--${name}=20`]), `--${name}=20`, /takes no value/);

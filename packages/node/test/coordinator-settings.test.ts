@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { learn, learntText, priorHypotheses } from "@lameduck/drain";
 import { parseSettings } from "../src/options/settings.ts";
 import { inPod } from "./child.ts";
 import { ofPod } from "./coordination.ts";
 
 test("variables of Services named lameduck-coordinator, lameduck-pod and lameduck-mode are no coordinator", () => {
   const ofServices = Object.fromEntries(
-    ["COORDINATOR", "POD", "MODE", "LEARNT"].flatMap((name) => [
+    ["COORDINATOR", "POD", "MODE"].flatMap((name) => [
       [`LAMEDUCK_${name}_PORT`, "tcp://198.18.0.9:8070"],
       [`LAMEDUCK_${name}_SERVICE_HOST`, "198.18.0.9"],
       [`LAMEDUCK_${name}_SERVICE_PORT`, "8070"],
@@ -26,7 +25,6 @@ test("what a platform has injected wrongly is one line, and the pod starts", () 
     ["LAMEDUCK_COORDINATOR", "198.18.0.9:8070"],
     ["LAMEDUCK_COORDINATOR", "https://198.18.0.9"],
     ["LAMEDUCK_POD_UID", " "],
-    ["LAMEDUCK_LEARNT", "1:2:3"],
   ] as const) {
     const environment = {
       ...ofPod,
@@ -36,7 +34,7 @@ test("what a platform has injected wrongly is one line, and the pod starts", () 
     };
     const { warnings, coordinator, drain } = parseSettings({ environment });
     assert.equal(warnings.length, 1, warnings.join("\n"));
-    assert.equal(coordinator?.place === undefined, name !== "LAMEDUCK_LEARNT");
+    assert.equal(coordinator?.place, undefined);
     assert.equal(drain.policy.kind, "acknowledged");
   }
   const { coordinator } = parseSettings({
@@ -64,15 +62,4 @@ test("the policy acknowledged is one line where no coordinator was injected, and
       `${place}: acknowledged needs a coordinator (LAMEDUCK_COORDINATOR); adaptive decides`,
     ]);
   }
-});
-
-test("what earlier terminations taught comes by a variable, unless code says it", () => {
-  const weights = priorHypotheses().map((_, index) => (index === 0 ? 1 : 0));
-  const environment = { ...inPod, LAMEDUCK_LEARNT: learntText(learn(undefined, weights)) };
-  const priorOf = (options: object): number | undefined => {
-    const { policy } = parseSettings({ environment, ...options }).drain;
-    return policy.kind === "adaptive" ? policy.prior?.[0] : undefined;
-  };
-  assert.ok(Number(priorOf({})) > 0.2);
-  assert.equal(priorOf({ learnt: learn(undefined, weights.toReversed()) })! < 0.2, true);
 });

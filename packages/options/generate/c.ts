@@ -16,9 +16,11 @@ const head = (what: string): string =>
 const text = (value: string): string => JSON.stringify(value);
 const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+const namesInC = decisionNames.filter((name) => rows[name].init);
+
 /** packages/init/src/decision/options.h */
 export function decisionHeader(): string {
-  const defaults = decisionNames.flatMap((name) => {
+  const defaults = namesInC.flatMap((name) => {
     const value = rows[name].default;
     return value === undefined ? [] : [`#define ${macroOf(name)} ${JSON.stringify(value)}`];
   });
@@ -26,7 +28,7 @@ export function decisionHeader(): string {
 
 /* What a user said, as text; NULL where nothing was said. */
 struct drain_options {
-${decisionNames.map((name) => `\tconst char *${snake(name)};`).join("\n")}
+${namesInC.map((name) => `\tconst char *${snake(name)};`).join("\n")}
 };
 
 /* Milliseconds. */

@@ -121,15 +121,11 @@ const whenToStop = {
   },
   learnt: {
     kind: "own",
-    text: "what earlier terminations have taught, as one line of text",
-    more: "In code it is what `learn` gives.",
+    text: "what earlier terminations have taught, as `learn` gives it",
     byDefault: "",
     decides: true,
     policies: ["adaptive", "acknowledged"],
-    variable: "LAMEDUCK_LEARNT",
-    injected: true,
     library: { type: "Learnt | null" },
-    init: { flag: "learnt", value: "TEXT" },
   },
   window: {
     kind: "duration",

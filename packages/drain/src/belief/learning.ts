@@ -69,36 +69,3 @@ export function priorOf(learnt: Learnt | null | undefined): number[] {
   const sum = learnt.weights.reduce((total, weight) => total + weight, 0);
   return learnt.weights.map((weight) => weight / sum);
 }
-
-/** A longer text was not written by `learntText`. */
-const longestTextLength = 4_000;
-const decimals = 4;
-
-/** One line, some 350 characters, for an environment variable: "VERSION:TERMINATIONS:w1,w2,...". */
-export function learntText({ version, terminations, weights }: Learnt): string {
-  return `${version}:${terminations}:${weightsText(weights)}`;
-}
-
-/** The shortest form. A weight below a millionth is written as a millionth: it must not become 0, which would rule a hypothesis out. */
-function weightsText(weights: readonly number[]): string {
-  const shortest = (weight: number): number => Number(Math.max(weight, 1e-6).toPrecision(decimals));
-  return weights.map((weight) => String(weight === 0 ? 0 : shortest(weight))).join(",");
-}
-
-/** Undefined for a text that is damaged or of another version: the pod then begins with the default prior. */
-export function parseLearnt(text: string | undefined): Learnt | undefined {
-  if (text === undefined || text.length > longestTextLength) return undefined;
-  const [version, terminations, weights] = text.split(":");
-  if (version === undefined || terminations === undefined || weights === undefined) return undefined;
-  const learnt = {
-    version: numberOf(version),
-    terminations: numberOf(terminations),
-    weights: weights.split(",").map(numberOf),
-  };
-  return unusable(learnt) === undefined ? learnt : undefined;
-}
-
-/** The number as `learntText` writes it; NaN for any other form. */
-function numberOf(text: string): number {
-  return /^\d{1,15}(?:\.\d{1,12})?(?:e-\d{1,3})?$/.test(text) ? Number(text) : NaN;
-}

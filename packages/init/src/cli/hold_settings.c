@@ -91,15 +91,11 @@ static bool check_use(struct settings *settings, const struct drain_number *numb
 
 static bool check_uses(struct settings *settings, struct error *error)
 {
-	const struct drain_options *options = &settings->decision;
 	const struct drain_config *decision = &settings->hold.decision;
 	char place[LONGEST_PLACE], delay[32], cap[32];
 	for (size_t i = 0; i < drain_number_count; i++)
 		if (!check_use(settings, &drain_numbers[i], error))
 			return false;
-	if (options->learnt && *options->learnt && !decision->learnt && decision->policy >= POLICY_ADAPTIVE)
-		snprintf(settings->notice, sizeof settings->notice,
-			 "LAMEDUCK_LEARNT: is none that this release reads; it is ignored");
 	if (decision->policy == POLICY_FIXED && decision->delay > decision->cap) {
 		given_by_variable(settings, "delay", place);
 		snprintf(settings->notice, sizeof settings->notice, "%s of %s is cut to the cap of %s", place,

@@ -16,7 +16,6 @@ const struct flag flags[] = {
 	{ .name = "cap", .variable = "LAMEDUCK_CAP", .kind = TEXT, .of_hold = true, .told = true, .offset = AT(decision.cap) },
 	{ .name = "loss-budget", .variable = "LAMEDUCK_LOSS_BUDGET", .kind = TEXT, .of_hold = true, .told = true, .offset = AT(decision.loss_budget) },
 	{ .name = "convergence", .variable = "LAMEDUCK_CONVERGENCE", .kind = TEXT, .of_hold = true, .told = true, .offset = AT(decision.convergence) },
-	{ .name = "learnt", .variable = "LAMEDUCK_LEARNT", .kind = TEXT, .of_hold = true, .told = true, .offset = AT(decision.learnt) },
 	{ .name = "window", .variable = "LAMEDUCK_WINDOW", .kind = TEXT, .of_hold = true, .told = true, .offset = AT(decision.window) },
 	{ .name = "delay", .variable = "LAMEDUCK_DELAY", .kind = TEXT, .of_hold = true, .told = true, .offset = AT(decision.delay) },
 	{ .name = "request-quiet", .variable = "LAMEDUCK_REQUEST_QUIET", .kind = TEXT, .of_hold = true, .told = true, .offset = AT(decision.request_quiet) },
@@ -81,7 +80,6 @@ const char option_help[] =
 	"  --cap D            longest hold (grace - prestop - reserve)\n"
 	"  --loss-budget N    adaptive: requests that a termination may lose on average (0.001)\n"
 	"  --convergence D    adaptive: mean time until a sender stops sending (4s)\n"
-	"  --learnt TEXT      adaptive: what earlier terminations have taught, as one line of text\n"
 	"  --window D         quiet: stop when nothing has arrived for this time (5s)\n"
 	"  --delay D          fixed: length of the hold\n"
 	"  --request-quiet D  old connections must have been silent for this time (1s)\n"

@@ -2,7 +2,6 @@
 
 #include "../base/text.h"
 #include "duration.h"
-#include "learnt.h"
 
 #include <math.h>
 #include <string.h>
@@ -93,13 +92,6 @@ static bool parse_policy(const struct drain_options *options, struct drain_confi
 		return false;
 	}
 	config->policy = (enum policy_kind)kind;
-	config->prior = unlearnt_prior();
-	struct prior learnt;
-	/* A text that cannot be read is no error: it may be of another release, and the pod has to start. */
-	if (options->learnt && config->policy >= POLICY_ADAPTIVE && parse_learnt(options->learnt, &learnt)) {
-		config->prior = learnt;
-		config->learnt = options->learnt;
-	}
 	return true;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "errors.h"
-#include "hypotheses.h"
 #include "options.h"
 
 #include <stdbool.h>
@@ -17,8 +16,6 @@ struct drain_config {
 #define MEMBER(member, ...) double member;
 	DRAIN_NUMBERS(MEMBER)
 #undef MEMBER
-	struct prior prior;
-	const char *learnt; /* the text of the prior; NULL where there is none, or where it cannot be read */
 	double floor;
 	double cap;
 	double prestop;

@@ -74,8 +74,7 @@ void drain_observe(struct drain *drain, const struct observation *seen)
 	drain->revision++;
 	/* The watch begins with the first observation of the pod itself. */
 	if (!drain->watching && begins_watch(seen->type)) {
-		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at,
-			     &drain->config.prior);
+		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at);
 		drain->watching = true;
 	}
 	switch (seen->type) {

@@ -5,7 +5,7 @@ const double means[HYPOTHESIS_MEANS] = { 1.0 / 64, 1.0 / 16, 0.25, 1, 4 };
 static const double delay_weights[HYPOTHESIS_DELAYS] = { 8, 1, 1, 1, 0.5, 0.2, 0.02, 0.003 };
 static const double mean_weights[HYPOTHESIS_MEANS] = { 1, 1, 1, 0.5, 0.01 };
 
-struct prior unlearnt_prior(void)
+struct prior default_prior(void)
 {
 	struct prior prior;
 	double sum = 0;

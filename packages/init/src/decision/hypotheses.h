@@ -14,4 +14,4 @@ struct prior {
 	double weights[HYPOTHESIS_PRIOR];
 };
 
-struct prior unlearnt_prior(void);
+struct prior default_prior(void);

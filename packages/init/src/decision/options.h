@@ -12,7 +12,6 @@ struct drain_options {
 	const char *cap;
 	const char *loss_budget;
 	const char *convergence;
-	const char *learnt;
 	const char *window;
 	const char *delay;
 	const char *request_quiet;

@@ -22,12 +22,11 @@ static const double enough_gaps = 8;
  */
 static const double fewest_gaps_once_overflowed = 24;
 
-void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
-		  const struct prior *prior)
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from)
 {
 	*table = (struct sender_table){ .capacity = capacity, .prestop = prestop, .watching_from = watching_from,
 					.overflowed_at = -INFINITY, .load_last = -INFINITY,
-					.held_from = INFINITY, .prior = *prior, .coverage = 1 };
+					.held_from = INFINITY, .prior = default_prior(), .coverage = 1 };
 }
 
 void senders_free(struct sender_table *table)

@@ -51,8 +51,7 @@ struct sender_table {
 	double coverage;	  /* share of the connections before the hold that was seen */
 };
 
-void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from,
-		  const struct prior *prior);
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from);
 void senders_free(struct sender_table *table);
 void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, double at);

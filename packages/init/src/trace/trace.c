@@ -1,7 +1,6 @@
 #include "trace.h"
 
 #include "../base/clock.h"
-#include "../decision/learnt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,23 +162,10 @@ static const char *number_fields(const struct drain_config *config, char *fields
 	return fields;
 }
 
-/* The text "VERSION:TERMINATIONS:w1,w2,..." as `learn` of the library gives it. */
-static const char *learnt_field(const struct drain_config *config, char field[LONGEST_LEARNT + 80])
-{
-	*field = '\0';
-	if (!config->learnt)
-		return field;
-	const char *terminations = strchr(config->learnt, ':') + 1, *weights = strchr(terminations, ':') + 1;
-	snprintf(field, LONGEST_LEARNT + 80, "\"learnt\":{\"version\":%.*s,\"terminations\":%.*s,\"weights\":[%s]},",
-		 (int)(terminations - config->learnt - 1), config->learnt, (int)(weights - terminations - 1), terminations,
-		 weights);
-	return field;
-}
-
 void trace_begin(struct trace *trace, const char *place, const char *why, const struct logger *logger,
 		 const struct drain_config *config, double terminated_at)
 {
-	char problem[MOST_PATH + 128], fields[512], learnt[LONGEST_LEARNT + 80];
+	char problem[MOST_PATH + 128], fields[512];
 	*trace = (struct trace){ .fd = -1, .logger = logger, .from = terminated_at };
 	if (!place)
 		return;
@@ -191,10 +177,10 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 	trace->next_flush = clock_now() + flush_interval_ms;
 	add(trace,
 	    "{\"lameduck\":\"trace\",\"version\":1,\"by\":\"lameduck-init\",\"pid\":%d,\"on\":\"%s\",\"config\":{\"policy\":\"%s\","
-	    "%s%s\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0},"
+	    "%s\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0},"
 	    "\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
 	    (int)getpid(), why, policy_names[config->policy], number_fields(config, fields, sizeof fields),
-	    learnt_field(config, learnt), config->floor + config->prestop, config->cap, config->cap + config->prestop, config->prestop, since_epoch(terminated_at));
+	    config->floor + config->prestop, config->cap, config->cap + config->prestop, config->prestop, since_epoch(terminated_at));
 }
 
 /* When it happened; and when the decision was told, if that was later. */

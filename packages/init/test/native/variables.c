@@ -1,4 +1,4 @@
-/* Tells a program the settings of the environment. Writes 1 where the settings still point to what the environment has of LAMEDUCK_LEARNT, else 0. */
+/* Tells a program the settings of the environment. Writes 1 where the settings still point to what the environment has of LAMEDUCK_POLICY, else 0. */
 #include "../../src/cli/settings.h"
 #include "../../src/cli/variables.h"
 
@@ -13,6 +13,6 @@ int main(void)
 	if (!settings_read(&settings, 3, arguments, &error))
 		return 2;
 	tell_program(&settings);
-	printf("%d\n", settings.decision.learnt && settings.decision.learnt == getenv("LAMEDUCK_LEARNT"));
+	printf("%d\n", settings.decision.policy && settings.decision.policy == getenv("LAMEDUCK_POLICY"));
 	return 0;
 }

@@ -35,7 +35,6 @@ static const char **option_named(struct drain_options *options, const char *name
 		{ "grace", &options->grace },
 		{ "prestop", &options->prestop },
 		{ "reserve", &options->reserve },
-		{ "learnt", &options->learnt },
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(known[i].name, name) == 0)

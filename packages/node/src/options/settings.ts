@@ -6,7 +6,6 @@ import {
   hintsFrom,
   parseConfig,
   parseDuration,
-  parseLearnt,
   unusable,
   type DrainConfig,
   type DrainOptions,
@@ -78,7 +77,6 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const coordinator = parseCoordinator(options.coordinator, options.mode, environment);
   const byVariables = optionsFromEnvironment(environment);
   const given: DrainOptions = { ...byVariables, ...inCode };
-  const unread = learntBefore(given, environment);
   const alone = withoutCoordinator(coordinator, given, inCode);
   const isPod = isInKubernetes(environment);
   const holds = isPod || isAskedFor(byVariables);
@@ -102,7 +100,6 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const trace = traceFrom(options.trace, environment);
   const warnings = [
     ...misspeltVariables(environment),
-    ...unread,
     ...(holds ? alone : []),
     ...ofLoweredCap(merged, parsed, spread),
     ...unusable,
@@ -133,16 +130,6 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     pod: isPod ? environment : undefined,
     warnings: [...warnings, ...warningsAbout(merged, parsed, environment)],
   });
-}
-
-/** What a platform hands to new pods, where code has nothing of its own. */
-function learntBefore(given: DrainOptions, environment: Environment): string[] {
-  const text = environment["LAMEDUCK_LEARNT"]?.trim();
-  if (!text || given.learnt !== undefined) return [];
-  const learnt = parseLearnt(text);
-  if (!learnt) return ["LAMEDUCK_LEARNT: is none that this release reads; it is ignored"];
-  given.learnt = learnt;
-  return [];
 }
 
 /** What was stored must not keep a pod from starting: another release may have written it. */

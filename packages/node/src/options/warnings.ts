@@ -44,11 +44,11 @@ function ofCap({ policy, cap }: DrainConfig): string[] {
   ];
 }
 
-/** What only other policies use. What was learnt is set by platforms, whatever the policy is. */
+/** What only other policies use. */
 function ofPolicy(options: DrainOptions, { policy }: DrainConfig, environment: Environment): string[] {
   return decisionNames.flatMap((name) => {
-    const { policies, injected, variable = name } = rows[name];
-    if (options[name] === undefined || !policies || injected || policies.includes(policy.kind)) return [];
+    const { policies, variable = name } = rows[name];
+    if ((options[name] ?? undefined) === undefined || !policies || policies.includes(policy.kind)) return [];
     const place = valueOf(environment, variable) === undefined ? name : variable;
     return `${place} does nothing: it is of the policy ${policies[0]}, and the policy is ${policy.kind}`;
   });
