@@ -40,7 +40,7 @@ export type { State } from "./observed.ts";
 export type { Acknowledgements } from "./coordinator/coordinator.ts";
 export type { Mode } from "@lameduck/protocol/pod";
 export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
-export { environmentVariables, injectedVariables, type Environment } from "./options/environment.ts";
+export type { Environment } from "./options/environment.ts";
 export type * from "./events.ts";
 export type { HookFunction, HookOptions, HookPhase } from "./closing/hooks.ts";
 export type { FailingHealth } from "./options/health.ts";

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { libraryNames, rows, type LibraryName } from "@lameduck/options";
-import { environmentVariables, lameduck, LameduckError, type LameduckOptions } from "../src/index.ts";
+import { libraryNames, libraryVariables, rows, type LibraryName } from "@lameduck/options";
+import { lameduck, LameduckError, type LameduckOptions } from "../src/index.ts";
 import { documentedOptions } from "../src/options/option-names.ts";
 import { ask } from "./ask.ts";
 import { fixture, inPod, startScript, startServer } from "./child.ts";
@@ -161,7 +161,8 @@ const written: Record<string, readonly string[]> = {
 };
 
 /** A recording is for diagnosis: see the last test. */
-const fatal = Object.keys(environmentVariables).filter((name) => name !== "LAMEDUCK_TRACE");
+const variables = libraryVariables.flatMap(({ variable, injected }) => (injected ? [] : [variable]));
+const fatal = variables.filter((name) => name !== "LAMEDUCK_TRACE");
 
 for (const name of fatal)
   for (const value of written[name] ?? ["20", "-5s", "5 parsecs"])
@@ -193,7 +194,7 @@ test("without code each mistake in a variable is one line with place and remedy,
 });
 
 test("an empty variable is an unset one", () => {
-  const environment = Object.fromEntries(Object.keys(environmentVariables).map((name) => [name, " "]));
+  const environment = Object.fromEntries(variables.map((name) => [name, " "]));
   lameduck(createServer(), { environment }).detach();
 });
 

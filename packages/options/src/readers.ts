@@ -173,7 +173,6 @@ export const handedOn: readonly HandedOn[] = decisionNames.flatMap((option) => {
 });
 
 /** The variables by which users tell a pod about its decision: of no use to a container without Lameduck. */
-export const decisionVariables: readonly string[] = decisionNames.flatMap((name) => {
-  const { variable, injected } = rows[name];
-  return variable === undefined || injected ? [] : [variable];
-});
+export const decisionVariables: readonly string[] = decisionNames.flatMap(
+  (name) => rows[name].variable ?? [],
+);

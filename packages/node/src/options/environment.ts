@@ -3,20 +3,7 @@ import { libraryVariables, rows } from "@lameduck/options";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Each variable that stands for an option, and the option; options given in code win over them. */
-export const environmentVariables = variablesThat(({ injected }) => !injected);
-
-/** What platforms inject. An invalid value is reported in one line, and keeps no pod from starting. */
-export const injectedVariables = variablesThat(({ injected }) => injected);
-
-function variablesThat(
-  are: (one: (typeof libraryVariables)[number]) => boolean,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(libraryVariables.filter(are).map(({ variable, of }) => [variable, of]));
-}
-
-/** Those of the decision, as far as users write them. */
-const decisive = libraryVariables.filter(({ name, injected }) => rows[name].decides && !injected);
+const decisive = libraryVariables.filter(({ name }) => rows[name].decides);
 
 /** What the variable says. An empty value counts as unset: manifests often have them. */
 export function valueOf(environment: Environment, variable: string): string | undefined {
