@@ -13,7 +13,6 @@ export {
   builtInit,
   contourImage,
   envoyImage,
-  fluxImage,
   haproxyImage,
   initPath,
   nginxImage,

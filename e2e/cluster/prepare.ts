@@ -64,19 +64,27 @@ export async function prepareArgoRollouts(
   return { image: argoRolloutsImageOf(controller), manifests: join(source, "manifests", "install.yaml") };
 }
 
-/** The same for Flux's kustomize-controller. @returns its image, its own kustomizations, and the CRDs of its sources. */
+/** What Flux runs, and where its manifests lie. */
+interface FluxController {
+  readonly name: string;
+  readonly image: Image;
+  readonly config: string;
+}
+
+/** The same for two controllers of Flux. @returns them, and the CRDs of their sources. */
 export async function prepareFlux(
   say: (line: string) => void,
-): Promise<{ readonly image: Image; readonly config: string; readonly sourceCrds: string }> {
-  const controller = await buildChosen("flux", "kustomize-controller", cacheDirectory(), say);
-  const kustomize = await directoryOfModule("flux", "github.com/fluxcd/kustomize-controller");
+): Promise<{ readonly controllers: readonly FluxController[]; readonly sourceCrds: string }> {
+  const configOf = async (module: string): Promise<string> =>
+    join(await directoryOfModule("flux", `github.com/fluxcd/${module}`), "config");
+  const controllers: FluxController[] = [];
+  for (const name of ["kustomize-controller", "helm-controller"]) {
+    const built = await buildChosen("flux", name, cacheDirectory(), say);
+    controllers.push({ name, image: fluxImageOf(name, built), config: await configOf(name) });
+  }
   // Its code is not built: the CRDs of its sources are read.
-  const source = await directoryOfModule("flux", "github.com/fluxcd/source-controller@v1.9.6");
-  return {
-    image: fluxImageOf(controller),
-    config: join(kustomize, "config"),
-    sourceCrds: join(source, "config", "crd", "bases"),
-  };
+  const sources = await configOf("source-controller@v1.9.6");
+  return { controllers, sourceCrds: join(sources, "crd", "bases") };
 }
 
 /** The same for Argo CD. @returns its images with Redis, and the file of its manifests without a user interface. */

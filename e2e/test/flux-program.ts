@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { run } from "../cluster/host/run.ts";
 import type { KubernetesObject } from "@lameduck/kube";
 import { fabricAddress } from "../cluster/network/addresses.ts";
-import { fluxImage, prepareFlux, until, writeImage, type Cluster } from "../cluster/index.ts";
+import { prepareFlux, until, writeImage, type Cluster } from "../cluster/index.ts";
 import { say } from "../program.ts";
 import { apply, serveInFabric } from "./support.ts";
 
@@ -20,8 +20,8 @@ export interface Ignore {
 }
 
 /**
- * Flux's kustomize-controller in a cluster. Its source controller does not run: what it would have fetched from Git lies in a folder, and
- * is served to the controller as an ExternalArtifact.
+ * Flux's kustomize-controller and helm-controller in a cluster. Its source controller does not run: what it would have fetched lies in a
+ * folder, and is served to them as an ExternalArtifact.
  */
 export class Flux {
   readonly #cluster: Cluster;
@@ -34,33 +34,28 @@ export class Flux {
     this.#server = server;
   }
 
-  /** As its own kustomizations install it, but with our image of the same program. */
+  /** As their own kustomizations install them, but with our images of the same programs. */
   static async on(cluster: Cluster): Promise<Flux> {
-    const { image, config, sourceCrds } = await prepareFlux(say);
-    await cluster.loadImage((file) => writeImage(image, file));
+    const { controllers, sourceCrds } = await prepareFlux(say);
     const folder = await mkdtemp(join(cluster.directory, "flux-"));
     await cluster.kubectl(["apply", "--server-side", "-f", sourceCrds]);
-    await writeFile(
-      join(folder, "namespace.yaml"),
-      await readFile(join(config, "default", "namespace.yaml")),
-    );
-    await writeFile(
-      join(folder, "kustomization.yaml"),
-      JSON.stringify({
+    await cluster.kubectl(["create", "namespace", namespace]);
+    for (const { name, image, config } of controllers) {
+      await cluster.loadImage((file) => writeImage(image, file));
+      const overlay = {
         apiVersion: "kustomize.config.k8s.io/v1beta1",
         kind: "Kustomization",
         namespace,
-        resources: [
-          ...["crd", "rbac", "manager"].map((part) => relative(folder, join(config, part))),
-          "namespace.yaml",
-        ],
-        patches: [{ target: { kind: "Deployment" }, patch: JSON.stringify(ourImage) }],
-      }),
-    );
-    const rendered = await cluster.kubectl(["kustomize", folder]);
-    await cluster.kubectl(["apply", "--server-side", "-f", "-"], rendered);
-    const controller = ["deployment/kustomize-controller", "-n", namespace, "--timeout=90s"];
-    await cluster.kubectl(["rollout", "status", ...controller]);
+        resources: ["crd", "rbac", "manager"].map((part) => relative(folder, join(config, part))),
+        images: [{ name: `fluxcd/${name}`, newName: `lameduck.test/${name}`, newTag: "1" }],
+        patches: [{ target: { kind: "Deployment" }, patch: JSON.stringify(ourSettings) }],
+      };
+      await writeFile(join(folder, "kustomization.yaml"), JSON.stringify(overlay));
+      const rendered = await cluster.kubectl(["kustomize", folder]);
+      await cluster.kubectl(["apply", "--server-side", "-f", "-"], rendered);
+    }
+    for (const { name } of controllers)
+      await cluster.kubectl(["rollout", "status", `deployment/${name}`, "-n", namespace, "--timeout=90s"]);
     return new Flux(cluster, folder, serveInFabric(cluster, fileServer(folder)));
   }
 
@@ -95,7 +90,30 @@ export class Flux {
     for (const [file, text] of Object.entries(files)) await writeFile(join(tree, file), text);
     const archive = `${tree}.tar.gz`;
     await run("tar", ["-czf", archive, "-C", tree, ...Object.keys(files)]);
-    const url = `http://${fabricAddress}:${port}/${name}-${revision}.tar.gz`;
+    await this.#fetched(name, revision, archive);
+    await this.#settled("kustomization", name, ({ status }) => status?.lastAppliedRevision === revision);
+  }
+
+  /** Has Helm install a packaged chart, or upgrade to it. @returns once everything in it is ready. */
+  async releases(name: string, version: string, archive: string, spec: object): Promise<void> {
+    const served = join(this.#folder, `${name}-${version}.tgz`);
+    await copyFile(archive, served);
+    await this.#fetched(name, version, served);
+    await apply(this.#cluster, {
+      apiVersion: "helm.toolkit.fluxcd.io/v2",
+      kind: "HelmRelease",
+      metadata: { name, namespace },
+      spec: { interval: "10m", timeout: "2m", chartRef: { kind: "ExternalArtifact", name }, ...spec },
+    });
+    await this.#settled("helmrelease", name, ({ metadata, status }) => {
+      const isSeen = status?.observedGeneration === metadata.generation;
+      return isSeen && status?.lastAttemptedRevision === version;
+    });
+  }
+
+  /** Tells the controllers what the source controller would have fetched. */
+  async #fetched(name: string, revision: string, archive: string): Promise<void> {
+    const url = `http://${fabricAddress}:${port}/${basename(archive)}`;
     const digest = createHash("sha256")
       .update(await readFile(archive))
       .digest("hex");
@@ -113,21 +131,20 @@ export class Flux {
     };
     await apply(this.#cluster, artifact);
     await this.#patch("externalartifacts", name, { status }, "--subresource=status");
-    await this.#settled(name, (state) => state.lastAppliedRevision === revision);
   }
 
-  /** Compares everything with Git once more. @returns what it has changed. */
-  async reconciles(name: string): Promise<string[]> {
+  /** Compares everything with its source once more. @returns what it has found to differ, and what it has changed. */
+  async reconciles(name: string, kind: Kind = "kustomization"): Promise<string[]> {
     const before = await this.#told(name);
     const asked = String(Date.now());
     const annotations = { "reconcile.fluxcd.io/requestedAt": asked };
-    await this.#patch("kustomizations", name, { metadata: { annotations } });
-    await this.#settled(name, (state) => state.lastHandledReconcileAt === asked);
+    await this.#patch(kind, name, { metadata: { annotations } });
+    await this.#settled(kind, name, ({ status }) => status?.lastHandledReconcileAt === asked);
     const after = await this.#told(name);
     return [...after]
       .filter(([message, times]) => times > (before.get(message) ?? 0))
       .map(([message]) => message)
-      .filter((message) => / (configured|created|deleted)$/m.test(message));
+      .filter((message) => / (configured|created|deleted)$| has (drifted|been corrected)/m.test(message));
   }
 
   /** What it says of its work, and how often. */
@@ -143,15 +160,13 @@ export class Flux {
     return this.#cluster.kubectl(["patch", ...what, ...more]);
   }
 
-  async #settled(name: string, isDone: (state: State) => boolean): Promise<void> {
+  async #settled(kind: Kind, name: string, isDone: (object: Applied) => boolean): Promise<void> {
     let seen = "";
     const ready = async (): Promise<boolean> => {
-      seen = await this.#cluster.kubectl(["get", "kustomization", name, "-n", namespace, "-o", "json"]);
-      const { status = {} } = JSON.parse(seen) as { readonly status?: State };
-      return (
-        isDone(status) &&
-        (status.conditions ?? []).some((one) => one.type === "Ready" && one.status === "True")
-      );
+      seen = await this.#cluster.kubectl(["get", kind, name, "-n", namespace, "-o", "json"]);
+      const object = JSON.parse(seen) as Applied;
+      const conditions = object.status?.conditions ?? [];
+      return isDone(object) && conditions.some((one) => one.type === "Ready" && one.status === "True");
     };
     await until(ready, { what: `Flux to apply ${name}`, timeoutMs: 180_000 }).catch((error: unknown) => {
       throw new Error(`${String(error)}: ${seen}`);
@@ -159,10 +174,17 @@ export class Flux {
   }
 }
 
-interface State {
-  readonly lastAppliedRevision?: string;
-  readonly lastHandledReconcileAt?: string;
-  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+type Kind = "kustomization" | "helmrelease";
+
+interface Applied {
+  readonly metadata: { readonly generation?: number };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly lastAppliedRevision?: string;
+    readonly lastAttemptedRevision?: string;
+    readonly lastHandledReconcileAt?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
 }
 
 interface Told {
@@ -172,9 +194,8 @@ interface Told {
 }
 
 const container = "/spec/template/spec/containers/0";
-const ourImage = [
-  { op: "replace", path: `${container}/image`, value: fluxImage },
-  // The user of its own image.
+const ourSettings = [
+  // The user of their own images.
   { op: "add", path: `${container}/securityContext/runAsUser`, value: 65_534 },
   { op: "add", path: `${container}/args/-`, value: "--feature-gates=ExternalArtifact=true" },
 ];
@@ -189,7 +210,7 @@ function fileServer(folder: string): string[] {
 /** In the process that `fileServer` names. */
 export function serveFiles(folder: string): void {
   const server = createServer((request, response) => {
-    const name = /^\/([\w.-]+\.tar\.gz)$/.exec(request.url ?? "")?.[1];
+    const name = /^\/([\w.-]+\.t(?:ar\.)?gz)$/.exec(request.url ?? "")?.[1];
     if (name === undefined) return void response.writeHead(404).end();
     readFile(join(folder, name)).then(
       (bytes) => response.end(bytes),

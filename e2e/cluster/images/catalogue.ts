@@ -19,7 +19,6 @@ export const jvmImage = "lameduck.test/jvm:1";
 export const contourImage = "lameduck.test/contour:1";
 export const envoyImage = "lameduck.test/envoy:1";
 export const argoRolloutsImage = "lameduck.test/argo-rollouts:1";
-export const fluxImage = "lameduck.test/flux:1";
 export const argoCdImage = "lameduck.test/argo-cd:1";
 export const redisImage = "lameduck.test/redis:1";
 export const envoyGatewayImage = "lameduck.test/envoy-gateway:1";
@@ -89,7 +88,8 @@ export const envoyGatewayImageOf = (from: string): Image =>
   program(envoyGatewayImage, "/usr/local/bin/envoy-gateway", from);
 export const argoRolloutsImageOf = (from: string): Image =>
   program(argoRolloutsImage, "/bin/rollouts-controller", from);
-export const fluxImageOf = (from: string): Image => program(fluxImage, "/bin/kustomize-controller", from);
+export const fluxImageOf = (name: string, from: string): Image =>
+  program(`lameduck.test/${name}:1`, `/bin/${name}`, from);
 
 /** With the programs that it calls: Helm, and Debian's git. */
 export async function argoCdImageOf(argoCd: string, helm: string): Promise<Image> {
