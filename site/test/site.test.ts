@@ -132,6 +132,27 @@ function walk(executablePath: string): void {
     }
   });
 
+  test("on paper a page is light, has no menus, and no code is cut off", async () => {
+    const page = await open("operate/gitops-and-ci.html", { colorScheme: "dark" });
+    const isDark = (event: string): Promise<boolean> =>
+      page.evaluate((name) => {
+        dispatchEvent(new Event(name));
+        return document.documentElement.classList.contains("dark");
+      }, event);
+    assert.deepEqual([await isDark("beforeprint"), await isDark("afterprint")], [false, true]);
+    await page.setViewportSize({ width: 718, height: 1_000 });
+    await page.emulateMedia({ media: "print" });
+    const seen = await page.evaluate(() => ({
+      menus: [...document.querySelectorAll("nav, header")].filter((one) => one.getClientRects().length > 0)
+        .length,
+      cut: [...document.querySelectorAll("pre")]
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map((one) => one.textContent),
+    }));
+    assert.deepEqual(seen, { menus: 0, cut: [] });
+    await page.close();
+  });
+
   for (const place of looked)
     test(`${place}: no barrier that axe knows, in light and dark, and no scrolling sideways on a phone`, async () => {
       const { default: AxeBuilder } = await import("@axe-core/playwright");
