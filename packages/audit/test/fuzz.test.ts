@@ -17,7 +17,14 @@ import {
   textReport,
 } from "../src/index.ts";
 
-const options = { images: imagesOf([]), facts: {}, kubernetes: undefined, suppressions: nothingSuppressed };
+const options = {
+  images: imagesOf([]),
+  facts: {},
+  kubernetes: undefined,
+  suppressions: nothingSuppressed,
+  // As the command has it: each text is parsed once.
+  known: new WeakMap(),
+};
 const golden = join(import.meta.dirname, "golden");
 
 /** Every report, and the fixes: after them there is nothing left to fix. */
