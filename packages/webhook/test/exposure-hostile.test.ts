@@ -60,8 +60,9 @@ const clusters: Record<string, { fill: (api: OperatorApi) => void; leftOut: numb
     why: /^services hostile\/s0 selects by 20000 labels/,
     fill: (api) => {
       const annotations = { "service.beta.kubernetes.io/aws-load-balancer-x": "x".repeat(250_000) };
+      const spec = selecting(20_000);
       for (let index = 0; index < 40; index++)
-        api.put("services", `s${index}`, { metadata: { ...metadata, annotations }, spec: selecting(20_000) });
+        api.put("services", `s${index}`, { metadata: { ...metadata, annotations }, spec });
     },
   },
   "2,000 HTTPRoutes of 13 kB": {
@@ -98,8 +99,9 @@ const clusters: Record<string, { fill: (api: OperatorApi) => void; leftOut: numb
   "2,000 Services of 500 keys": {
     leftOut: 2_000,
     fill: (api) => {
+      const spec = selecting(500);
       for (let index = 0; index < 2_000; index++)
-        api.put("services", `s${index}`, { metadata: { namespace: "shop" }, spec: selecting(500) });
+        api.put("services", `s${index}`, { metadata: { namespace: "shop" }, spec });
     },
   },
   "8,000 Services, each in words of its own, of which 2,000 select a pod": {
