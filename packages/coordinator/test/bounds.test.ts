@@ -52,12 +52,12 @@ test("an account that is bound to a kind serves nothing that another kind reads"
     ["haproxy", ["own", "odd", "unheard-of"].map((one) => `ingress-class/${one}`), ["ingress-class/nginx"]],
     [
       "haproxy",
-      ["gateway-class/any", "consumer/haproxy/edge"],
-      ["node", "node-proxy/cilium", balancer, "proxy/traefik"],
+      ["gateway-class/any", "consumer/haproxy/edge", "consumer/cdn/edge"],
+      ["node", "node-proxy/cilium", balancer, "proxy/traefik", "consumer/nginx/edge"],
     ],
     [
       "aws",
-      [balancer, `${balancer}/shop/web`],
+      [balancer, `${balancer}/shop/web`, "consumer/aws/shop"],
       ["ingress-class/odd", "node", "load-balancer/gcp", "load-balancer/awsome"],
     ],
     ["http", ["ingress-class/nginx", "proxy/traefik", `${balancer}/shop/web`], []],

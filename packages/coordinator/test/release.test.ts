@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { slimPod, slimSlice } from "@lameduck/cluster";
+import { HalfReadProxies } from "../src/state/half-read.ts";
 import { Model, there } from "./model.ts";
 
 /** Two nodes that report, and one pod that is terminating and withdrawn. */
@@ -815,6 +816,31 @@ describe("a proxy whose pods have no watcher all", () => {
     );
     model.reportedBy.set("young", ["ingress-nginx/young"]);
     assert.equal(model.state("a"), "released");
+  });
+
+  it("is looked for among pods, not among pairs of pods: each node has a pod with a watcher", () => {
+    const readsOf = (pods: number): number => {
+      let reads = 0;
+      const halfRead = new HalfReadProxies(
+        (uid) => (uid.startsWith("watcher") ? [uid] : []),
+        () => [],
+      );
+      for (const name of ["watcher", "proxy"])
+        for (let at = 0; at < pods; at++) {
+          const uid = `${name}${at}`;
+          const pod = {
+            ...new Model().pod(uid),
+            proxy: name === "proxy" ? { isRead: false, who: "Traefik" } : { isRead: true },
+          };
+          const workload = { kind: "DaemonSet", name };
+          Object.defineProperty(pod, "workload", { get: () => (reads++, workload) });
+          halfRead.take(there(pod));
+        }
+      reads = 0;
+      assert.equal(halfRead.consumers.size, 0);
+      return reads;
+    };
+    assert.ok(readsOf(40) <= 2 * readsOf(20));
   });
 
   it("is missing as well where two workloads may serve the class, and one of them has none", () => {

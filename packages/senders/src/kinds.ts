@@ -231,11 +231,13 @@ export function mayServe(
   need: string,
   controllerOf: (ingressClass: string) => string | undefined,
 ): boolean {
-  if (isNodeKind(kind)) return isNodeNeed(need);
-  if (balancerKinds.includes(kind)) return `${need}/`.startsWith(`${balancers}/${kind}/`);
-  if (kind === http.name || !all.some(({ name, consumer }) => name === kind && consumer)) return true;
-  if (isNodeNeed(need) || isOfBalancer(need)) return false;
+  const isRead = (one: string): boolean => all.some(({ name, consumer }) => name === one && consumer);
   const [what, name = ""] = need.split("/");
+  if (isNodeKind(kind)) return isNodeNeed(need);
+  if (what === "consumer" && kind !== http.name) return name === kind || !isRead(name);
+  if (balancerKinds.includes(kind)) return `${need}/`.startsWith(`${balancers}/${kind}/`);
+  if (kind === http.name || !isRead(kind)) return true;
+  if (isNodeNeed(need) || isOfBalancer(need)) return false;
   const controller = what === "ingress-class" ? controllerOf(name) : undefined;
   const reader = controller === undefined ? recognisedBy(need)?.reader : programOf(controller)?.consumer;
   return reader === undefined || reader.split("=")[0] === kind;

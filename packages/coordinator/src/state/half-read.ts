@@ -40,11 +40,17 @@ export class HalfReadProxies {
   /** By consumer: what its proxy lacks, as "Pod edge/nginx-x2x7k may send for it and has no watcher". */
   get consumers(): ReadonlyMap<string, string> {
     const consumers = new Map<string, string>();
-    const all = [...this.#pods.values()].map((pod) => ({ pod, keys: this.#reportedBy(pod.metadata.uid) }));
-    const unreported = all.flatMap(({ pod, keys }) => (keys.length === 0 ? [pod] : []));
+    const all = [...this.#pods.values()];
+    const unreported = all.filter(({ metadata }) => this.#reportedBy(metadata.uid).length === 0);
     if (unreported.length === 0) return consumers;
-    for (const { pod, keys } of all) {
-      const lacking = keys.length > 0 ? unreported.find((one) => sendsAs(pod, one)) : undefined;
+    // Every question of a pod waits for this, and each node has a pod with a watcher: these are not compared one by one.
+    const byWorkload = new Map(unreported.map((one) => [workloadOf(one), one]));
+    byWorkload.delete(undefined);
+    const proxies = unreported.filter(({ proxy }) => proxy?.who !== undefined);
+    for (const pod of all) {
+      const keys = this.#reportedBy(pod.metadata.uid);
+      if (keys.length === 0) continue;
+      const lacking = byWorkload.get(workloadOf(pod)) ?? proxies.find((one) => sendsAs(pod, one));
       if (lacking) for (const key of keys) consumers.set(key, whatLacks(lacking));
     }
     return consumers;
@@ -62,11 +68,9 @@ function whatLacks({ metadata, proxy }: SlimPod): string {
   return `Pod ${metadata.namespace}/${metadata.name} may send for it and ${lack}`;
 }
 
-/** Whether what one of them serves, the other may serve, too. */
-function sendsAs(one: SlimPod, other: SlimPod): boolean {
-  const workload = workloadOf(one);
-  if (workload !== undefined && workload === workloadOf(other)) return true;
-  return one.proxy !== undefined && other.proxy !== undefined && mayServeOneClass(one.proxy, other.proxy);
+/** Whether what one of them serves, the other may serve, too, as their programs tell. */
+function sendsAs({ proxy: one }: SlimPod, { proxy: other }: SlimPod): boolean {
+  return one !== undefined && other !== undefined && mayServeOneClass(one, other);
 }
 
 function workloadOf({ workload, metadata }: SlimPod): string | undefined {

@@ -30,32 +30,41 @@ export class SignalGate {
   readonly exit = new LateExit();
   /** What must be over before the program's handlers get the signal. */
   readonly ahead = new Set<Promise<unknown>>();
+  /** Whether the program itself has sent a signal that it had got. */
+  isRaised = false;
   readonly #members = new Set<SignalMember>();
+  readonly #atExit = new Set<(code: number) => void>();
+  #whenEmpty: (() => void) | undefined;
+  /** What ends the process once the members that still run have ended. */
+  #owedEnd: (() => void) | undefined;
+
+  // How signals come here.
   /** Our own handler of each signal that a member listens to. */
   readonly #handlers = new Map<NodeJS.Signals, () => void>();
-  readonly #owed = new Set<NodeJS.Signals>();
-  readonly #atExit = new Set<(code: number) => void>();
-  #emit: typeof process.emit | undefined;
   #isListening = false;
+  /** `process.emit` as it was before ours. */
+  #emit: typeof process.emit | undefined;
+  /** The number of listeners that was set to make room for ours. */
   #room: number | undefined;
-  #passed: NodeJS.Signals | undefined;
-  /** Those that members have acted on. */
+  #unwatchKill: (() => void) | undefined;
+
+  // What has become of them.
+  /** Members have acted on them. */
   readonly #acted = new Set<NodeJS.Signals>();
+  /** The program's handlers have not got them yet. */
+  readonly #withheld = new Set<NodeJS.Signals>();
+  #passed: NodeJS.Signals | undefined;
   #fatal: NodeJS.Signals | undefined;
-  /** The primary of a cluster has told this worker to hold, and its handlers tell it what comes next: they count as handlers of this process. */
+  /** Whether the signal that is emitted now reaches handlers of the program. */
+  #reachesOthers: boolean | undefined;
+
+  // The primary of a cluster, where this is a worker.
+  /** It has told this worker to hold, and its handlers tell it what comes next: they count as handlers of this process. */
   #isFollowing = false;
   #isLetGo = false;
   /** Tells the primary that the hold is over. */
   #tellOver: (() => void) | undefined;
   #unfollow: ((isEnding: boolean) => void) | undefined;
-  #unwatchKill: (() => void) | undefined;
-  /** Whether the program itself has sent a signal that it had got. */
-  isRaised = false;
-  #whenEmpty: (() => void) | undefined;
-  /** Of the signal that is emitted now. */
-  #reachesOthers: boolean | undefined;
-  /** What ends the process once the members that still run have ended. */
-  #owedEnd: (() => void) | undefined;
 
   /** The signal that the program's handlers have got: what they have begun ends the process. */
   get passed(): NodeJS.Signals | undefined {
@@ -103,7 +112,7 @@ export class SignalGate {
   /** Whether handlers of the program have got the signal of this termination, or are to get it. */
   get concernsOthers(): boolean {
     if (this.#passed !== undefined || this.#isFollowing) return true;
-    return [...this.#owed].some((name) => this.others(name).length > 0);
+    return [...this.#withheld].some((name) => this.others(name).length > 0);
   }
 
   /**
@@ -112,28 +121,11 @@ export class SignalGate {
    */
   release(): void {
     this.#holdIsOver();
-    const owed = [...this.#owed];
-    if (owed.some((name) => this.#isHeld(name))) return;
-    this.#owed.clear();
-    const name = owed.find((each) => this.others(each).length > 0);
-    if (!name) return;
-    const others = this.others(name);
-    this.#passed = name;
-    // Our handler is removed meanwhile: some packages act only if theirs is the only handler.
-    const ours = this.#handlers.get(name);
-    this.#handlers.delete(name);
-    if (ours) process.removeListener(name, ours);
-    this.#unwatchKill ??= watchKill(name, () => {
-      this.isRaised = true;
-      // Our handler is removed just now: the signal would kill the process at once.
-      const isLast = !this.#handlers.has(name) && this.others(name).length === 0;
-      if (isLast) this.#fatal ??= name;
-      return isLast;
-    });
-    for (const other of others) callHandler(other, name);
-    if (!ours || this.#listeners(name).length === 0) return;
-    this.#handlers.set(name, ours);
-    process.on(name, ours);
+    const withheld = [...this.#withheld];
+    if (withheld.some((name) => this.#isHeld(name))) return;
+    this.#withheld.clear();
+    const name = withheld.find((each) => this.others(each).length > 0);
+    if (name) this.#passOn(name);
   }
 
   /** The process ends by the signal, as without us, where the program has no handler of it. */
@@ -197,6 +189,26 @@ export class SignalGate {
     return rawHandlers(name).filter((handler) => !visible.has(unwrapped(handler)));
   }
 
+  /** Calls the program's handlers. Ours is removed meanwhile: some packages act only if theirs is the only handler. */
+  #passOn(name: NodeJS.Signals): void {
+    this.#passed = name;
+    const others = this.others(name);
+    const ours = this.#handlers.get(name);
+    this.#handlers.delete(name);
+    if (ours) process.removeListener(name, ours);
+    this.#unwatchKill ??= watchKill(name, () => {
+      this.isRaised = true;
+      // While our handler is removed, the signal would kill the process at once.
+      const isLast = !this.#handlers.has(name) && this.others(name).length === 0;
+      if (isLast) this.#fatal ??= name;
+      return isLast;
+    });
+    for (const other of others) callHandler(other, name);
+    if (!ours || this.#listeners(name).length === 0) return;
+    this.#handlers.set(name, ours);
+    process.on(name, ours);
+  }
+
   #listen(name: NodeJS.Signals): void {
     const handler = (): void => {
       const acts = this.#listeners(name).map((member) => member.signal(name));
@@ -237,7 +249,7 @@ export class SignalGate {
   #follow(over: () => void): void {
     this.#tellOver = over;
     this.#isLetGo = false;
-    if (this.#acted.size === 0 && this.#owed.size === 0) {
+    if (this.#acted.size === 0 && this.#withheld.size === 0) {
       this.#isFollowing = true;
       const acts = this.#listeners(ofPrimary).map((member) => member.signal(ofPrimary));
       this.#isFollowing = acts.includes(true);
@@ -295,24 +307,27 @@ export class SignalGate {
       this.#whenEmpty = undefined;
       return true;
     }
-    const handler = this.#handlers.get(event as NodeJS.Signals);
+    const name = event as NodeJS.Signals;
+    const handler = this.#handlers.get(name);
+    const hasOthers = handler !== undefined && this.others(name).length > 0;
+    if (handler && (this.#isHeld(name) || (this.#isFollowing && hasOthers)))
+      return this.#withhold(name, handler);
+    // Asked before they run: what `once` registered is gone when it does.
+    this.#reachesOthers = handler && hasOthers;
     // Node keeps calling the emit that it has bound, also after it was put back: see leave().
     // oxlint-disable-next-line typescript/unbound-method -- it is called with the process
-    const emit = this.#emit ?? process.emit;
-    if (handler && this.#isFollowing && this.others(event as NodeJS.Signals).length > 0)
-      this.#isFollowing = false;
-    else if (!handler || !this.#isHeld(event as NodeJS.Signals)) {
-      // Asked before they run: what `once` registered is gone when it does.
-      this.#reachesOthers = handler && this.others(event as NodeJS.Signals).length > 0;
-      return Reflect.apply(emit, process, [event, ...args]);
-    }
-    this.#owed.add(event as NodeJS.Signals);
-    this.#isFollowing = false;
-    for (const hidden of this.#hidden(event as NodeJS.Signals)) callHandler(hidden, event as NodeJS.Signals);
-    handler();
-    if (!this.#isHeld(event as NodeJS.Signals)) this.release();
-    return true;
+    return Reflect.apply(this.#emit ?? process.emit, process, [event, ...args]);
   }) as typeof process.emit;
+
+  /** Only we and tools get the signal. The program's handlers get it when the hold is over. */
+  #withhold(name: NodeJS.Signals, handler: () => void): true {
+    this.#withheld.add(name);
+    this.#isFollowing = false;
+    for (const hidden of this.#hidden(name)) callHandler(hidden, name);
+    handler();
+    if (!this.#isHeld(name)) this.release();
+    return true;
+  }
 
   #isHeld(name: NodeJS.Signals): boolean {
     return this.#listeners(name).some((member) => member.holds(name));
