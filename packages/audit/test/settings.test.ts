@@ -233,6 +233,14 @@ describe("how long a mesh's proxy goes on after SIGTERM, seconds", () => {
       assert.deepEqual([hold.least, hold.kind], [seconds, kind]);
     });
 
+  for (const drain of ["20", "soon"])
+    test(`the time of Istio's proxy is assumed where its setting is not read: ${drain}`, () => {
+      const pod = annotated(`proxy.istio.io/config: 'terminationDrainDuration: ${drain}'`);
+      const workload = workloadWith(istio, { pod });
+      const origin = holdOf(workload, firstOf(workload), {}).parts[0]?.origin;
+      assert.ok(origin?.kind === "assumption" && origin.because.includes(`${drain}`), JSON.stringify(origin));
+    });
+
   test("the proxy of Linkerd waits before its exit, and the app does not", () => {
     const pod = annotated("config.alpha.linkerd.io/proxy-wait-before-exit-seconds: '20'");
     const workload = workloadWith("image: web }, { name: linkerd-proxy, image: cr.l5d.io/linkerd/proxy", {

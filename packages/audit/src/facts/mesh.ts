@@ -41,21 +41,23 @@ function istio({ template }: Workload, { env, envFields, field, variables }: Set
     const at = envFields.get(name) ?? (annotation.exists ? annotation : envFields.get("PROXY_CONFIG"));
     return seconds === undefined ? undefined : fromField(name, seconds, at ?? field);
   };
-  if (valueOf("EXIT_ON_ZERO_ACTIVE_CONNECTIONS") === "true")
-    return {
-      amount:
-        named("MINIMUM_DRAIN_DURATION", valueOf("MINIMUM_DRAIN_DURATION")) ??
-        byDefault("MINIMUM_DRAIN_DURATION", 5, "Istio"),
-      untilIdle: true,
-    };
+  const usual = (name: string, unread: unknown): Amount =>
+    unread === undefined
+      ? byDefault(name, 5, "Istio")
+      : assumed(name, 5, `Istio's default, for ${JSON.stringify(unread)} is no duration such as 20s`);
+  if (valueOf("EXIT_ON_ZERO_ACTIVE_CONNECTIONS") === "true") {
+    const name = "MINIMUM_DRAIN_DURATION";
+    return { amount: named(name, valueOf(name)) ?? usual(name, valueOf(name)), untilIdle: true };
+  }
   const drain = config["terminationDrainDuration"];
+  const ofVariable = valueOf("TERMINATION_DRAIN_DURATION_SECONDS");
   const amount =
     named("terminationDrainDuration", typeof drain === "string" ? drain : undefined) ??
-    named("TERMINATION_DRAIN_DURATION_SECONDS", valueOf("TERMINATION_DRAIN_DURATION_SECONDS"));
-  const usual = variables.isPartial
-    ? assumed("terminationDrainDuration", 5, "it is Istio's default")
-    : byDefault("terminationDrainDuration", 5, "Istio");
-  return { amount: amount ?? usual, untilIdle: false };
+    named("TERMINATION_DRAIN_DURATION_SECONDS", ofVariable) ??
+    (variables.isPartial
+      ? assumed("terminationDrainDuration", 5, "it is Istio's default")
+      : usual("terminationDrainDuration", drain ?? ofVariable));
+  return { amount, untilIdle: false };
 }
 
 /** What the injector makes a preStop hook of. `shutdown-grace-period` is no hold: new requests are refused meanwhile. */
