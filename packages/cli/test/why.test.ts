@@ -6,7 +6,7 @@ import { KubernetesClient } from "@lameduck/kube";
 import type { Phase } from "@lameduck/rollout";
 import { connectionTo } from "../../kube/test/api-server.ts";
 import { readKnown, type Known } from "../src/why/read.ts";
-import { reasonsOf, type Reason } from "../src/why/reasons.ts";
+import { clockOf, reasonsOf, type Reason } from "../src/why/reasons.ts";
 
 // The clock stands, so that a slow machine makes nothing older than the test says. It stands between two whole seconds: the header Date has whole
 // seconds, and the clock of the API server is taken to be in the middle.
@@ -257,6 +257,13 @@ const cases: readonly (readonly [
     /app has never run \(ImagePullBackOff\)/,
   ],
   [
+    "a kubelet that has reported no container yet",
+    { status: { phase: "Pending", containerStatuses: [] } },
+    {},
+    "not-started",
+    /has reported none of its containers yet/,
+  ],
+  [
     "a sidecar that goes on",
     {
       spec: { initContainers: [sidecar] },
@@ -433,4 +440,10 @@ test("why looks at the phases of all containers, wherever the one that holds sta
 
 test("why has nothing to say of a pod that nobody deletes", async () => {
   assert.deepEqual(await first({ deleted: notDeleted }), undefined);
+});
+
+test("the end of a grace period has its date where that is not today's", () => {
+  const at = (text: string): number => Date.parse(text);
+  assert.equal(clockOf(at("2026-02-03T23:59:59Z"), at("2026-02-03T00:00:00Z")), "23:59:59 UTC");
+  assert.equal(clockOf(at("2026-02-04T00:00:01Z"), at("2026-02-03T23:59:59Z")), "2026-02-04 00:00:01 UTC");
 });

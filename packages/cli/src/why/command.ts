@@ -71,16 +71,16 @@ function textOf(known: Known, reasons: readonly Reason[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-function withoutReason({ pod }: Known): string {
+function withoutReason({ pod, now }: Known): string {
   const { deletionTimestamp, deletionGracePeriodSeconds: grace = 0 } = pod.metadata;
   return deletionTimestamp === undefined
     ? "nobody has deleted it, and nothing that can be seen keeps it from being deleted"
-    : `it was deleted ${clockOf(Date.parse(deletionTimestamp) - grace * 1_000)}; nothing that can be seen says what it waits for`;
+    : `it was deleted ${clockOf(Date.parse(deletionTimestamp) - grace * 1_000, now)}; nothing that can be seen says what it waits for`;
 }
 
 function* detailsOf({ until, ways }: Reason, now: number): Generator<string> {
   if (until === null) yield "  at most: nothing bounds it";
-  else if (until !== undefined) yield `  at most: ${seconds(until - now)} more, until ${clockOf(until)}`;
+  else if (until !== undefined) yield `  at most: ${seconds(until - now)} more, until ${clockOf(until, now)}`;
   for (const { command, cost } of ways) {
     yield `  sooner: ${command}`;
     yield `          ${cost}`;

@@ -67,6 +67,7 @@ function* ofKubelet(known: Known): Generator<Reason> {
     const waiting = statusesOf(pod).find(({ state }) => state?.waiting !== undefined);
     const hasRun = statusesOf(pod).some(({ state, lastState }) => state?.terminated ?? lastState?.terminated);
     if (waiting && !hasRun) yield notStarted(known, waiting);
+    else if (pod.status?.phase === "Pending" && statusesOf(pod).length === 0) yield notReported(pod);
     else if ((pod.metadata.finalizers ?? []).length === 0) yield kubeletTidies(known);
     return;
   }
@@ -203,8 +204,8 @@ function shellOf(pod: Pod, container: string): string[] {
   return /(?:^|\/)(?:ba|da|a)?sh$/.test(file) && flag === "-c" ? [`${file} -c`] : [];
 }
 
-const waysToEnd = ({ pod }: Known, until: number): Way[] => [
-  forced(pod, `its name is free at once, and its containers run on until ${clockOf(until)}, unseen`),
+const waysToEnd = ({ pod, now }: Known, until: number): Way[] => [
+  forced(pod, `its name is free at once, and its containers run on until ${clockOf(until, now)}, unseen`),
   onNode(pod),
 ];
 
@@ -268,6 +269,13 @@ function notStarted({ pod }: Known, { name, state }: ContainerStatus): Reason {
   const text = `${name} has never run (${printable(reason)}${message ? `: ${printable(message)}` : ""}); the kubelet removes the pod`;
   return { cause: "not-started", text, ways: [forced(pod, "nothing: no program of it runs")] };
 }
+
+/** The kubelet may be about to start what it has not reported yet. */
+const notReported = (pod: Pod): Reason => ({
+  cause: "not-started",
+  text: "its kubelet has reported none of its containers yet, and removes the pod when it gets to it",
+  ways: [forced(pod, "a container that has started meanwhile runs on unseen")],
+});
 
 function waitsForFinalizers(pod: Pod, finalizers: readonly string[]): Reason {
   const all = finalizers.map((one) => printable(one)).join(", ");
@@ -507,4 +515,9 @@ export const seconds = (milliseconds: number): string => {
       : `${Math.round(whole / 3_600)} h`;
 };
 
-export const clockOf = (time: number): string => `${new Date(time).toISOString().slice(11, 19)} UTC`;
+/** With its date where that is not today's. */
+export function clockOf(time: number, now: number): string {
+  const [text, today] = [time, now].map((one) => new Date(one).toISOString()) as [string, string];
+  const isToday = text.slice(0, 10) === today.slice(0, 10);
+  return `${text.slice(isToday ? 11 : 0, 19).replace("T", " ")} UTC`;
+}
