@@ -2,7 +2,8 @@ import { errorClass } from "@lameduck/drain/common";
 
 /** Mistakes in the use of the audit. Mistakes in manifests are errors of packages/manifests. */
 export const auditErrors = {
-  LAMEDUCK_AUDIT_UNREADABLE: "name a file or a folder that exists and may be read, or - for stdin",
+  LAMEDUCK_AUDIT_UNREADABLE:
+    "name a file of UTF-8 text or a folder that exists and may be read, or - for stdin",
   LAMEDUCK_AUDIT_CHART: "render the chart: helm template CHART | lameduck audit -",
   LAMEDUCK_AUDIT_NO_NAMESPACE: "name an existing namespace: `kubectl get namespaces` lists them",
   LAMEDUCK_AUDIT_NOT_PERMITTED:

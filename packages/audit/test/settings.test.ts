@@ -238,7 +238,7 @@ describe("how long a mesh's proxy goes on after SIGTERM, seconds", () => {
       const pod = annotated(`proxy.istio.io/config: 'terminationDrainDuration: ${drain}'`);
       const workload = workloadWith(istio, { pod });
       const origin = holdOf(workload, firstOf(workload), {}).parts[0]?.origin;
-      assert.ok(origin?.kind === "assumption" && origin.because.includes(`${drain}`), JSON.stringify(origin));
+      assert.ok(origin?.kind === "assumption" && origin.because.includes(drain), JSON.stringify(origin));
     });
 
   test("the proxy of Linkerd waits before its exit, and the app does not", () => {
