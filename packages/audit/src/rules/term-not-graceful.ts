@@ -41,7 +41,11 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
       yield* toldToCut(container);
       if (software === undefined || isStoppedOtherwise(container, software)) continue;
       const stop = stopSignalOf(container, kubernetes);
-      if (software.graceful !== undefined && stop?.signal === software.graceful) continue;
+      const asked = container.lifecycle.at("stopSignal");
+      const isGraceful = software.graceful !== undefined && stop?.signal === software.graceful;
+      const isOverruled =
+        isGraceful && kubernetes === undefined && (asked.text() ?? software.graceful) !== software.graceful;
+      if (isGraceful && !isOverruled) continue;
       const remedy = remedyOf(software);
       const { graceful } = software;
       const term = termOf(software, container);
@@ -52,8 +56,15 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
           ? {}
           : fixOf(`stop signal ${graceful}`, setStopSignal(workload, container, graceful, context))),
       };
-      const asked = container.lifecycle.at("stopSignal");
-      if (graceful !== undefined && asked.text() === graceful && kubernetes === undefined)
+      if (isOverruled)
+        yield {
+          ...base,
+          at: asked,
+          severity: "unknown",
+          message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at ${asked.text()} ${software.name} ${term}`,
+          answers: ['kubernetes: "1.37" in .lameduck-audit.yaml', remedy],
+        };
+      else if (graceful !== undefined && asked.text() === graceful && kubernetes === undefined)
         yield {
           ...base,
           at: asked,
