@@ -23,6 +23,8 @@ export interface Software {
   readonly remapped?: RegExp;
   /** What in a preStop hook stops or drains it gracefully, beside a command that sends that signal. */
   readonly hook?: RegExp;
+  /** What in a preStop hook stops it as SIGTERM does. */
+  readonly abrupt?: RegExp;
   /** What to do where no signal helps. */
   readonly instead?: string;
   readonly reference: string;
@@ -40,7 +42,8 @@ export const softwares: readonly Software[] = [
       "nginxinc/nginx-unprivileged": "SIGQUIT",
       "openresty/openresty": "SIGQUIT",
     },
-    hook: /(?:nginx|openresty)\s.*-s\s+quit/,
+    hook: /(?:nginx|openresty)\s.*-s\s*quit/,
+    abrupt: /(?:nginx|openresty)\s.*-s\s*stop/,
     reference: "https://nginx.org/en/docs/control.html",
   },
   {
@@ -65,6 +68,7 @@ export const softwares: readonly Software[] = [
     graceful: "SIGWINCH",
     stopSignals: { httpd: "SIGWINCH" },
     hook: /(?:apache2ctl|apachectl|httpd|apache2)\s.*graceful-stop/,
+    abrupt: /(?:apache2ctl|apachectl|httpd|apache2)\s+(?:.*\s)?stop/,
     reference: "https://httpd.apache.org/docs/2.4/stopping.html",
   },
   {
@@ -151,6 +155,22 @@ export function stopsGracefully(
   if (graceful === undefined) return false;
   const isInit = text.includes("lameduck-init") && text.includes(graceful.replace("SIG", ""));
   return isInit || hook.signals.some((sent) => sent.signal === graceful && !(sent.isPidOne && isPidShared));
+}
+
+/** Whether a hook that does not stop it gracefully stops it as SIGTERM does. */
+export function stopsAtOnce(
+  { graceful, abrupt, programs }: Software,
+  hook: Hook,
+  isPidShared: boolean,
+): boolean {
+  if (hook.kind !== "exec" || graceful === undefined) return false;
+  const text = hook.command.join(" ");
+  if (abrupt?.test(text) === true) return true;
+  const isNamed = programs.some((name) => new RegExp(`(?:pkill|killall)\\s.*\\b${name}\\b`).test(text));
+  return hook.signals.some(
+    ({ signal, isPidOne }) =>
+      signal === "SIGTERM" && graceful !== signal && (isPidOne ? !isPidShared : isNamed),
+  );
 }
 
 /** The name of the server that a command line starts; of `python -m NAME` it is NAME. */

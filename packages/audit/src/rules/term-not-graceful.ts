@@ -3,7 +3,7 @@ import { givenTo } from "../facts/variables.ts";
 import { stopSignalOf } from "../facts/stop-signal.ts";
 import { fixOf, setStopSignal } from "./edits.ts";
 import type { Container } from "../model/container.ts";
-import { stopsGracefully, type Software } from "../model/software.ts";
+import { stopsGracefully, stopsAtOnce, type Software } from "../model/software.ts";
 import { programOf } from "../model/shell/commands.ts";
 import type { RuleFinding } from "../finding.ts";
 import type { Rule } from "../rule.ts";
@@ -40,6 +40,17 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
       yield* lostSignals(container);
       yield* toldToCut(container);
       if (software === undefined || isStoppedOtherwise(container, software)) continue;
+      const { hook } = container;
+      if (hook && stopsAtOnce(software, hook, container.isPidShared)) {
+        yield {
+          severity: "warning",
+          message: `the preStop hook stops ${software.name} as SIGTERM does: it ${termOf(software, container)}`,
+          at: hook.field,
+          container: container.name,
+          remedy: `let the hook send ${software.graceful}`,
+        };
+        continue;
+      }
       const stop = stopSignalOf(container, kubernetes);
       const asked = container.lifecycle.at("stopSignal");
       const isGraceful = software.graceful !== undefined && stop?.signal === software.graceful;
