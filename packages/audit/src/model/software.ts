@@ -25,6 +25,8 @@ export interface Software {
   readonly hook?: RegExp;
   /** What in a preStop hook stops it as SIGTERM does. */
   readonly abrupt?: RegExp;
+  /** Without this in a file of its own its graceful stop cuts requests, too. */
+  readonly setting?: { readonly line: string; readonly isIn: RegExp };
   /** What to do where no signal helps. */
   readonly instead?: string;
   readonly reference: string;
@@ -87,7 +89,9 @@ export const softwares: readonly Software[] = [
     images: ["php-fpm"],
     term: "ends its workers at once and cuts their requests",
     graceful: "SIGQUIT",
-    reference: "https://linux.die.net/man/8/php-fpm",
+    // Measured with 8.2: the default, 0, leaves workers no time.
+    setting: { line: "process_control_timeout = 30s", isIn: /process_control_timeout\s*=\s*[1-9]/ },
+    reference: "https://www.php.net/manual/en/install.fpm.configuration.php",
   },
   {
     name: "uWSGI",

@@ -6,7 +6,8 @@ import type { Container } from "../model/container.ts";
 import { stopsGracefully, stopsAtOnce, type Software } from "../model/software.ts";
 import { programOf } from "../model/shell/commands.ts";
 import type { RuleFinding } from "../finding.ts";
-import type { Rule } from "../rule.ts";
+import type { Workload } from "../model/workload.ts";
+import type { Context, Rule } from "../rule.ts";
 
 export const termNotGraceful: Rule = {
   id: "term-not-graceful",
@@ -20,6 +21,8 @@ The audit knows the STOPSIGNAL of the official images, also below a Dockerfile's
 other images it asks docker, podman and nerdctl of this machine. Without them give \`--image IMAGE=FILE\`: an archive, a Dockerfile, or what
 \`docker inspect\` prints.
 
+PHP-FPM cuts requests at its graceful signal, too, unless \`process_control_timeout\` gives its workers time (measured with 8.2).
+
 A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the pause process: \`kill -QUIT 1\` never reaches the server, and
 \`kill 1\` ends all processes of the pod at once.`,
   remedy:
@@ -30,6 +33,7 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
     "https://httpd.apache.org/docs/2.4/stopping.html",
     "https://www.postgresql.org/docs/current/server-shutdown.html",
     "https://docs.spring.io/spring-boot/reference/web/graceful-shutdown.html",
+    "https://www.php.net/manual/en/install.fpm.configuration.php",
   ],
   symptom: { causes: ["C4"] },
   *check(workload, context) {
@@ -39,7 +43,9 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
       const { software } = container;
       yield* lostSignals(container);
       yield* toldToCut(container);
-      if (software === undefined || isStoppedOtherwise(container, software)) continue;
+      if (software === undefined) continue;
+      yield* missingSetting(workload, container, software, context);
+      if (isStoppedOtherwise(container, software)) continue;
       const { hook } = container;
       if (hook && stopsAtOnce(software, hook, container.isPidShared)) {
         yield {
@@ -107,6 +113,36 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
     }
   },
 };
+
+/** It may stand in any file of the image, or of a ConfigMap. */
+function* missingSetting(
+  { object }: Workload,
+  container: Container,
+  { name, graceful, setting }: Software,
+  { inventory }: Context,
+): Iterable<RuleFinding> {
+  if (setting === undefined) return;
+  const isSet = inventory.objects.some(
+    ({ type, namespace, field }) =>
+      type === "/ConfigMap" &&
+      namespace === object.namespace &&
+      field
+        .at("data")
+        .entries()
+        .some(([, one]) => setting.isIn.test(one.text() ?? "")),
+  );
+  if (isSet) return;
+  yield {
+    severity: "unknown",
+    message: `whether ${name} finishes its requests: without \`${setting.line}\` it cuts them at ${graceful}, too`,
+    at: container.argvField,
+    container: container.name,
+    answers: [
+      `a ConfigMap with \`${setting.line}\``,
+      'annotation lameduck.dev/ignore-term-not-graceful: "it is set"',
+    ],
+  };
+}
 
 /** A hook, an init or an argument sees to it. */
 function isStoppedOtherwise({ argv = [], hook, env, isPidShared }: Container, software: Software): boolean {
