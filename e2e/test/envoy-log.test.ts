@@ -17,6 +17,13 @@ const logged = { reused: true, flags: "-", details: "via_upstream", address: "19
 const told = (own: Partial<RequestRecord>, log: Partial<typeof logged>): RequestRecord =>
   retold({ ...record, ...own }, { ...logged, ...log }, () => "web-1");
 
+test("what Envoy resets without a pod is charged to Envoy, and an answer of its own that there is none is not", () => {
+  const without = (own: Partial<RequestRecord>): RequestRecord =>
+    retold({ ...record, ...own }, undefined, () => undefined);
+  assert.equal(without({ outcome: "reset-before-response" }).endedBySender, true);
+  assert.equal(without({ outcome: "bad-status", status: 503 }).endedBySender, undefined);
+});
+
 test("an answer that Envoy had and its client did not get is charged to Envoy, and nothing else is", () => {
   for (const outcome of ["timeout", "reset-before-response", "truncated"] as const)
     assert.equal(told({ outcome }, {}).endedBySender, true, outcome);

@@ -11,7 +11,9 @@ export function retold(
   logged: Logged | undefined,
   podAt: (address: string) => string | undefined,
 ): RequestRecord {
-  if (logged?.address === undefined) return record;
+  // Where a pod fails, Envoy answers with 503. What it resets before it has chosen a pod, it resets by itself.
+  if (logged?.address === undefined)
+    return record.outcome === "reset-before-response" ? { ...record, endedBySender: true } : record;
   const { reused, flags, details, address } = logged;
   const all = { ...record, mode: reused ? "pooled" : "new", reused } as const;
   if (record.outcome === "ok") return all;

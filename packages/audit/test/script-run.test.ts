@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { servedBy } from "../src/model/pid-one.ts";
 
 /** It prints the number of its process. */
@@ -120,22 +122,27 @@ const trapping = [
   "trap 'kill $P' TERM; SERVER & P=$!; until ! kill -0 $P 2>&-; do sleep 0.1; done",
 ];
 /** It tells its number, and stops some time after SIGTERM. */
-const slowToStop = "sh -c 'trap \"sleep 0.3; exit\" TERM; echo $$; while :; do sleep 0.05; done'";
+const slowToStop = `'trap "sleep 0.3; exit" TERM; echo $$; while :; do sleep 0.05; done'`;
 
 for (const program of shells) {
   const name = program.join(" ");
   const isHere = spawnSync(program[0], [...program.slice(1), "-c", ":"]).status === 0;
   describe(`whether ${name} outlives its server`, { skip: isHere ? false : `${name} is not here` }, () => {
     for (const script of trapping)
-      test(`the audit knows whether ${name} outlives its server in ${JSON.stringify(script)}`, async () => {
+      test(`the audit knows whether ${name} outlives its server in ${JSON.stringify(script)}`, async (t) => {
         const argvOf = (server: string): string[] => [
           ...program.slice(1),
           "-c",
           script.replace("SERVER", () => server),
         ];
-        const shell = spawn(program[0], argvOf(slowToStop), { stdio: ["ignore", "pipe", "ignore"] });
+        const shell = spawn(program[0], argvOf(`${name} -c ${slowToStop}`), {
+          stdio: ["ignore", "pipe", "ignore"],
+        });
         const [told] = (await once(shell.stdout, "data")) as [Buffer];
         const server = Number(String(told));
+        t.after(() => isRunning(server) && process.kill(server, "SIGKILL"));
+        // It sleeps in `wait`, or for a command of its loop: its variable is set.
+        while (!/\) S /.test(readFileSync(`/proc/${shell.pid}/stat`, "utf8"))) await turn();
         shell.kill("SIGTERM");
         await once(shell, "exit");
         const outlives = !isRunning(server);
