@@ -82,15 +82,11 @@ const waiting: Group = {
   files: /^packages\/(init|node|rollout|stage|watcher)\/|cli\/test\/(live-ui|rollout)/,
   flags: ["--test-concurrency=2"],
 };
-/**
- * They talk to servers of their own process, and wait for half of their time. All run in one process: loading what a file tests takes
- * half a second of a slow core. Not among them is what starts real pods, and what watches the memory of its process or of a child.
- */
+/** They compute for half of their time, and wait for the other half. */
 const mixed: Group = {
-  how: "that compute and wait, in one process beside them",
-  files:
-    /^packages\/(coordinator|kube|load|program|protocol|webhook)\/test\/(?!real-pod|requests-file-mistakes|exposure-hostile)/,
-  flags: ["--test-isolation=none"],
+  how: "that do both, one at a time beside them",
+  files: /^packages\/webhook\//,
+  flags: ["--test-concurrency=1"],
 };
 /** They depend on no clock and no process: all run in one process, in what processor time the others leave. */
 const pure: Group = {
