@@ -40,7 +40,7 @@ export function reportCommand(exit: (code: number) => void): Command {
 function compare(before: string, after: string | undefined, options: Options): number {
   if (after === undefined) throw badOption("[after]", "a comparison needs the results of two runs");
   if (options.html !== undefined)
-    throw badOption("--out html", "the page of a run is written by the run itself");
+    throw badOption("--out html", "a comparison has no page; lab and rollout write the page of a run");
   checkOutputs(outputFiles(options, "json", "markdown"));
   const runs = readRuns(before, after);
   publish(() => comparisonLines(runs), options, {
