@@ -8,23 +8,14 @@ import {
   fixesOf,
   githubReport,
   htmlReport,
-  imagesOf,
   jsonReport,
   junitReport,
   markdownReport,
-  nothingSuppressed,
   sarifReport,
   textReport,
 } from "../src/index.ts";
+import { remembering as options } from "./options.ts";
 
-const options = {
-  images: imagesOf([]),
-  facts: {},
-  kubernetes: undefined,
-  suppressions: nothingSuppressed,
-  // As the command has it: each text is parsed once.
-  known: new WeakMap(),
-};
 const golden = join(import.meta.dirname, "golden");
 
 /** Every report, and the fixes: after them there is nothing left to fix. */

@@ -6,14 +6,13 @@ import { applyEdits } from "@lameduck/manifests";
 import {
   audit,
   fixesOf,
-  imagesOf,
-  nothingSuppressed,
   rules,
   severities,
   textReport,
   withHarmlessFixes,
   type Audit,
 } from "../src/index.ts";
+import { remembering as options } from "./options.ts";
 
 /**
  * For each rule a folder: manifests whose names begin with `bad` have findings of the rule, those that begin with `good` have none.
@@ -21,14 +20,6 @@ import {
  */
 const folder = join(import.meta.dirname, "golden");
 const update = process.env["UPDATE_GOLDEN"] === "1";
-const options = {
-  images: imagesOf([]),
-  facts: {},
-  kubernetes: undefined,
-  suppressions: nothingSuppressed,
-  // As the command has it: each text is parsed once.
-  known: new WeakMap(),
-};
 
 function compare(file: string, actual: string): void {
   if (update) writeFileSync(file, actual);

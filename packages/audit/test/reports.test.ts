@@ -8,17 +8,15 @@ import {
   audit,
   githubReport,
   htmlReport,
-  imagesOf,
   jsonReport,
   junitReport,
   markdownReport,
-  nothingSuppressed,
   sarifReport,
   textReport,
   type Audit,
 } from "../src/index.ts";
+import { options } from "./options.ts";
 
-const options = { images: imagesOf([]), facts: {}, kubernetes: undefined, suppressions: nothingSuppressed };
 const golden = join(import.meta.dirname, "golden");
 
 function auditOf(...texts: string[]): Audit {

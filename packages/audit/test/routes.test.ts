@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { convergenceOf, sendersOf, audit, imagesOf, nothingSuppressed } from "../src/index.ts";
+import { convergenceOf, sendersOf, audit } from "../src/index.ts";
+import { options as settings } from "./options.ts";
 
-const settings = {
-  images: imagesOf([]),
-  facts: {},
-  kubernetes: undefined,
-  suppressions: nothingSuppressed,
-};
 const gateway = "gateway.networking.k8s.io";
 const web = `
 apiVersion: apps/v1

@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { audit, imagesOf, jsonReport, nothingSuppressed, textReport, type Audit } from "../src/index.ts";
+import { audit, jsonReport, textReport, type Audit } from "../src/index.ts";
+import { options } from "./options.ts";
 
 const of = (text: string, name = "all.yaml", isFound = false): Audit =>
-  audit([{ name, text, isFound }], {
-    images: imagesOf([]),
-    facts: {},
-    kubernetes: undefined,
-    suppressions: nothingSuppressed,
-  });
+  audit([{ name, text, isFound }], options);
 
 const pod = "{ containers: [{ name: web, image: web, ports: [{ containerPort: 80 }] }] }";
 const template = `template: { metadata: { labels: { app: web } }, spec: ${pod} }`;

@@ -1,13 +1,16 @@
 import { kinds } from "@lameduck/senders";
 import { assumed, type Amount } from "../model/amount.ts";
-import { annotationOf, type KubeObject } from "../model/object.ts";
+import { annotationOf, namespaceOf, type KubeObject } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 
 /** How long a load balancer that checks pods itself needs until it sends something to a new one; undefined where none is known to. */
 export function healthyAfter(workload: Workload, objects: readonly KubeObject[]): Amount | undefined {
   if (workload.pod.at("readinessGates").exists) return undefined;
+  const labels = namespaceOf(workload.object, objects)?.at("metadata").at("labels");
   for (const { podChecks } of kinds) {
-    if (podChecks === undefined || hasLabel(workload, objects, podChecks.gateLabel)) continue;
+    if (podChecks === undefined) continue;
+    const [label, value] = podChecks.gateLabel;
+    if (labels?.at(label).text() === value) continue;
     for (const { name, on, when, interval, successes } of podChecks.checks)
       for (const { field } of workload[on]) {
         if (annotationOf(field, when[0]).text() !== when[1]) continue;
@@ -21,18 +24,4 @@ export function healthyAfter(workload: Workload, objects: readonly KubeObject[])
       }
   }
   return undefined;
-}
-
-/** Of the workload's namespace. */
-function hasLabel(
-  { object }: Workload,
-  objects: readonly KubeObject[],
-  [label, value]: readonly [string, string],
-): boolean {
-  return objects.some(
-    ({ type, name, field }) =>
-      type === "/Namespace" &&
-      name === object.namespace &&
-      field.at("metadata").at("labels").at(label).text() === value,
-  );
 }

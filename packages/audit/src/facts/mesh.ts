@@ -2,7 +2,7 @@ import { ManifestError, readDocuments, type Field } from "@lameduck/manifests";
 import { assumed, byDefault, fromField, type Amount } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import type { Inventory } from "../model/inventory.ts";
-import { annotationOf } from "../model/object.ts";
+import { annotationOf, namespaceOf } from "../model/object.ts";
 import { noVariables } from "../model/shell/scope.ts";
 import type { Workload } from "../model/workload.ts";
 import { secondsOf } from "./variables.ts";
@@ -81,37 +81,40 @@ export interface InjectedProxy {
 
 /** @returns undefined where none is injected, where the input shows it, and where it is a native sidecar. */
 export function injectedProxyOf(workload: Workload, { objects }: Inventory): InjectedProxy | undefined {
-  const { template, containers, sidecars, object, pod } = workload;
+  const { containers, sidecars, object } = workload;
   if ([...containers, ...sidecars].some(({ name }) => /^(?:istio|linkerd)-proxy$/.test(name)))
     return undefined;
-  const metadata = template.at("metadata");
-  const namespace = objects.find(({ type, name }) => type === "/Namespace" && name === object.namespace);
-  const ofNamespace = namespace?.field.at("metadata");
-  const isOn = (field: Field | undefined): boolean => /^(?:true|enabled)$/.test(field?.text() ?? "");
-  const nativeIn = (...names: readonly string[]): boolean =>
-    names.some((name) => isOn(annotationOf(template, name)));
-  const inject = "sidecar.istio.io/inject";
-  const wish = metadata.at("labels").at(inject).text() ?? annotationOf(template, inject).text();
+  const ofNamespace = namespaceOf(object, objects)?.at("metadata");
+  return istioInjected(workload, ofNamespace) ?? linkerdInjected(workload, ofNamespace);
+}
+
+function istioInjected(workload: Workload, ofNamespace: Field | undefined): InjectedProxy | undefined {
+  const { template, pod } = workload;
+  const [inject, native] = ["sidecar.istio.io/inject", "sidecar.istio.io/nativeSidecar"] as const;
+  const wish =
+    template.at("metadata").at("labels").at(inject).text() ?? annotationOf(template, inject).text();
   const labels = ofNamespace?.at("labels");
   const byNamespace = isOn(labels?.at("istio-injection")) || labels?.at("istio.io/rev").exists === true;
-  if (wish === "true" || (wish === undefined && byNamespace))
-    return nativeIn("sidecar.istio.io/nativeSidecar")
-      ? undefined
-      : {
-          mesh: "Istio",
-          at: pod,
-          hold: istio(workload, noContainer(template)),
-          remedies: (seconds) => [
-            'annotation sidecar.istio.io/nativeSidecar: "true"',
-            `annotation proxy.istio.io/config: "terminationDrainDuration: ${seconds}s"`,
-          ],
-        };
-  const wanted = annotationOf(template, "linkerd.io/inject").text();
-  const linked = wanted ?? ofNamespace?.at("annotations").at("linkerd.io/inject").text();
-  const [native, nativeBefore] = ["beta", "alpha"].map(
-    (stage) => `config.${stage}.linkerd.io/proxy-enable-native-sidecar`,
-  ) as [string, string];
-  if (!/^(?:enabled|ingress)$/.test(linked ?? "") || nativeIn(native, nativeBefore)) return undefined;
+  const isInjected = wish === "true" || (wish === undefined && byNamespace);
+  if (!isInjected || isOn(annotationOf(template, native))) return undefined;
+  return {
+    mesh: "Istio",
+    at: pod,
+    hold: istio(workload, noContainer(template)),
+    remedies: (seconds) => [
+      `annotation ${native}: "true"`,
+      `annotation proxy.istio.io/config: "terminationDrainDuration: ${seconds}s"`,
+    ],
+  };
+}
+
+function linkerdInjected(workload: Workload, ofNamespace: Field | undefined): InjectedProxy | undefined {
+  const { template, pod } = workload;
+  const inject = "linkerd.io/inject";
+  const wish = annotationOf(template, inject).text() ?? ofNamespace?.at("annotations").at(inject).text();
+  const native = (stage: string): string => `config.${stage}.linkerd.io/proxy-enable-native-sidecar`;
+  const isNative = ["beta", "alpha"].some((stage) => isOn(annotationOf(template, native(stage))));
+  if (!/^(?:enabled|ingress)$/.test(wish ?? "") || isNative) return undefined;
   return {
     mesh: "Linkerd",
     at: pod,
@@ -119,9 +122,14 @@ export function injectedProxyOf(workload: Workload, { objects }: Inventory): Inj
       amount: byDefault("proxy-wait-before-exit-seconds", 0, "Linkerd"),
       untilIdle: false,
     },
-    remedies: (seconds) => [`annotation ${native}: "true"`, `annotation ${waitOfLinkerd}: "${seconds}"`],
+    remedies: (seconds) => [
+      `annotation ${native("beta")}: "true"`,
+      `annotation ${waitOfLinkerd}: "${seconds}"`,
+    ],
   };
 }
+
+const isOn = (field: Field | undefined): boolean => /^(?:true|enabled)$/.test(field?.text() ?? "");
 
 /** The input has the annotations only. */
 const noContainer = (field: Field): Settings => ({

@@ -73,10 +73,14 @@ function drainByDefault(container: Container): Setting | undefined {
   });
   if (name === "gunicorn") return exact(30, "Gunicorn's --graceful-timeout");
   if (name === "hypercorn") return exact(3, "Hypercorn's --graceful-timeout");
-  const isGraceful = [...givenTo(container)].some(
-    (one) => one.name === "server-shutdown" && one.value?.toLowerCase() === "graceful",
-  );
-  return isGraceful ? exact(30, "Spring Boot's spring.lifecycle.timeout-per-shutdown-phase") : undefined;
+  return springShutdown(container)?.value?.toLowerCase() === "graceful"
+    ? exact(30, "Spring Boot's spring.lifecycle.timeout-per-shutdown-phase")
+    : undefined;
+}
+
+/** What wins of Spring Boot's `server.shutdown`. */
+export function springShutdown(container: Container): Given | undefined {
+  return [...givenTo(container)].find(({ name }) => name === "server-shutdown");
 }
 
 function settingOf(

@@ -68,6 +68,11 @@ export function spell({ kind, namespace, name }: Pick<KubeObject, "kind" | "name
   return `${kind} ${namespace === "default" ? "" : `${namespace}/`}${name}`;
 }
 
+/** Its Namespace, where the input has that. */
+export function namespaceOf({ namespace }: KubeObject, objects: readonly KubeObject[]): Field | undefined {
+  return objects.find(({ type, name }) => type === "/Namespace" && name === namespace)?.field;
+}
+
 export function annotationOf(object: Field, name: string): Field {
   return object.at("metadata").at("annotations").at(name);
 }

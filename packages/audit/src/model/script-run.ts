@@ -57,7 +57,7 @@ export class ScriptRun {
   #exitTrap: string | undefined;
   /** A shell that has a trap of any signal stays to run it. */
   #hasTrap = false;
-  /** What is set from then on is set when SIGTERM has come. */
+  /** A trap that is taken back from then on has had its effect: SIGTERM has ended the wait. */
   #hasWaited = false;
   /** Started with `&`. */
   #background: Served | undefined;
@@ -260,11 +260,7 @@ export class ScriptRun {
         pidOne: this.#between("what the script that it reads starts cannot be seen here", "unknown"),
       };
     if (this.#trap === undefined && this.#exitTrap !== undefined) return this.#waiting(served);
-    if (this.#trap !== undefined)
-      return {
-        ...served,
-        pidOne: this.#between(trapWaits, "likely"),
-      };
+    if (this.#trap !== undefined) return { ...served, pidOne: this.#between(trapWaits, "likely") };
     if (!stays) return served;
     const { shell, script } = this.#options;
     const because =

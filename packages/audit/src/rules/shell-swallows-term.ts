@@ -17,8 +17,10 @@ period, and the server's graceful stop never runs. \`npm\` and \`yarn\` start th
 
 Some shells replace themselves by their last command. This was measured: bash 5.1 to 5.3 does, where that command has no redirection and stands in no
 loop, branch or group; the ash of busybox 1.30 to 1.38 (the \`sh\` of Alpine) does, where the script does not end with a line break; dash 0.5.11 and 0.5.12
-(the \`sh\` of Debian and Ubuntu) does not. None does that has set a trap. A trap runs only when the command in the foreground has ended. It also ends \`wait\`: without a second \`wait\` the
-shell ends before the server, which is then killed.
+(the \`sh\` of Debian and Ubuntu) does not. None does that has set a trap.
+
+A trap runs only when the command in the foreground has ended. A trap also ends \`wait\`. Without a second \`wait\` the shell then ends before the
+server, and the server is killed.
 
 The audit reads the script, and goes through programs that are replaced by what they start, such as \`env\`, \`gosu\` and \`exec\` itself. It cannot read
 a script that is a file of the image.`,

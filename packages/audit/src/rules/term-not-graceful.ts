@@ -1,5 +1,5 @@
 import { exposureOf } from "../facts/serving.ts";
-import { givenTo } from "../facts/variables.ts";
+import { springShutdown } from "../facts/settings.ts";
 import { stopSignalOf } from "../facts/stop-signal.ts";
 import { fixOf, setStopSignal } from "./edits.ts";
 import type { Container } from "../model/container.ts";
@@ -21,7 +21,7 @@ The audit knows the STOPSIGNAL of the official images, also below a Dockerfile's
 other images it asks docker, podman and nerdctl of this machine. Without them give \`--image IMAGE=FILE\`: an archive, a Dockerfile, or what
 \`docker inspect\` prints.
 
-PHP-FPM cuts requests at its graceful signal, too, unless \`process_control_timeout\` gives its workers time (measured with 8.2).
+PHP-FPM's graceful signal cuts requests, too, while \`process_control_timeout\` is 0, its default (measured with 8.2).
 
 A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the pause process: \`kill -QUIT 1\` never reaches the server, and
 \`kill 1\` ends all processes of the pod at once.`,
@@ -58,13 +58,14 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
         continue;
       }
       const stop = stopSignalOf(container, kubernetes);
-      const asked = container.lifecycle.at("stopSignal");
-      const isGraceful = software.graceful !== undefined && stop?.signal === software.graceful;
-      const isOverruled =
-        isGraceful && kubernetes === undefined && (asked.text() ?? software.graceful) !== software.graceful;
-      if (isGraceful && !isOverruled) continue;
-      const remedy = remedyOf(software);
       const { graceful } = software;
+      const asked = container.lifecycle.at("stopSignal");
+      const isGraceful = graceful !== undefined && stop?.signal === graceful;
+      // Whether it is taken decides, where one of both signals is graceful and the other one is not.
+      const isAsked =
+        asked.text() !== undefined && kubernetes === undefined && isGraceful !== (asked.text() === graceful);
+      if (isGraceful && !isAsked) continue;
+      const remedy = remedyOf(software);
       const term = termOf(software, container);
       const base = {
         at: container.argvField,
@@ -73,20 +74,12 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
           ? {}
           : fixOf(`stop signal ${graceful}`, setStopSignal(workload, container, graceful, context))),
       };
-      if (isOverruled)
+      if (isAsked)
         yield {
           ...base,
           at: asked,
           severity: "unknown",
-          message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at ${asked.text()} ${software.name} ${term}`,
-          answers: ['kubernetes: "1.37" in .lameduck-audit.yaml', remedy],
-        };
-      else if (graceful !== undefined && asked.text() === graceful && kubernetes === undefined)
-        yield {
-          ...base,
-          at: asked,
-          severity: "unknown",
-          message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at SIGTERM ${software.name} ${term}`,
+          message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at ${isGraceful ? asked.text() : "SIGTERM"} ${software.name} ${term}`,
           answers: ['kubernetes: "1.37" in .lameduck-audit.yaml', remedy],
         };
       else if (container.hook?.runsFile)
@@ -114,7 +107,7 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
   },
 };
 
-/** It may stand in any file of the image, or of a ConfigMap. */
+/** A line of a configuration file. Only ConfigMaps can be read here, and no files of the image. */
 function* missingSetting(
   { object }: Workload,
   container: Container,
@@ -159,7 +152,7 @@ function isStoppedOtherwise({ argv = [], hook, env, isPidShared }: Container, so
 
 /** Spring Boot finishes requests by default since 3.4. */
 function* toldToCut(container: Container): Iterable<RuleFinding> {
-  const given = [...givenTo(container)].find(({ name }) => name === "server-shutdown");
+  const given = springShutdown(container);
   if (given?.value?.toLowerCase() !== "immediate") return;
   yield {
     severity: "warning",
