@@ -20,8 +20,8 @@ export interface Ignore {
 }
 
 /**
- * Flux's kustomize-controller and helm-controller in a cluster. Its source controller does not run: what it would have fetched lies in a
- * folder, and is served to them as an ExternalArtifact.
+ * Flux's kustomize-controller and helm-controller in a cluster. Flux's source controller does not run. The test serves both controllers an
+ * ExternalArtifact from a folder instead.
  */
 export class Flux {
   readonly #cluster: Cluster;

@@ -1,4 +1,6 @@
-/** `npm run test:site`: builds the site, and walks it in a real browser as a reader would. Exit code 3: there is no browser. */
+/**
+ * `npm run test:site` builds the site, and reads it in a real browser as a person would. Without a browser the exit code is 3.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";

@@ -94,7 +94,7 @@ export const contour: EnvoyControl = {
   },
 };
 
-/** The example asks for no processor time. On a small machine starting pods then leave its Envoy nothing for seconds. */
+/** The example asks for no processor time. On a small machine its Envoy then stands still for seconds while pods start. */
 const ofAnIngress = { requests: { cpu: "500m" } };
 
 async function deployEnvoy(cluster: Cluster, examples: string, beside: Beside | undefined): Promise<void> {

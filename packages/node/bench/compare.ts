@@ -1,6 +1,6 @@
 /**
- * What each library loses of pooled clients when a pod is terminated, on this machine: 320 clients, 5 ms away; new connections go elsewhere
- * from 0.5 s on (every library told to wait 1.5 s first).
+ * How many requests of pooled clients fail while a server is terminated, for each library. There are 320 clients, 5 ms away. After 0.5 s new
+ * connections go to another server. Each library is told to wait for 1.5 s before it closes.
  *
  *     node packages/node/bench/compare.ts [library ...]
  */

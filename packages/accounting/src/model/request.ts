@@ -79,6 +79,6 @@ export interface RequestRecord {
    * protocol that it would not answer (GOAWAY, REFUSED_STREAM, WebSocket close 1001, the end of an event stream).
    */
   readonly retries?: number;
-  /** The sender itself ended the connection (l4-cut severing, a proxy's own reload), or kept an answer of the pod from its client. */
+  /** The sender lost the request, and no pod did: it cut the connection (a proxy's reload), or did not pass the pod's answer on. */
   readonly endedBySender?: boolean;
 }
