@@ -261,7 +261,7 @@ export function serviceSelects(
 }
 
 /** The controller of an Argo Rollout adds it to its pods, and to the selectors of the Services that it switches. */
-const rolloutHash = "rollouts-pod-template-hash";
+export const rolloutHash = "rollouts-pod-template-hash";
 
 /** Whether a Service selects pods that a workload of that kind makes with these labels. */
 export function serviceSelectsPodsOf(

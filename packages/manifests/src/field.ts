@@ -28,6 +28,10 @@ export class Field {
   readonly #anchor: Span;
   /** Whether an alias, a merge or an anchor led here. Then an edit may change other fields, too. */
   readonly isShared: boolean;
+  /** What was found already: one question is asked of the same object for each object that relates to it. */
+  #foundPairs: readonly Pair[] | undefined;
+  #foundItems: readonly Field[] | undefined;
+  #foundAt: Map<string, Field> | undefined;
 
   constructor(
     source: Source,
@@ -118,10 +122,14 @@ export class Field {
   }
 
   at(key: string): Field {
+    const known = this.#foundAt?.get(key);
+    if (known) return known;
     const path = this.path ? `${this.path}.${key}` : key;
     if (!this.#node) return this.#child(undefined, path, this.#anchor);
     const pair = this.#pairs().find((candidate) => candidate.key === key);
-    return this.#child(pair?.value, path, pair?.span ?? this.#anchor, pair?.isShared);
+    const found = this.#child(pair?.value, path, pair?.span ?? this.#anchor, pair?.isShared);
+    (this.#foundAt ??= new Map()).set(key, found);
+    return found;
   }
 
   entries(): (readonly [string, Field])[] {
@@ -132,14 +140,14 @@ export class Field {
     ]);
   }
 
-  items(): Field[] {
+  items(): readonly Field[] {
     if (!this.#node) return [];
     if (!isSeq(this.#node)) this.invalid("must be a list");
-    return this.#node.items.map((item, index) => {
+    return (this.#foundItems ??= this.#node.items.map((item, index) => {
       const node = item as Node;
       const start = node.range?.[0] ?? this.#anchor[0];
       return this.#child(node, `${this.path}[${index}]`, [start, start + 1]);
-    });
+    }));
   }
 
   /** Undefined for a missing field. */
@@ -231,9 +239,13 @@ export class Field {
     return new Field(this.source, this.#document, node, path, anchor, isShared || this.isShared);
   }
 
-  #pairs(): Pair[] {
+  #pairs(): readonly Pair[] {
     if (!isMap(this.#node)) return this.invalid("must be a mapping of fields");
-    const own = this.#pairsOf(this.#node);
+    return (this.#foundPairs ??= this.#pairsWithMerged(this.#node));
+  }
+
+  #pairsWithMerged(map: YAMLMap): Pair[] {
+    const own = this.#pairsOf(map);
     const merged = own.filter(({ key }) => key === "<<").flatMap(({ value }) => this.#merged(value));
     if (merged.length === 0) return own;
     const named = own.filter(({ key }) => key !== "<<");

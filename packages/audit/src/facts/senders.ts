@@ -10,7 +10,8 @@ import {
   whoIs,
 } from "@lameduck/senders";
 import { assumed, fromField, type Amount } from "../model/amount.ts";
-import { annotationOf, annotationsIn, type KubeObject } from "../model/object.ts";
+import { askedOnce } from "../model/asked-once.ts";
+import { annotationOf, annotationsIn } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 import { factOf, type Facts } from "./facts.ts";
 
@@ -23,19 +24,24 @@ export interface Sender {
 }
 
 /** The slowest of them decides how long a deleted pod must go on serving. */
-export function sendersOf(workload: Workload): readonly Sender[] {
+export const sendersOf = askedOnce((workload: Workload): readonly Sender[] => {
   const { services, routes } = workload;
-  const seen = services.map((object) => ({ object, senders: sendersOfService(serviceIn(object.field)) }));
-  const ofServices = [...new Set(seen.flatMap(({ senders }) => senders))];
+  const ofServices = services.flatMap(({ field }) => ofServiceIn(field));
+  const known = [...new Set(ofServices.map((one) => one.known))];
   return [
-    ...seen.flatMap(({ object, senders }) => senders.map((one) => senderIn(object, one))),
+    ...ofServices.map(({ sender }) => sender),
     ...routes.flatMap((object) => {
-      const sender = senderOfRoute(object.seen, ofServices);
-      return sender ? [senderIn(object, sender)] : [];
+      const sender = senderOfRoute(object.seen, known);
+      return sender ? [senderIn(object.field, sender)] : [];
     }),
     ...(services.length > 0 ? meshesOf(workload) : []),
   ];
-}
+});
+
+/** One Service may lead to many workloads. */
+const ofServiceIn = askedOnce((service: Field) =>
+  sendersOfService(serviceIn(service)).map((known) => ({ known, sender: senderIn(service, known) })),
+);
 
 /** The mesh of which its pods are a part: the others of the mesh call them. */
 function meshesOf({ template, object, containers, sidecars, labels }: Workload): readonly Sender[] {
@@ -75,9 +81,9 @@ export function nodeCheckOf(service: Field): Amount {
   return amountOf(service, nodeCheck(annotationsIn(service)));
 }
 
-function senderIn(object: KubeObject, sender: Known): Sender {
+function senderIn(object: Field, sender: Known): Sender {
   const { name, sum } = sender;
-  return { name, convergence: amountOf(object.field, sender), ...(sum === undefined ? {} : { sum }) };
+  return { name, convergence: amountOf(object, sender), ...(sum === undefined ? {} : { sum }) };
 }
 
 function amountOf(object: Field, { label, seconds, because, annotation }: Known): Amount {

@@ -1,4 +1,4 @@
-import { selects, serviceSelectsPodsOf, type LabelSelector } from "@lameduck/kube/objects";
+import { rolloutHash, selects, serviceSelectsPodsOf, type LabelSelector } from "@lameduck/kube/objects";
 import { ManifestError, runsPods, type Field } from "@lameduck/manifests";
 import { classOf, isDefaultClass, type SeenClass, withClass } from "@lameduck/senders";
 import type { ConfigMaps } from "./environment.ts";
@@ -54,12 +54,15 @@ export function inventoryOf(fields: readonly Field[], images: Images): Inventory
           runsPods(object.field) ? unread : skipped,
         ),
     );
-  const described = describedElsewhere(objects, attempt);
+  // Of several, the first.
+  const named = new Map(
+    [...objects].reverse().map((one) => [`${one.namespace}/${one.kind}/${one.name}`, one]),
+  );
+  const described = describedElsewhere(objects, named, attempt);
   const describing = new Set(described.values());
   const related = new Related(objects, attempt);
-  const names = new Set(objects.map((one) => `${one.namespace}/${one.kind}/${one.name}`));
   const isThere = (owner: Field, { namespace }: KubeObject): boolean =>
-    names.has(`${namespace}/${owner.at("kind").text()}/${owner.at("name").text()}`);
+    named.has(`${namespace}/${owner.at("kind").text()}/${owner.at("name").text()}`);
   const workloads = objects
     .filter((object) => workloadTypes.includes(object.type) && !describing.has(object))
     .flatMap((object) => {
@@ -82,15 +85,17 @@ export function inventoryOf(fields: readonly Field[], images: Images): Inventory
 }
 
 /** A Rollout may take its pods from a Deployment, which then runs none itself. */
-function describedElsewhere(objects: readonly KubeObject[], attempt: Attempt): Map<KubeObject, KubeObject> {
+function describedElsewhere(
+  objects: readonly KubeObject[],
+  byName: ReadonlyMap<string, KubeObject>,
+  attempt: Attempt,
+): Map<KubeObject, KubeObject> {
   const found = new Map<KubeObject, KubeObject>();
   for (const rollout of objects.filter(({ type }) => type === "argoproj.io/Rollout"))
     attempt(() => {
       const reference = rollout.field.at("spec").at("workloadRef");
       const [kind, name] = [reference.at("kind").text(), reference.at("name").text()];
-      const target = objects.find(
-        (one) => one.kind === kind && one.name === name && one.namespace === rollout.namespace,
-      );
+      const target = byName.get(`${rollout.namespace}/${kind}/${name}`);
       if (target) found.set(rollout, target);
     });
   return found;
@@ -98,15 +103,45 @@ function describedElsewhere(objects: readonly KubeObject[], attempt: Attempt): M
 
 type Attempt = <T>(read: () => T) => T | undefined;
 
+type Labels = Readonly<Record<string, string>>;
+
 interface Selecting {
   readonly object: KubeObject;
-  readonly matches: (labels: Readonly<Record<string, string>>, kind: string) => boolean;
+  readonly matches: (labels: Labels, kind: string) => boolean;
 }
+
+/** Objects of a namespace that select pods. Each is looked at only for pods with one label that it wants. */
+class Selectors {
+  readonly #byLabel = new Map<string, Selecting[]>();
+  readonly #others: Selecting[] = [];
+  readonly #order = new Map<KubeObject, number>();
+
+  /** @param wanted labels that all pods have which it selects. */
+  add(selecting: Selecting, wanted: Labels): void {
+    const lists = labelsOf(wanted).map((label) => madeFor(this.#byLabel, label, (): Selecting[] => []));
+    // A label that many others want, such as that of the chart, leaves many to look at.
+    const shortest = lists.reduce((a, b) => (b.length < a.length ? b : a), lists[0] ?? this.#others);
+    shortest.push(selecting);
+    this.#order.set(selecting.object, this.#order.size);
+  }
+
+  /** In the order in which they were added. */
+  of(labels: Labels, kind: string): KubeObject[] {
+    const order = ({ object }: Selecting): number => this.#order.get(object) ?? 0;
+    return [...labelsOf(labels).flatMap((label) => this.#byLabel.get(label) ?? []), ...this.#others]
+      .filter(({ matches }) => matches(labels, kind))
+      .sort((a, b) => order(a) - order(b))
+      .map(({ object }) => object);
+  }
+}
+
+const labelsOf = (labels: Labels): string[] =>
+  Object.entries(labels).map(([key, value]) => `${key}=${value}`);
 
 /** Objects that lead to pods, read once, found by namespace. */
 class Related {
-  readonly #services = new Map<string, Selecting[]>();
-  readonly #budgets = new Map<string, Selecting[]>();
+  readonly #services = new Map<string, Selectors>();
+  readonly #budgets = new Map<string, Selectors>();
   readonly #routes = new Map<string, Route[]>();
   readonly #classed = new Map<Route, Route>();
   readonly #classes: (KubeObject & SeenClass)[] = [];
@@ -119,12 +154,9 @@ class Related {
     for (const object of objects) attempt(() => this.#add(object));
   }
 
-  to({ kind, namespace, name, field }: KubeObject, labels: Readonly<Record<string, string>>): Relations {
-    const matching = (all: Map<string, Selecting[]>): KubeObject[] =>
-      nearest(
-        (all.get(namespace) ?? []).filter(({ matches }) => matches(labels, kind)).map(({ object }) => object),
-        field.source.file,
-      );
+  to({ kind, namespace, name, field }: KubeObject, labels: Labels): Relations {
+    const matching = (all: Map<string, Selectors>): KubeObject[] =>
+      nearest(all.get(namespace)?.of(labels, kind) ?? [], field.source.file);
     const services = matching(this.#services);
     return {
       services,
@@ -167,16 +199,19 @@ class Related {
     if (type === "/Service") {
       const selector = spec.at("selector").textMap();
       const matches: Selecting["matches"] = (labels, of) => serviceSelectsPodsOf(of, selector, labels);
-      put(this.#services, namespace, { object, matches });
+      const { [rolloutHash]: _, ...wanted } = selector;
+      madeFor(this.#services, namespace, () => new Selectors()).add({ object, matches }, wanted);
     } else if (type === "/ConfigMap") put(this.#configMaps, namespace, object);
     else if (kind === "IngressClass") this.#classes.push(classIn(object));
     else if (kind === "PersistentVolumeClaim") put(this.#claims, `${namespace}/${object.name}`, object);
     else if (kind === "PodDisruptionBudget") {
       const selector = spec.at("selector");
       const wanted = selectorOf(selector);
-      const matches = (labels: Readonly<Record<string, string>>): boolean =>
-        selector.exists && selects(wanted, labels);
-      put(this.#budgets, namespace, { object, matches });
+      const matches = (labels: Labels): boolean => selector.exists && selects(wanted, labels);
+      madeFor(this.#budgets, namespace, () => new Selectors()).add(
+        { object, matches },
+        wanted.matchLabels ?? {},
+      );
     } else if (routeKinds.has(kind)) {
       const route = routeIn(object);
       for (const service of backendsOf(object)) put(this.#routes, service, route);
@@ -231,9 +266,13 @@ function backendsOf({ kind, namespace, field }: KubeObject): string[] {
 }
 
 function put<T>(all: Map<string, T[]>, key: string, value: T): void {
-  const known = all.get(key);
-  if (known) known.push(value);
-  else all.set(key, [value]);
+  madeFor(all, key, () => []).push(value);
+}
+
+function madeFor<T>(all: Map<string, T>, key: string, make: () => T): T {
+  const known = all.get(key) ?? make();
+  all.set(key, known);
+  return known;
 }
 
 /** Two objects of one name are of two environments: what counts is the one whose file is nearer. */

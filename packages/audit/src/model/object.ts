@@ -1,5 +1,6 @@
 import type { Field } from "@lameduck/manifests";
 import type { Annotations } from "@lameduck/senders";
+import { askedOnce } from "./asked-once.ts";
 
 /** One object of the input. */
 export interface KubeObject {
@@ -70,8 +71,12 @@ export function spell({ kind, namespace, name }: Pick<KubeObject, "kind" | "name
 
 /** Its Namespace, where the input has that. */
 export function namespaceOf({ namespace }: KubeObject, objects: readonly KubeObject[]): Field | undefined {
-  return objects.find(({ type, name }) => type === "/Namespace" && name === namespace)?.field;
+  return namespacesIn(objects).find(({ name }) => name === namespace)?.field;
 }
+
+const namespacesIn = askedOnce((objects: readonly KubeObject[]) =>
+  objects.filter(({ type }) => type === "/Namespace"),
+);
 
 export function annotationOf(object: Field, name: string): Field {
   return object.at("metadata").at("annotations").at(name);

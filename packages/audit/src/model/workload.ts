@@ -82,7 +82,9 @@ export function workloadOf(
     .at("containers")
     .items()
     .map((one) => containerOf(one, facts));
-  const leads = ({ field }: KubeObject): boolean => leadsRequests(field, containers);
+  const { leading = [], other = [] } = Object.groupBy(relations.services, ({ field }) =>
+    leadsRequests(field, containers) ? "leading" : "other",
+  );
   return {
     object,
     spec,
@@ -99,8 +101,8 @@ export function workloadOf(
       .map((one) => containerOf(one, facts)),
     replicas: replicasOf(object, relations),
     ...relations,
-    services: relations.services.filter(leads),
-    scraped: relations.services.filter((service) => !leads(service)),
+    services: leading,
+    scraped: other,
   };
 }
 

@@ -1,5 +1,6 @@
 import { compare } from "../facts/arithmetic.ts";
 import { fromField, seconds, type Amount } from "../model/amount.ts";
+import { askedOnce } from "../model/asked-once.ts";
 import type { KubeObject } from "../model/object.ts";
 import type { Field } from "@lameduck/manifests";
 import type { Rule } from "../rule.ts";
@@ -15,7 +16,7 @@ API server refuses the pod if its preStop sleep is longer than the cap.`,
     "https://kyverno.io/policies/other/mutate-termination-grace-period-seconds/mutate-termination-grace-period-seconds/",
   ],
   *check({ grace, pod, object }, { inventory }) {
-    for (const policy of inventory.objects) {
+    for (const policy of policiesIn(inventory.objects)) {
       const cap = capOf(policy);
       if (cap === undefined || grace.value <= cap.value || !reaches(policy, object.namespace)) continue;
       const at = pod.at("terminationGracePeriodSeconds");
@@ -29,17 +30,23 @@ API server refuses the pod if its preStop sleep is longer than the cap.`,
   },
 };
 
-function capOf({ kind, type, name, field }: KubeObject): Amount | undefined {
-  if (type.startsWith("kyverno.io/"))
+const policiesIn = askedOnce((objects: readonly KubeObject[]) =>
+  objects.filter((one) => isOfKyverno(one) || one.type === "mutations.gatekeeper.sh/Assign"),
+);
+
+function isOfKyverno({ type }: KubeObject): boolean {
+  return type.startsWith("kyverno.io/");
+}
+
+function capOf(policy: KubeObject): Amount | undefined {
+  const { kind, name, field } = policy;
+  if (isOfKyverno(policy)) {
     for (const rule of field.at("spec").at("rules").items()) {
       const spec = rule.at("mutate").at("patchStrategicMerge").at("spec");
       const own = numberIn(spec);
       if (own) return fromField(`${kind} ${name}`, own.value, own.field);
     }
-  if (
-    type === "mutations.gatekeeper.sh/Assign" &&
-    field.at("spec").at("location").text() === "spec.terminationGracePeriodSeconds"
-  ) {
+  } else if (field.at("spec").at("location").text() === "spec.terminationGracePeriodSeconds") {
     const value = field.at("spec").at("parameters").at("assign").at("value");
     const number = value.plain();
     return typeof number === "number" ? fromField(`${kind} ${name}`, number, value) : undefined;
@@ -48,11 +55,12 @@ function capOf({ kind, type, name, field }: KubeObject): Amount | undefined {
 }
 
 /** By namespace, where the policy names some: Kyverno's `match` and `exclude` of each rule, Gatekeeper's `match`. */
-function reaches({ kind, type, namespace: own, field }: KubeObject, namespace: string): boolean {
+function reaches(policy: KubeObject, namespace: string): boolean {
+  const { kind, namespace: own, field } = policy;
   if (kind === "Policy" && own !== namespace) return false;
   const spec = field.at("spec");
   const isNamed = (names: Field): boolean => names.texts().some((name) => isMatch(name, namespace));
-  if (!type.startsWith("kyverno.io/")) {
+  if (!isOfKyverno(policy)) {
     const match = spec.at("match");
     const wanted = match.at("namespaces");
     return !isNamed(match.at("excludedNamespaces")) && (!wanted.exists || isNamed(wanted));

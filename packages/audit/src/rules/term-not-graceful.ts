@@ -1,7 +1,9 @@
+import type { Field } from "@lameduck/manifests";
 import { exposureOf } from "../facts/serving.ts";
 import { springShutdown } from "../facts/settings.ts";
 import { stopSignalOf } from "../facts/stop-signal.ts";
 import { fixOf, setStopSignal } from "./edits.ts";
+import { askedOnce } from "../model/asked-once.ts";
 import type { Container } from "../model/container.ts";
 import { stopsGracefully, stopsAtOnce, type Software } from "../model/software.ts";
 import { programOf } from "../model/shell/commands.ts";
@@ -107,6 +109,15 @@ A hook may send the signal itself. With \`shareProcessNamespace\` PID 1 is the p
   },
 };
 
+const isInMap = askedOnce(({ isIn }: NonNullable<Software["setting"]>) =>
+  askedOnce((configMap: Field) =>
+    configMap
+      .at("data")
+      .entries()
+      .some(([, one]) => isIn.test(one.text() ?? "")),
+  ),
+);
+
 /** A line of a configuration file. Only ConfigMaps can be read here, and no files of the image. */
 function* missingSetting(
   { object }: Workload,
@@ -117,12 +128,7 @@ function* missingSetting(
   if (setting === undefined) return;
   const isSet = inventory.objects.some(
     ({ type, namespace, field }) =>
-      type === "/ConfigMap" &&
-      namespace === object.namespace &&
-      field
-        .at("data")
-        .entries()
-        .some(([, one]) => setting.isIn.test(one.text() ?? "")),
+      type === "/ConfigMap" && namespace === object.namespace && isInMap(setting)(field),
   );
   if (isSet) return;
   yield {
