@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { describe, test } from "node:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { servedBy } from "../src/model/pid-one.ts";
 
@@ -86,6 +88,9 @@ const scripts = [
 
 const shells: readonly (readonly [string, ...string[]])[] = [["bash"], ["dash"], ["busybox", "ash"]];
 
+const folder = mkdtempSync(join(tmpdir(), "lameduck-scripts-"));
+after(() => rmSync(folder, { recursive: true }));
+
 /** Measured with real shells: who has the number of the process that was started? */
 for (const program of shells) {
   const name = program.join(" ");
@@ -94,18 +99,28 @@ for (const program of shells) {
     `whether ${name} is replaced by its last command`,
     { skip: isHere ? false : `${name} is not here` },
     () => {
-      for (const script of scripts)
-        test(`the audit knows whether ${name} is replaced by its last command in ${JSON.stringify(script)}`, () => {
-          const argv: [string, ...string[]] = [...program, "-c", script.replace("SERVER", server)];
-          const { pid, stdout } = spawnSync(argv[0], argv.slice(1), { encoding: "utf8" });
-          const { argv: served, pidOne } = servedBy(argv);
-          assert.equal(
-            pidOne === undefined,
-            stdout.split(" ")[0] === String(pid),
-            `${stdout}, ${pid}: ${pidOne?.because}`,
-          );
-          assert.equal(served[0], "head");
+      const knows = ([first, ...rest]: readonly [string, ...string[]], file?: string): void => {
+        const { pid, stdout } = spawnSync(first, rest, { encoding: "utf8" });
+        const { argv: served, pidOne } = servedBy([first, ...rest], { scripts: () => file });
+        assert.equal(
+          pidOne === undefined,
+          stdout.split(" ")[0] === String(pid),
+          `${stdout}, ${pid}: ${pidOne?.because}`,
+        );
+        assert.equal(served[0], "head");
+      };
+      for (const script of scripts) {
+        const text = script.replace("SERVER", server);
+        const told = JSON.stringify(script);
+        test(`the audit knows whether ${name} is replaced by its last command in ${told}`, () => {
+          knows([...program, "-c", text]);
         });
+        test(`the audit knows whether ${name} is replaced by its last command in a file with ${told}`, () => {
+          const file = join(folder, "script");
+          writeFileSync(file, text);
+          knows([...program, file], text);
+        });
+      }
     },
   );
 }

@@ -3,6 +3,7 @@ import { hookOf, probeOf, type Hook, type Probe } from "./handler.ts";
 import type { ImageFacts } from "./dockerfile.ts";
 import { isOfficialImage } from "./image-name.ts";
 import type { Images } from "./images.ts";
+import { mountedScripts } from "./mounted-scripts.ts";
 import { environmentOf, type ConfigMaps } from "./environment.ts";
 import { servedBy } from "./pid-one.ts";
 import type { Served, Surroundings } from "./served.ts";
@@ -47,6 +48,7 @@ export interface Container {
 
 /** What the pod is for its containers. */
 interface PodFacts {
+  readonly spec: Field;
   readonly images: Images;
   readonly configMaps: ConfigMaps;
   readonly isPidShared: boolean;
@@ -61,7 +63,8 @@ export function containerOf(field: Field, pod: PodFacts): Container {
   const args = field.at("args");
   const { env, envFields, variables } = environmentOf(field, configMaps, imageFacts?.env);
   const argv = argvOf(command, args, image, imageFacts)?.map((word) => dereferenced(word, env));
-  const around = { image: imageFacts?.base ?? image, variables, isPidShared };
+  const scripts = mountedScripts(field, pod.spec, configMaps);
+  const around = { image: imageFacts?.base ?? image, variables, isPidShared, scripts };
   const lifecycle = field.at("lifecycle");
   return {
     field,
@@ -91,7 +94,7 @@ export function containerOf(field: Field, pod: PodFacts): Container {
         host: port.at("hostPort").exists ? port.at("hostPort").whole(0, 0) : undefined,
       })),
     lifecycle,
-    hook: hookOf(lifecycle, variables, isPidShared),
+    hook: hookOf(lifecycle, { variables, isPidShared, scripts }),
     startup: probeOf(field.at("startupProbe")),
     liveness: probeOf(field.at("livenessProbe")),
     readiness: probeOf(field.at("readinessProbe")),

@@ -1,4 +1,5 @@
 import type { Field } from "@lameduck/manifests";
+import { askedOnce } from "./asked-once.ts";
 import { dereferenced, unknown, type Variables } from "./shell/scope.ts";
 
 /** ConfigMaps of the input that are of the pod's namespace, by name. */
@@ -49,11 +50,15 @@ export function environmentOf(
   return { env, envFields, variables: { values, isPartial } };
 }
 
-/** Whatever is no text, the API server refuses. */
-function textsOf(map: Field | undefined): Readonly<Record<string, string>> {
-  const data = (map?.plain() as { data?: unknown } | undefined)?.data;
+/** Of `data`. Whatever is no text, the API server refuses. */
+export function textsOf(map: Field | undefined): Readonly<Record<string, string>> {
+  return map === undefined ? {} : textsIn(map);
+}
+
+const textsIn = askedOnce((map: Field): Readonly<Record<string, string>> => {
+  const { data } = map.plain() as { data?: unknown };
   if (typeof data !== "object" || data === null) return {};
   return Object.fromEntries(
     Object.entries(data).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
   );
-}
+});

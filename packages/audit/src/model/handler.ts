@@ -1,7 +1,7 @@
 import type { Field } from "@lameduck/manifests";
 import { fromField, wholeOr, type Amount } from "./amount.ts";
 import { everyCommand } from "./shell/every-command.ts";
-import { programOf, shellCommandOf } from "./shell/commands.ts";
+import { programOf, shellCommandOf, type Scripts } from "./shell/commands.ts";
 import { dereferenced, type Variables } from "./shell/scope.ts";
 import { signalSent, type Sent } from "./shell/signals.ts";
 import { timeTaken } from "./shell/time.ts";
@@ -20,6 +20,8 @@ interface Handler {
 
 /** A preStop hook: the kubelet waits for it before it sends the stop signal, and its time counts against the grace period. */
 export interface Hook extends Handler {
+  /** The command, and the scripts of it that are files of the input. */
+  readonly text: string;
   /** As long as it takes at least. */
   readonly least: Amount;
   /** How long of it the server still serves: until a command of it stops the server. */
@@ -57,20 +59,34 @@ function handlerOf(field: Field): Handler | undefined {
   return { kind, field: field.at(kind), command };
 }
 
-/** @param isPidShared whether PID 1 is the pause process. */
-export function hookOf(lifecycle: Field, variables: Variables, isPidShared: boolean): Hook | undefined {
+/** Where a hook runs. */
+interface Around {
+  readonly variables: Variables;
+  /** PID 1 is the pause process. */
+  readonly isPidShared: boolean;
+  readonly scripts: Scripts;
+}
+
+export function hookOf(lifecycle: Field, { variables, isPidShared, scripts }: Around): Hook | undefined {
   const handler = handlerOf(lifecycle.at("preStop"));
   if (handler === undefined) return undefined;
   const { kind, field, command } = handler;
   const argv = command.map((word) => dereferenced(word, variables.values));
-  const commands = everyCommand(argv, variables);
+  const texts = new Set([command.join(" ")]);
+  const commands = everyCommand(argv, variables, (path, isProgram) => {
+    const text = scripts(path, isProgram);
+    if (text !== undefined) texts.add(text);
+    return text;
+  });
+  const text = [...texts].join("\n");
   const known = {
     ...handler,
+    text,
     signals: commands.flatMap((one) => signalSent(one) ?? []),
     runsFile: commands.some(
       (words) => shellCommandOf(words) !== undefined || /\.(?:sh|bash)$/.test(words[0] ?? ""),
     ),
-    reads: new Set([...command.join(" ").matchAll(/\$[{(]?([A-Za-z_]\w*)/g)].map(([, name = ""]) => name)),
+    reads: new Set([...text.matchAll(/\$[{(]?([A-Za-z_]\w*)/g)].map(([, name = ""]) => name)),
   };
   const named = (value: number, at: Field): Amount => fromField("preStop", value, at);
   if (kind === "sleep") {
@@ -86,7 +102,7 @@ export function hookOf(lifecycle: Field, variables: Variables, isPidShared: bool
       isExact: false,
       isServingExact: false,
     };
-  const { least, isExact, serving, isServingExact } = timeTaken(argv, variables, isPidShared);
+  const { least, isExact, serving, isServingExact } = timeTaken(argv, { variables, isPidShared, scripts });
   const words = field.at("command").items();
   const at = words.find((word) => /\bsleep\b/.test(word.text() ?? "")) ?? words[0] ?? field;
   const alone = programOf(command[0]) === "sleep" && command.length === 2 ? words[1] : undefined;

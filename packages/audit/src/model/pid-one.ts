@@ -1,5 +1,5 @@
 import { isOfficialImage } from "./image-name.ts";
-import { programOf, shellCommandOf, type Shell } from "./shell/commands.ts";
+import { noScripts, programOf, shellCommandOf, type Shell } from "./shell/commands.ts";
 import { unknown } from "./shell/scope.ts";
 import { ScriptRun } from "./script-run.ts";
 import type { PidOne, Served, Surroundings } from "./served.ts";
@@ -27,11 +27,16 @@ export function servedBy(argv: readonly string[], around: Surroundings = {}, dep
   if (wrapped) return throughWrapper(inner(wrapped.argv), wrapped);
   const manager = managerOf(argv);
   if (manager !== undefined) return { argv: [], pidOne: manager };
-  const command = shellCommandOf(argv);
+  const command = shellCommandOf(argv, around.scripts);
   if (command?.script !== undefined) {
-    const { name, script, rest } = command;
+    const { name, script, isFile, rest } = command;
     const shell = command.shell === "sh" ? shellOf(around.image) : command.shell;
-    return new ScriptRun({ ...around, name, shell, script, parameters: rest, served: inner }).end();
+    const what = isFile ? `${name} ${rest[0]}` : `${name} -c`;
+    // What a file runs is not looked for in files: they may run each other.
+    const served = isFile
+      ? (words: readonly string[]) => servedBy(words, { ...around, scripts: noScripts }, depth + 1)
+      : inner;
+    return new ScriptRun({ ...around, what, shell, script, isFile, parameters: rest, served }).end();
   }
   if (
     /^docker-(?:php-)?entrypoint(?:\.sh)?$/.test(program) &&

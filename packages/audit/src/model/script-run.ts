@@ -13,10 +13,12 @@ import type { Chain, Command, List, Pipeline, Script, Simple } from "./shell/syn
 import { withoutShell, type PidOne, type Served } from "./served.ts";
 
 interface Options {
-  /** The shell as it is called. */
-  readonly name: string;
+  /** The shell as it is called, such as `sh -c`. */
+  readonly what: string;
   readonly shell: Shell;
   readonly script: string;
+  /** Not of `-c`. */
+  readonly isFile?: boolean;
   readonly parameters: readonly string[];
   readonly variables?: Variables;
   readonly isPidShared?: boolean;
@@ -223,7 +225,7 @@ export class ScriptRun {
   /** Measured: bash 5.1 to 5.3, busybox 1.30 to 1.38, dash 0.5.11 and 0.5.12, zsh 5.9, mksh 59. */
   #givesWay(shell: Shell, command: Command, isTop: boolean, isNested: boolean): boolean {
     const { trailing } = this.#script;
-    if (this.#hasTrap) return false;
+    if (this.#hasTrap || this.#options.isFile) return false;
     switch (shell) {
       case "bash":
         return (
@@ -347,7 +349,7 @@ export class ScriptRun {
 
   #between(because: string, certainty: PidOne["certainty"], instead?: string): PidOne {
     return {
-      what: `${this.#options.name} -c`,
+      what: this.#options.what,
       because,
       certainty,
       ...(instead === undefined ? {} : { instead }),

@@ -1,4 +1,4 @@
-import { plainCommand } from "./shell/commands.ts";
+import { plainCommand, type Scripts } from "./shell/commands.ts";
 import type { Variables } from "./shell/scope.ts";
 
 /** Something between the kubelet's signal and the program that serves. */
@@ -31,6 +31,7 @@ export interface Served {
 export interface Surroundings {
   readonly image?: string | undefined;
   readonly variables?: Variables;
+  readonly scripts?: Scripts;
   /** PID 1 is the pause process. */
   readonly isPidShared?: boolean;
 }

@@ -154,7 +154,7 @@ export function stopsGracefully(
   isPidShared: boolean,
 ): boolean {
   if (hook.kind !== "exec") return hook.kind !== "sleep";
-  const text = hook.command.join(" ");
+  const text = hook.text;
   if (own?.test(text)) return true;
   if (graceful === undefined) return false;
   const isInit = text.includes("lameduck-init") && text.includes(graceful.replace("SIG", ""));
@@ -168,7 +168,7 @@ export function stopsAtOnce(
   isPidShared: boolean,
 ): boolean {
   if (hook.kind !== "exec" || graceful === undefined) return false;
-  const text = hook.command.join(" ");
+  const text = hook.text;
   if (abrupt?.test(text) === true) return true;
   const isNamed = programs.some((name) => new RegExp(`(?:pkill|killall)\\s.*\\b${name}\\b`).test(text));
   return hook.signals.some(

@@ -77,7 +77,7 @@ export function workloadOf(
   const pod = template.at("spec");
   const isPidShared = pod.at("shareProcessNamespace").isTrue() || pod.at("hostPID").isTrue();
   const isInjected = annotationOf(template, "lameduck.dev/injected").exists;
-  const facts = { images, configMaps, isPidShared, isInjected };
+  const facts = { spec: pod, images, configMaps, isPidShared, isInjected };
   const containers = pod
     .at("containers")
     .items()

@@ -31,6 +31,6 @@ switches this last resort off. It helps only if a load balancer checks the healt
 function withdrawnFile({ hook, readiness }: Container): string | undefined {
   if (hook?.kind !== "exec" || readiness?.kind !== "exec") return undefined;
   const probe = readiness.command.join(" ");
-  const [, path] = /\b(?:rm\s+(?:-\w+\s+)*|touch\s+|>\s*)(\/[\w./-]+)/.exec(hook.command.join(" ")) ?? [];
+  const [, path] = /\b(?:rm\s+(?:-\w+\s+)*|touch\s+|>\s*)(\/[\w./-]+)/.exec(hook.text) ?? [];
   return path !== undefined && probe.includes(path) ? path : undefined;
 }

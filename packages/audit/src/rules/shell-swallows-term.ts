@@ -17,13 +17,13 @@ period, and the server's graceful stop never runs. \`npm\` and \`yarn\` start th
 
 Some shells replace themselves by their last command. This was measured: bash 5.1 to 5.3 does, where that command has no redirection and stands in no
 loop, branch or group; the ash of busybox 1.30 to 1.38 (the \`sh\` of Alpine) does, where the script does not end with a line break; dash 0.5.11 and 0.5.12
-(the \`sh\` of Debian and Ubuntu) does not. None does that has set a trap.
+(the \`sh\` of Debian and Ubuntu) does not. None does that has set a trap, or runs a script that is a file.
 
 A trap runs only when the command in the foreground has ended. A trap also ends \`wait\`. Without a second \`wait\` the shell then ends before the
 server, and the server is killed.
 
-The audit reads the script, and goes through programs that are replaced by what they start, such as \`env\`, \`gosu\` and \`exec\` itself. It cannot read
-a script that is a file of the image.`,
+The audit reads the script, and goes through programs that are replaced by what they start, such as \`env\`, \`gosu\` and \`exec\` itself. It reads a
+script that is mounted from a ConfigMap of the input, and none that is a file of the image.`,
   remedy:
     "Make the server PID 1: `command: [node, server.js]`, or `exec` before the shell's last command, or an init that signals the group",
   references: ["https://docs.docker.com/reference/dockerfile/#exec-form-entrypoint-example"],

@@ -40,24 +40,37 @@ export function isQuestion(command: Command | undefined): boolean {
   return piece?.kind === "text" && (piece.text === "[" || piece.text === "test");
 }
 
-/** `sh -c SCRIPT` and its like, taken apart. */
+/** The text of a shell script that is a file; undefined where it is not known, and as a program also where it cannot be executed. */
+export type Scripts = (path: string, isProgram: boolean) => string | undefined;
+
+export const noScripts: Scripts = () => undefined;
+
+/** `sh -c SCRIPT`, `sh FILE` and their like, taken apart. */
 interface ShellCommand {
   readonly shell: Shell;
   /** As it was written, such as "bash" or "busybox sh". */
   readonly name: string;
-  /** Undefined where a file, or the standard input, is the script. */
+  /** Undefined where the standard input, or a file that is not known, is the script. */
   readonly script: string | undefined;
-  /** `$0` and what follows it, or the file and its arguments. */
+  readonly isFile: boolean;
+  /** `$0` and what follows it: the file and its arguments. */
   readonly rest: readonly string[];
 }
 
-/** @returns undefined where the program is no shell. */
-export function shellCommandOf(argv: readonly string[]): ShellCommand | undefined {
+/** @returns undefined where the program is neither a shell nor a known script of one. */
+export function shellCommandOf(
+  argv: readonly string[],
+  scripts: Scripts = noScripts,
+): ShellCommand | undefined {
   const isApplet = /^(?:busybox|toybox)(?:\.static)?$/.test(programOf(argv[0]));
   const words = isApplet ? argv.slice(1) : argv;
   const program = programOf(words[0]);
   const family = Object.hasOwn(shells, program) ? shells[program] : undefined;
-  if (family === undefined) return undefined;
+  if (family === undefined) {
+    const text = scripts(argv[0] ?? "", true);
+    const interpreter = text === undefined ? undefined : interpreterOf(text);
+    return interpreter && shellCommandOf([...interpreter, ...argv], scripts);
+  }
   const shell = isApplet && family === "sh" ? "ash" : family;
   const name = isApplet ? `${programOf(argv[0])} ${program}` : program;
   let isScript = false;
@@ -74,9 +87,22 @@ export function shellCommandOf(argv: readonly string[]): ShellCommand | undefine
     if (/^(?:[-+][A-Za-z]*[oO]|--(?:rcfile|init-file))$/.test(word)) at += 1;
   }
   const rest = words.slice(at);
-  return isScript
-    ? { shell, name, script: rest[0], rest: rest.slice(1) }
-    : { shell, name, script: undefined, rest };
+  if (isScript) return { shell, name, script: rest[0], isFile: false, rest: rest.slice(1) };
+  return { shell, name, script: scripts(rest[0] ?? "", false), isFile: true, rest };
+}
+
+/** Whether no other program than a shell is named as its interpreter. */
+export function isForShell(text: string): boolean {
+  const interpreter = interpreterOf(text);
+  return interpreter === undefined || shellCommandOf(interpreter) !== undefined;
+}
+
+/** What its first line names, with its arguments; undefined where that names none. */
+function interpreterOf(text: string): string[] | undefined {
+  const [, program, option = ""] = /^#![ \t]*(\S+)[ \t]*([^\n]*)/.exec(text) ?? [];
+  if (program === undefined) return undefined;
+  if (programOf(program) === "env") return option.replace(/^-S\s*/, "").split(/\s+/);
+  return option === "" ? [program] : [program, option];
 }
 
 /** The script of `sh -c SCRIPT` and its like; undefined for anything else. */

@@ -1,13 +1,22 @@
-import { shellCommandOf } from "./commands.ts";
+import { noScripts, shellCommandOf, type Scripts } from "./commands.ts";
 import { readScript } from "./read.ts";
 import { argumentsOf, assign, scopeOf, type Scope, type Variables } from "./scope.ts";
 import type { Command, List } from "./syntax.ts";
 
 /** The words of each command of a program or a script, in their order, whatever decides whether it runs. */
-export function everyCommand(argv: readonly string[], variables: Variables): string[][] {
-  const { script, rest } = shellCommandOf(argv) ?? {};
+export function everyCommand(
+  argv: readonly string[],
+  variables: Variables,
+  scripts: Scripts = noScripts,
+): string[][] {
+  const { script, rest, isFile = false } = shellCommandOf(argv, scripts) ?? {};
   if (script === undefined) return [[...argv]];
-  return ofList(readScript(script).list, scopeOf(variables, rest));
+  const commands = ofList(readScript(script).list, scopeOf(variables, rest));
+  // What a file runs is not looked for in files: they may run each other.
+  if (isFile) return commands;
+  return commands.flatMap((one) =>
+    shellCommandOf(one, scripts)?.isFile ? everyCommand(one, variables, scripts) : [one],
+  );
 }
 
 function ofList(list: List, scope: Scope): string[][] {

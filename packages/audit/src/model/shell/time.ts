@@ -1,4 +1,4 @@
-import { isQuestion, programOf, shellCommandOf, whyFails } from "./commands.ts";
+import { isQuestion, noScripts, programOf, shellCommandOf, whyFails, type Scripts } from "./commands.ts";
 import { readScript } from "./read.ts";
 import { argumentsOf, assign, noVariables, scopeOf, unknown, type Scope, type Variables } from "./scope.ts";
 import { signalSent } from "./signals.ts";
@@ -34,40 +34,50 @@ const stopWords = /(?:^|[-=])(?:quit|stop|graceful-stop|shutdown|stop_app|leave)
 /** Of Envoy, only a drain that is not graceful stops the listeners, and a failed health check stops nothing. */
 const stopPaths = /shutdown|quitquitquit|terminate|\/-\/quit\b|drain_listeners(?!\?(?:[\w&]*&)?graceful)/i;
 
-/** How long a command takes, as far as it sleeps. @param variables what is known of the container's variables. */
-export function timeTaken(
-  argv: readonly string[],
-  variables: Variables = noVariables,
-  isPidShared = false,
-): Taken {
+/** Where a command runs. */
+interface Around {
+  /** What is known of the container's variables. */
+  readonly variables?: Variables;
+  readonly isPidShared?: boolean;
+  readonly scripts?: Scripts;
+}
+
+/** How long a command takes, as far as it sleeps. */
+export function timeTaken(argv: readonly string[], around: Around = {}): Taken {
   // No such program, or `sleep` without its time: the hook has failed before it began.
   if (whyFails(argv) !== undefined) return { least: 0, isExact: true, serving: 0, isServingExact: true };
-  const { script, rest } = shellCommandOf(argv) ?? {};
+  const { script, rest, isFile } = shellCommandOf(argv, around.scripts) ?? {};
   if (script === undefined) {
     const { least, isExact } = ofProgram(argv);
     return { least, isExact, serving: least, isServingExact: isExact };
   }
-  const { list, isWhole } = readScript(script);
-  const clock = new Clock(scopeOf(variables, rest), isPidShared);
-  clock.run(list);
-  if (!isWhole) clock.isExact = false;
-  const { least, isExact, stopped } = clock;
+  // What a file runs is not looked for in files: they may run each other.
+  const inside = isFile ? { ...around, scripts: noScripts } : around;
+  const { least, isExact, stopped } = clockOf(script, scopeOf(around.variables ?? noVariables, rest), inside);
   const serving = stopped ?? { least, isExact };
   return { least, isExact, serving: serving.least, isServingExact: serving.isExact };
 }
 
+function clockOf(script: string, scope: Scope, around: Around): Clock {
+  const { list, isWhole } = readScript(script);
+  const clock = new Clock(scope, around);
+  clock.run(list);
+  if (!isWhole) clock.isExact = false;
+  return clock;
+}
+
 class Clock {
   readonly #scope: Scope;
-  readonly #isPidShared: boolean;
+  readonly #around: Around;
   least = 0;
   isExact = true;
   /** When a command stopped the server. */
   stopped: { readonly least: number; readonly isExact: boolean } | undefined;
   #isOver = false;
 
-  constructor(scope: Scope, isPidShared: boolean) {
+  constructor(scope: Scope, around: Around) {
     this.#scope = scope;
-    this.#isPidShared = isPidShared;
+    this.#around = around;
   }
 
   run(list: List): void {
@@ -126,11 +136,28 @@ class Clock {
     const words = argumentsOf(command, this.#scope);
     const argv = programOf(words[0]) === "exec" || words[0] === "command" ? words.slice(1) : words;
     if (argv.length === 0) return;
-    if (stops(argv, this.#isPidShared)) this.stopped ??= { least: this.least, isExact: this.isExact };
-    const { least, isExact } = ofProgram(argv);
+    const own = this.#ofFile(command, argv);
+    if (own?.stopped)
+      this.stopped ??= {
+        least: this.least + own.stopped.least,
+        isExact: this.isExact && own.stopped.isExact,
+      };
+    if (stops(argv, this.#around.isPidShared)) this.stopped ??= { least: this.least, isExact: this.isExact };
+    const { least, isExact } = own ?? ofProgram(argv);
     this.least += least;
     this.isExact &&= isExact;
     if (ending.has(argv[0]!) || (words[0] === "exec" && argv.length > 0)) this.#isOver = true;
+  }
+
+  /** Of a script that is a file. Whether it sees what this one has set, depends on `export`. */
+  #ofFile({ assignments }: Simple, argv: readonly string[]): Clock | undefined {
+    const { script, rest = [], isFile } = shellCommandOf(argv, this.#around.scripts) ?? {};
+    if (script === undefined || !isFile || assignments.length > 0) return undefined;
+    const { variables = noVariables } = this.#around;
+    const scope = scopeOf(variables, rest);
+    for (const [name, value] of this.#scope.variables)
+      if (variables.values.get(name) !== value) scope.variables.set(name, unknown);
+    return clockOf(script, scope, { ...this.#around, scripts: noScripts });
   }
 
   #loop(body: List, times: number | undefined): void {
@@ -159,10 +186,7 @@ class Clock {
     isExact: (least: readonly number[]) => boolean,
   ): void {
     const clocks = branches.map((branch) => {
-      const clock = new Clock(
-        { ...this.#scope, variables: new Map(this.#scope.variables) },
-        this.#isPidShared,
-      );
+      const clock = new Clock({ ...this.#scope, variables: new Map(this.#scope.variables) }, this.#around);
       clock.run(branch);
       return clock;
     });
@@ -184,7 +208,7 @@ function asChain([first, ...rest]: readonly Pipeline[]): Chain {
 }
 
 /** Whether the command stops the server, or begins its stop: nothing serves what comes after it. */
-function stops(argv: readonly string[], isPidShared: boolean): boolean {
+function stops(argv: readonly string[], isPidShared = false): boolean {
   const program = programOf(argv[0]);
   if (controllers.test(program)) return argv.slice(1).some((word) => stopWords.test(word));
   if (/^(?:curl|wget|http)$/.test(program)) return argv.slice(1).some((word) => stopPaths.test(word));
