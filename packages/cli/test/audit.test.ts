@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -232,6 +234,18 @@ describe("audit", () => {
     const { code, err } = await run(["audit", "-"], { cwd: folder });
     assert.equal(code, 2);
     assert.match(err, /stdin: is empty \[LAMEDUCK_AUDIT_UNREADABLE\]/);
+  });
+
+  test("the audit reads the pipe of another program, and no device without an end", async () => {
+    const pipe = join(folder, "pipe");
+    spawnSync("mkfifo", [pipe]);
+    const written = writeFile(pipe, deployment());
+    const piped = await runAlone(["audit", "pipe"], { cwd: folder });
+    await written;
+    assert.match(piped.out, /in 1 workload/);
+    const endless = await runAlone(["audit", "/dev/zero"], { cwd: folder });
+    assert.equal(endless.code, 2);
+    assert.match(endless.err, /\/dev\/zero: holds more than 256 MiB.* \[LAMEDUCK_AUDIT_UNREADABLE\]/);
   });
 
   test("a name in a manifest cannot write a line of its own into the output of the audit", async () => {

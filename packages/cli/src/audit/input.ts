@@ -1,6 +1,6 @@
 import { fileProblem } from "@lameduck/drain/common";
 import { AuditError, type InputFile } from "@lameduck/audit";
-import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { count as counted } from "@lameduck/accounting/words";
 
@@ -29,10 +29,11 @@ export async function readInput(
   const charts = new Map<string, number>();
   for (const path of new Set(paths)) {
     if (path === "-") {
-      const { buffer } = await import("node:stream/consumers");
       let piped: string;
       try {
-        piped = decoded(await buffer(process.stdin));
+        const chunks = new Chunks();
+        for await (const chunk of process.stdin) chunks.add(chunk as Buffer);
+        piped = decoded(chunks.whole());
       } catch (error) {
         fail("stdin", error);
         continue;
@@ -45,7 +46,7 @@ export async function readInput(
     try {
       for (const name of manifestsAt(path, excluded, seen, fail))
         try {
-          const text = decoded(readFileSync(name));
+          const text = decoded(bytesOf(name));
           const chart = name === path ? undefined : chartOf(name, text);
           if (chart === undefined) files.push({ name, text, isFound: name !== path });
           else charts.set(chart, (charts.get(chart) ?? 0) + 1);
@@ -74,6 +75,41 @@ function chartOf(file: string, text: string): string | undefined {
   return folder !== undefined && text.includes("{{") && existsSync(join(folder, "Chart.yaml"))
     ? folder
     : undefined;
+}
+
+/** More than an audit has memory for. A device and a pipe may never end. */
+const mostBytes = 256 * 2 ** 20;
+const chunkBytes = 64 * 2 ** 10;
+
+class Chunks {
+  readonly #all: Buffer[] = [];
+  #bytes = 0;
+
+  add(chunk: Buffer): void {
+    this.#all.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > mostBytes) throw new Error("holds more than 256 MiB; give it in parts");
+  }
+
+  whole(): Buffer {
+    return Buffer.concat(this.#all);
+  }
+}
+
+/** Of a file, or of a pipe, such as that of `<(helm template shop)`. */
+function bytesOf(name: string): Buffer {
+  const chunks = new Chunks();
+  const file = openSync(name, "r");
+  try {
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(chunkBytes);
+      const count = readSync(file, chunk);
+      if (count === 0) return chunks.whole();
+      chunks.add(chunk.subarray(0, count));
+    }
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** A fix writes the text back: what is no UTF-8 would not come back as it was. */
