@@ -1,7 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { KubernetesClient, Pod } from "@lameduck/kube";
+import type { Stream } from "@lameduck/manifests";
 import { auditInSteps } from "../audit.ts";
 import { imagesOf } from "../model/images.ts";
+import type { InputFile } from "../reading.ts";
 import { noConfig } from "../suppress/config.ts";
 import { nothingSuppressed } from "../suppress/suppress.ts";
 import { readNamespace } from "./namespace.ts";
@@ -55,6 +57,7 @@ export async function findLosingWorkloads(
   const around = surroundings.reduce((sum, { text }) => sum + text.length, 0);
   const leftOut = new Set<string>();
   const findings: WorkloadFinding[] = [];
+  const known = new WeakMap<InputFile, Stream>();
   let audited = 0;
   for (const { batch, characters } of batches(workloads.map((one) => asItRuns(one, pods)))) {
     audited += characters + around;
@@ -69,6 +72,7 @@ export async function findLosingWorkloads(
       kubernetes,
       notRead: new Set(notRead),
       suppressions: nothingSuppressed,
+      known,
     });
     const found = await inTurns(steps, signal);
     for (const { severity, object, rule, message } of found.findings) {
