@@ -38,6 +38,22 @@ describe("parts of the init", { skip: withoutCompiler }, () => {
       assert.deepEqual(linesOf("pools", words), [known], words.join(" "));
   });
 
+  test("of connections without an address those that get one are taken back, the latest first, however many were told", () => {
+    for (const [told, takenBack, first, last] of [
+      [10, [3], 1, 7],
+      [100, [3], 37, 97],
+      [100, [3, 4], 37, 93],
+      [100, [70], 1, 0],
+    ] as const) {
+      const lines = linesOf("unattributed", [told, ...takenBack].map(String));
+      const seen = lines.map((line) => JSON.parse(line) as { type: string; at: number });
+      const again = seen.slice(seen.findLastIndex(({ type }) => type === "forgotten") + 1);
+      const times = again.filter(({ type }) => type === "arrival").map(({ at }) => at);
+      const expected = Array.from({ length: last - first + 1 }, (_, index) => (first + index) * 10);
+      assert.deepEqual(times, expected, `${told}, ${takenBack.join(" ")}`);
+    }
+  });
+
   test("the settings keep what the program is told, and do not point to what the C library has freed", () => {
     for (const text of ["quiet", "quiet\n"])
       assert.deepEqual(linesOf("variables", [], "", { LAMEDUCK_POLICY: text }), ["1"], JSON.stringify(text));

@@ -3,13 +3,13 @@
 #include "../kernel/counters.h"
 
 #include <math.h>
+#include <string.h>
 
 /*
  * The kernel sends the event of a connection's end from a queue, and counter, events and dump are read at three moments. What was counted so long ago has
  * been attributed by now, or has left no trace.
  */
 static const double settling_ms = 1000;
-enum { MOST_TOLD_AT_ONCE = 64 };
 const char unattributed_sender[] = "unattributed";
 
 void unattributed_begin(struct unattributed *unattributed, double now)
@@ -49,13 +49,22 @@ double unattributed_settles_at(const struct unattributed *unattributed)
 	return unattributed->open > 0 ? unattributed->last_opened + settling_ms : -INFINITY;
 }
 
+static void keep(struct unattributed *unattributed, struct told_connection told)
+{
+	if (unattributed->told_count == MOST_UNATTRIBUTED) {
+		unattributed->told_count--;
+		memmove(unattributed->told, unattributed->told + 1, unattributed->told_count * sizeof told);
+	}
+	unattributed->told[unattributed->told_count++] = told;
+}
+
 static void tell_all(struct unattributed *unattributed, struct teller *teller, double since)
 {
-	double count = fmin(unattributed->open, MOST_TOLD_AT_ONCE);
+	double count = fmin(unattributed->open, MOST_UNATTRIBUTED);
 	double last = unattributed->last_opened, first = fmin(since, last);
 	for (double i = 1; i <= count; i++) {
 		struct told_connection told = { first + (last - first) * i / count, unattributed->attributed_until };
-		unattributed->told[unattributed->told_count++ % MOST_UNATTRIBUTED] = told;
+		keep(unattributed, told);
 		tell_connection(teller, unattributed_sender, told.at, told.since);
 	}
 	unattributed->open = 0;
@@ -71,11 +80,8 @@ static void take_back(struct unattributed *unattributed, struct teller *teller)
 	unattributed->open += late;
 	unattributed->told_count -= (size_t)late;
 	tell(teller, &(struct observation){ .type = SEEN_FORGOTTEN, .name = unattributed_sender });
-	size_t kept = unattributed->told_count < MOST_UNATTRIBUTED ? unattributed->told_count : MOST_UNATTRIBUTED;
-	for (size_t age = kept; age-- > 0;) {
-		struct told_connection *told = &unattributed->told[(unattributed->told_count - 1 - age) % MOST_UNATTRIBUTED];
-		tell_again(teller, unattributed_sender, told->at, told->since);
-	}
+	for (size_t i = 0; i < unattributed->told_count; i++)
+		tell_again(teller, unattributed_sender, unattributed->told[i].at, unattributed->told[i].since);
 }
 
 void unattributed_tell(struct unattributed *unattributed, struct teller *teller, bool with_events, double since, double now)

@@ -6,6 +6,7 @@
 
 #include "tell.h"
 
+/* Of those that are told at once, and of those that can be taken back. */
 enum { MOST_UNATTRIBUTED = 64 };
 
 /* The name under which the decision knows their sender. */
@@ -23,7 +24,7 @@ struct unattributed {
 	double open; /* connections counted and not attributed so far; below 0 where the address came before the count */
 	double attributed_until; /* all that were counted by then have been told, with or without an address */
 	bool missed_events; /* connections have ended of which no event came */
-	struct told_connection told[MOST_UNATTRIBUTED]; /* without an address, a ring */
+	struct told_connection told[MOST_UNATTRIBUTED]; /* the latest without an address */
 	size_t told_count;
 };
 
