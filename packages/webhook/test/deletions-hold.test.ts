@@ -1,9 +1,27 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { heldMark } from "@lameduck/protocol";
-import { coordinatorSaying, deletion, replicaOf } from "./deletions-cluster.ts";
+import { restoreAll } from "../src/deletions/restorer.ts";
+import { coordinatorSaying, deletion, type PodApi, replicaOf } from "./deletions-cluster.ts";
 import { isHeld, labelsOf, podOf, shop } from "./deletions-shop.ts";
 import { until } from "../../cluster/test/operator-api.ts";
+
+/** As a replica leaves it that ends in the middle of a hold. */
+function withdrawnLongAgo(api: PodApi, name: string): void {
+  const mark = {
+    step: "withdrawn",
+    by: "delete",
+    labels: { app: "web" },
+    began: 0,
+    stepBegan: 0,
+    until: 1,
+  };
+  const metadata = {
+    labels: { app: null, [heldMark]: "withdrawn" },
+    annotations: { [heldMark]: JSON.stringify(mark) },
+  };
+  api.change("pods", name, { metadata });
+}
 
 describe("a deletion that is held", { concurrency: true }, () => {
   it("a held deletion waits until senders have had their time, and its second call does not", async () => {
@@ -148,22 +166,39 @@ describe("a deletion that is held", { concurrency: true }, () => {
       await until(() => isHeld(api, "web-0"), "held");
     }
     assert.ok(!isHeld(api, "web-0"));
-    const mark = {
-      step: "withdrawn",
-      by: "delete",
-      labels: { app: "web" },
-      began: 0,
-      stepBegan: 0,
-      until: 1,
-    };
-    const metadata = {
-      labels: { app: null, [heldMark]: "withdrawn" },
-      annotations: { [heldMark]: JSON.stringify(mark) },
-    };
-    api.change("pods", "web-1", { metadata });
+    withdrawnLongAgo(api, "web-1");
     await using _next = await replicaOf(api);
     await until(() => !isHeld(api, "web-1"), "restored");
     assert.equal(labelsOf(api, "web-1")["app"], "web");
+  });
+
+  it("a pod that cannot be restored keeps no other from it, be it of a replica that died or of an operator that is taken away", async () => {
+    for (const restore of ["replica", "uninstall"] as const) {
+      const api = await shop(3, 1);
+      await using _api = api;
+      for (const name of ["web-0", "web-1", "web-2"]) withdrawnLongAgo(api, name);
+      api.fault = ({ method, name }) =>
+        method === "PATCH" && name === "web-0"
+          ? { status: 403, body: { reason: "Forbidden", message: "a policy says no" } }
+          : method === "PATCH" && name === "web-1"
+            ? { status: 409, body: { reason: "Conflict", message: "another pod has that name" } }
+            : undefined;
+      if (restore === "replica") {
+        await using replica = await replicaOf(api);
+        await until(() => !isHeld(api, "web-2"), "restored");
+        assert.match(String(replica.problems), /a policy says no/);
+      } else {
+        const restored: string[] = [];
+        const client = api.client();
+        await assert.rejects(
+          restoreAll(client, new AbortController().signal, (pod) => restored.push(pod)),
+          /a policy says no/,
+        );
+        client.close();
+        assert.deepEqual(restored, ["shop/web-2"]);
+      }
+      assert.equal(labelsOf(api, "web-2")["app"], "web");
+    }
   });
 
   it("a deletion is let through at once where too many are held, where a NetworkPolicy needs a label, and where it takes the last endpoint", async () => {

@@ -149,8 +149,9 @@ const isUser = ({ metadata, status }: Pod): boolean =>
  * holds them is gone.
  */
 export async function restoreHeld(client: KubernetesClient, signal: AbortSignal): Promise<void> {
-  for (const pod of await restoreAll(client, signal))
-    say(`Pod ${pod}: has its labels back; its deletion was being held`);
+  await restoreAll(client, signal, (pod) =>
+    say(`Pod ${pod}: has its labels back; its deletion was being held`),
+  );
 }
 
 const examples = ending(

@@ -117,16 +117,12 @@ export class HeldPods {
     );
   }
 
-  /** Where the deletion has not happened, the pod is as it was before. @returns whether anything was to be done. */
-  async restore(pod: Pod): Promise<boolean> {
-    const { labels = {}, annotations = {}, deletionTimestamp } = pod.metadata;
-    if (deletionTimestamp !== undefined || !(heldMark in labels || heldMark in annotations)) return false;
-    // 404, 409: it is gone, or another has its name.
-    return (await orUndefined(this.#patch(pod, restoringPatch(pod)), 404, 409)) !== undefined;
+  restore(pod: Pod): Promise<boolean> {
+    return restore(this.#client, pod);
   }
 
-  #patch({ metadata: { namespace = "", name } }: Pod, patch: object): Promise<Pod> {
-    return this.#client.patch<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`, patch, "merge-patch");
+  #patch(pod: Pod, patch: object): Promise<Pod> {
+    return this.#client.patch<Pod>(pathOf(pod), patch, "merge-patch");
   }
 
   #convergence({ metadata: { namespace = "", annotations } }: Pod, labels: Labels): number {
@@ -139,6 +135,19 @@ export class HeldPods {
       settings.convergenceSeconds ?? this.#cluster.pathsTo(namespace, labels)?.convergence?.value;
     return seconds === undefined ? usualConvergence : seconds * 1_000;
   }
+}
+
+function pathOf({ metadata: { namespace = "", name } }: Pod): string {
+  return `/api/v1/namespaces/${namespace}/pods/${name}`;
+}
+
+/** Where the deletion has not happened, the pod is as it was before. @returns whether anything was to be done. */
+export async function restore(client: KubernetesClient, pod: Pod, signal?: AbortSignal): Promise<boolean> {
+  const { labels = {}, annotations = {}, deletionTimestamp } = pod.metadata;
+  if (deletionTimestamp !== undefined || !(heldMark in labels || heldMark in annotations)) return false;
+  const patched = client.patch(pathOf(pod), restoringPatch(pod), "merge-patch", signal);
+  // 404, 409: it is gone, or another has its name.
+  return (await orUndefined(patched, 404, 409)) !== undefined;
 }
 
 /** The budgets that would not know the pod without these labels. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient, Pod } from "@lameduck/kube";
-import { isExpired, markOf, restoringPatch } from "./mark.ts";
+import { isExpired, markOf } from "./mark.ts";
+import { restore } from "./pods.ts";
 import { heldMark } from "@lameduck/protocol";
 import type { CommonDependencies } from "./deletions.ts";
 import type { NodeShutdowns } from "./node-shutdowns.ts";
@@ -57,25 +58,30 @@ export class Restorer {
   }
 
   async #restoreAbandoned(): Promise<void> {
-    const { client, pods, now, onRestored } = this.#dependencies;
+    const { client, pods, now, onRestored, onProblem } = this.#dependencies;
     for (const pod of await listHeldPods(client, this.#stopping.signal))
-      if (isAbandoned(pod, now(), this.#shutdowns) && (await pods.restore(pod))) onRestored();
+      try {
+        if (isAbandoned(pod, now(), this.#shutdowns) && (await pods.restore(pod))) onRestored();
+      } catch (error) {
+        // The others are to be as they were all the same.
+        onProblem("restorer", error);
+      }
   }
 }
 
-/** For an operator that is taken away: every pod is as it was before. @returns their names. */
-export async function restoreAll(client: KubernetesClient, signal: AbortSignal): Promise<string[]> {
-  const held = (await listHeldPods(client, signal)).filter(
-    ({ metadata }) => metadata.deletionTimestamp === undefined,
-  );
-  for (const pod of held) {
-    const { namespace = "", name } = pod.metadata;
-    await client.patch(
-      `/api/v1/namespaces/${namespace}/pods/${name}`,
-      restoringPatch(pod),
-      "merge-patch",
-      signal,
-    );
-  }
-  return held.map(({ metadata: { namespace = "", name } }) => `${namespace}/${name}`);
+/** For an operator that is taken away: every pod is as it was before. @throws the error of one that cannot be, after all others. */
+export async function restoreAll(
+  client: KubernetesClient,
+  signal: AbortSignal,
+  onRestored: (pod: string) => void,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const pod of await listHeldPods(client, signal))
+    try {
+      const { namespace = "", name } = pod.metadata;
+      if (await restore(client, pod, signal)) onRestored(`${namespace}/${name}`);
+    } catch (error) {
+      failures.push(error);
+    }
+  if (failures.length > 0) throw failures[0];
 }
