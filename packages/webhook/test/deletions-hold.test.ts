@@ -129,6 +129,24 @@ describe("a deletion that is held", { concurrency: true }, () => {
     assert.ok((await replica.call(deletion(podOf(api, "web-0")))).took >= 2_000);
   });
 
+  it("a deletion is held to its end where the pod's budget cannot be told of it", async () => {
+    const api = await shop(2, 2);
+    await using _api = api;
+    api.put("policy/poddisruptionbudgets", "web", {
+      metadata: { namespace: "shop" },
+      spec: { selector: { matchLabels: { app: "web" } } },
+    });
+    api.fault = ({ method, resource }) =>
+      method === "PATCH" && resource === "policy/poddisruptionbudgets"
+        ? { status: 403, body: { reason: "Forbidden", message: "a policy says no" } }
+        : undefined;
+    await using replica = await replicaOf(api);
+    const { allowed, took } = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(allowed && took >= 2_000, String(took));
+    assert.deepEqual(replica.outcomes(), ["waited"]);
+    assert.match(String(replica.problems), /a policy says no/);
+  });
+
   it("a pod is as it was after the caller of its held deletion has left", async () => {
     const api = await shop(2, 3_000);
     await using _api = api;

@@ -131,7 +131,10 @@ export class Deletions {
       at = dependencies.now();
       await dependencies.pods.withdraw(ready, facts.plan.remove, { ...steps, stepBegan: at }, markOf(ready));
       for (const budget of budgetsLosing(facts.budgets, ready.metadata.labels ?? {}, facts.plan.remove))
-        await recount(dependencies.client, budget, pod.metadata.name, at);
+        await recount(dependencies.client, budget, pod.metadata.name, at).catch((error: unknown) => {
+          // Senders still send to the pod: the hold goes on.
+          dependencies.onProblem("deletions", error);
+        });
     }
     const { namespace = "", name, uid } = pod.metadata;
     const { services, convergence } = facts;
