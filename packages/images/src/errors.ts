@@ -1,4 +1,4 @@
-import { errorClass } from "@lameduck/drain/common";
+import { errorClass, fileProblem } from "@lameduck/drain/common";
 
 /** Why an image cannot be run or read, with what to do about it. */
 export const imageErrors = {
@@ -26,3 +26,9 @@ export type ImageErrorCode = keyof typeof imageErrors;
 
 /** `code` is stable, `place` is the image or the file, `remedy` says what to do. */
 export class ImageError extends errorClass(imageErrors) {}
+
+/** Errors of this machine's file system are no fault of the image. */
+export function ofFiles(error: unknown, place: string): unknown {
+  const isOurs = error instanceof Error && "syscall" in error;
+  return isOurs ? new ImageError("LAMEDUCK_IMAGE_CACHE", place, fileProblem(error)) : error;
+}

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { archiveBlobs, folderBlobs, type Blobs } from "./blobs.ts";
 import { unreadable, type ImageConfig } from "./config.ts";
 import { engines, inspect, save, type Engine, type Known } from "./engines.ts";
-import { ImageError } from "./errors.ts";
+import { ImageError, ofFiles } from "./errors.ts";
 import { spellBytes, usualLimits, type Limits } from "./limits.ts";
 import { readImage, type PackedImage } from "./manifest.ts";
 import { kindOfPath, type GivenImage, type Source } from "./source.ts";
@@ -48,7 +48,7 @@ export class LocalImages {
 
   /** What an image says of itself, unpacking nothing. @returns undefined where this machine does not have it, or it says nothing. */
   configOf(image: string): Promise<Said | undefined> {
-    const known = this.#said.get(image) ?? this.#ask(image);
+    const known = this.#said.get(image) ?? this.#inStore(image, this.#ask(image));
     this.#said.set(image, known);
     return known;
   }
@@ -75,7 +75,7 @@ export class LocalImages {
    * @throws {ImageError}
    */
   find(image: string): Promise<LocalImage | undefined> {
-    const known = this.#found.get(image) ?? this.#make(image);
+    const known = this.#found.get(image) ?? this.#inStore(image, this.#make(image));
     this.#found.set(image, known);
     return known;
   }
@@ -84,6 +84,12 @@ export class LocalImages {
   async close(): Promise<void> {
     await Promise.allSettled([...this.#found.values(), ...this.#said.values()]);
     this.#store?.release();
+  }
+
+  async #inStore<T>(image: string, work: Promise<T>): Promise<T> {
+    return work.catch((error: unknown) => {
+      throw ofFiles(error, this.#store?.folder ?? image);
+    });
   }
 
   #given(image: string): Pick<GivenImage, "source" | "wanted"> {
@@ -101,15 +107,16 @@ export class LocalImages {
     const key = `${engine}:${id}`;
     const stored = this.#stored(key, image);
     if (stored) return { ...stored, origin: originOf(known) };
-    const saving = save(engine, source.name, signal);
     const made = await this.#unpacked(image, [key], async (folder) => {
-      const blobs = await this.#archive(saving.archive, folder, image, image);
+      const saving = save(engine, source.name, signal);
+      const archive = this.#archive(saving.archive, folder, image, image);
+      const blobs = await archive.catch(async (error: unknown) => {
+        // The engine's own words say more than an archive that ends too early.
+        if (error instanceof ImageError && error.code === "LAMEDUCK_IMAGE_UNREADABLE") await saving.ended();
+        throw error;
+      });
       await saving.ended();
       return readImage({ blobs, place: image, limits: this.#limits }, source.name);
-    }).catch(async (error: unknown) => {
-      // The engine's own words say more than an archive that ends too early.
-      if (!(error instanceof ImageError) || error.code === "LAMEDUCK_IMAGE_UNREADABLE") await saving.ended();
-      throw error;
     });
     return { ...made, origin: originOf(known) };
   }

@@ -1,9 +1,9 @@
-import { fileProblem, messageOf } from "@lameduck/drain/common";
+import { messageOf } from "@lameduck/drain/common";
 import { pipeline, Readable, type Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { Parser, type ReadEntry } from "tar";
 import { unreadable } from "./config.ts";
-import { ImageError } from "./errors.ts";
+import { ImageError, ofFiles } from "./errors.ts";
 import { spellBytes, tooLarge, type Limits } from "./limits.ts";
 
 /** Receives the entries of an archive, one after the other. Both may throw: nothing more is read then. */
@@ -93,12 +93,6 @@ export async function readTar(source: Readable, reader: TarReader, options: TarO
     open?.abandon();
     counted.close();
   }
-}
-
-/** Errors of this machine's file system are no fault of the archive. */
-function ofFiles(error: unknown, place: string): unknown {
-  const isOurs = error instanceof Error && "syscall" in error;
-  return isOurs ? new ImageError("LAMEDUCK_IMAGE_CACHE", place, fileProblem(error)) : error;
 }
 
 /** The bytes of a source, decompressed, with an eye on how many they become. */

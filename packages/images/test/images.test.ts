@@ -321,9 +321,10 @@ test("an engine is asked for an image, and what it saves is unpacked; one that f
   const saved = file("saved.tar", dockerArchive(layers, { config }));
   const script = `#!/bin/sh
 case "$1 $2 $3" in
-  "image inspect web:1"|"image inspect bad:1") echo '[{"Id":"sha256:'$3'","Os":"linux","Config":{"StopSignal":"SIGQUIT"}}]' ;;
+  "image inspect web:1"|"image inspect bad:1"|"image inspect zeros:1") echo '[{"Id":"sha256:'$3'","Os":"linux","Config":{"StopSignal":"SIGQUIT"}}]' ;;
   "save web:1 ") cat ${saved} ;;
   "save bad:1 ") echo no space left >&2; exit 1 ;;
+  "save zeros:1 ") exec cat /dev/zero ;;
   *) exit 1 ;;
 esac
 `;
@@ -340,6 +341,14 @@ esac
     assert.ok(existsSync(join(image!.root, "bin/web")));
     assert.equal(await images.find("other:1"), undefined);
     await assert.rejects(images.find("bad:1"), { code: "LAMEDUCK_IMAGE_ENGINE", message: /no space left/ });
+    // No name fits into it: the longest path of Linux has 4095 bytes.
+    let long = join(folder, "long");
+    while (long.length < 4_085) long = join(long, "x".repeat(Math.min(250, 4_085 - long.length)));
+    const full = new LocalImages({
+      store: () => new ImageStore(long),
+      signal: new AbortController().signal,
+    });
+    await assert.rejects(full.find("zeros:1"), { code: "LAMEDUCK_IMAGE_CACHE" });
   } finally {
     process.env["PATH"] = path;
   }
