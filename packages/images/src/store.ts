@@ -116,10 +116,14 @@ export class ImageStore {
     mkdirSync(made);
     renameSync(root, join(made, "root"));
     writeFileSync(join(made, description), JSON.stringify(stored));
+    const kept = join(this.folder, stored.digest);
     try {
-      renameSync(made, join(this.folder, stored.digest));
+      renameSync(made, kept);
     } catch (error) {
-      if (!this.has(stored.digest)) throw error;
+      if (this.has(stored.digest)) return;
+      // What has no description is found by nobody. A machine that lost its power may have left it.
+      if (!this.#remove(stored.digest)) throw error;
+      renameSync(made, kept);
     }
   }
 
@@ -139,18 +143,25 @@ export class ImageStore {
     for (const { digest, bytes, isInUse } of this.list()) {
       sum += bytes;
       if (sum <= most || isInUse) continue;
-      this.#remove(digest);
+      if (this.#remove(digest)) removed++;
       sum -= bytes;
-      removed++;
     }
     return removed;
   }
 
-  #remove(name: string): void {
-    // Away by one step: nobody finds half an image.
-    const away = mkdtempSync(join(this.folder, `tmp-${process.pid}-`));
-    renameSync(join(this.folder, name), join(away, "image"));
-    removeAll(away);
+  /** @returns false where there is none: another process may have been faster. */
+  #remove(name: string): boolean {
+    const away = this.workspace();
+    try {
+      // Away by one step: nobody finds half an image.
+      renameSync(join(this.folder, name), join(away.folder, "image"));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+      throw error;
+    } finally {
+      away.remove();
+    }
   }
 
   #names(): string[] {

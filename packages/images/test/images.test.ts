@@ -315,6 +315,34 @@ test("the store removes what was used longest ago, never what is in use, and wha
   assert.equal(store.shrink(0), 1, "who has died uses nothing");
 });
 
+test("an image in the store that cannot be read is unpacked anew", async () => {
+  const store = newStore();
+  const path = file("again.tar", dockerArchive(layers, { config }));
+  const { root } = (await open([path], store).find(path))!;
+  store.release();
+  writeFileSync(join(dirname(root), "image.json"), "");
+  rmSync(join(root, "bin"), { recursive: true });
+  assert.equal((await open([path], store).find(path))?.root, root);
+  assert.ok(existsSync(join(root, "bin/web")));
+  assert.equal(store.list().length, 1);
+});
+
+test("an image that another process has removed meanwhile is not removed twice", async () => {
+  class Late extends ImageStore {
+    override list(): ReturnType<ImageStore["list"]> {
+      const listed = super.list();
+      for (const { digest } of listed) rmSync(join(this.folder, digest), { recursive: true });
+      return listed;
+    }
+  }
+  const store = newStore();
+  const path = file("late.tar", dockerArchive(layers, { config }));
+  await open([path], store).find(path);
+  store.release();
+  assert.equal(new Late(store.folder).shrink(0), 0);
+  assert.deepEqual(readdirSync(store.folder), []);
+});
+
 test("an engine is asked for an image, and what it saves is unpacked; one that fails is quoted", async () => {
   const bin = join(folder, "bin");
   mkdirSync(bin);
