@@ -279,7 +279,9 @@ class LayerReader implements TarReader {
   #hideAll(parent: string): void {
     for (const name of readdirSync(this.#full(parent))) {
       const path = parent === "/" ? `/${name}` : `${parent}/${name}`;
-      if (!this.#own.has(path)) rmSync(this.#full(path), { recursive: true, force: true });
+      const full = this.#full(path);
+      if (!this.#own.has(path)) rmSync(full, { recursive: true, force: true });
+      else if (lstatSync(full).isDirectory()) this.#hideAll(path);
     }
   }
 

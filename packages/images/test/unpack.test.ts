@@ -116,6 +116,17 @@ const kept: readonly (readonly [
     ["d/", "d/g: 2", "h: 2"],
   ],
   [
+    "nothing of earlier layers in a folder that hides all, wherever the layer says so",
+    [
+      [
+        { path: "a/b/c", text: "1" },
+        { path: "a/d", text: "1" },
+      ],
+      [{ path: "a/b", type: "Directory" }, { path: "a/b/e", text: "2" }, { path: "a/.wh..wh..opq" }],
+    ],
+    ["a/", "a/b/", "a/b/e: 2"],
+  ],
+  [
     "through a link of an earlier layer that stays inside, as a process in the container would",
     [
       [
