@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import fc from "fast-check";
 import { manifestFromCommand } from "@lameduck/manifests";
 import { adjustTemplate } from "../src/adjust.ts";
 import { Backoff } from "../src/kubelet/container.ts";
 import { expand } from "../src/kubelet/environment.ts";
+import { get } from "../src/kubelet/http.ts";
 import { parsePhaseLine } from "../src/kubelet/phase-line.ts";
 import { Prober } from "../src/kubelet/prober.ts";
+import type { PodNetwork } from "../src/network/network.ts";
 import { terminateContainers, type HookResult, type Terminable } from "../src/kubelet/termination.ts";
 import { VirtualClock } from "./kubelet-clock.ts";
 
@@ -290,4 +295,40 @@ test("files of a remedy come beside those that are in the root of a container al
   const adjusted = adjustTemplate({ ...template, containers }, { files: [more] });
   assert.deepEqual(adjusted.containers[0]?.root?.files, [own, more]);
   assert.deepEqual(adjustTemplate({ ...template, containers }, {}).containers[0]?.root?.files, [own]);
+});
+
+test("a probe follows redirects to every port of the host that it asked, and to no other host", async (context) => {
+  const listen = async (answer: RequestListener): Promise<number> => {
+    const server = createServer(answer).listen(0, "127.0.0.1");
+    context.after(() => server.close());
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
+  };
+  const elsewhere = await listen((request, response) => {
+    response.writeHead(request.url === "/login?a=b" ? 500 : 404).end();
+  });
+  const locations: Readonly<Record<string, string>> = {
+    "/port": `http://127.0.0.1:${elsewhere}/login?a=b`,
+    "/scheme": `//127.0.0.1:${elsewhere}/login?a=b`,
+    "/path": "/end",
+    "/host": `http://localhost:${elsewhere}/login?a=b`,
+    "/for-ever": "/for-ever",
+  };
+  const port = await listen(({ url = "" }, response) => {
+    const location = locations[url];
+    response.writeHead(location === undefined ? 204 : 302, location === undefined ? {} : { location }).end();
+  });
+  const network = { address: "127.0.0.1", localPort: (wanted: number) => wanted } as PodNetwork;
+  const ask = (path: string): Promise<number> =>
+    get(
+      { kind: "http", scheme: "HTTP", port, path, headers: [] },
+      { network, from: "127.0.0.1" },
+      "kube-probe/1.36",
+      AbortSignal.timeout(10_000),
+    );
+  assert.deepEqual(
+    [await ask("/port"), await ask("/scheme"), await ask("path"), await ask("/host")],
+    [500, 500, 204, 302],
+  );
+  await assert.rejects(ask("/for-ever"), /10 redirects/);
 });

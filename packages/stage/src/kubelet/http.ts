@@ -11,15 +11,16 @@ export async function get(
   userAgent: string,
   signal: AbortSignal,
 ): Promise<number> {
-  const port = network.localPort(handler.port);
-  const pod = `${network.address}:${port}`;
-  let path = handler.path;
+  const host = handler.host ?? network.address;
+  let { scheme } = handler;
+  let port = network.localPort(handler.port);
+  // The kubelet escapes nothing, and a path without a leading slash gets one.
+  let path = handler.path.startsWith("/") ? handler.path : `/${handler.path}`;
   for (let redirects = 0; ; redirects++) {
-    const { statusCode = 0, headers } = await answer(handler.scheme, {
-      host: handler.host ?? network.address,
+    const { statusCode = 0, headers } = await answer(scheme, {
+      host,
       port,
-      // The kubelet escapes nothing, and a path without a leading slash gets one.
-      path: path.startsWith("/") ? path : `/${path}`,
+      path,
       headers: {
         "User-Agent": userAgent,
         Accept: "*/*",
@@ -31,10 +32,12 @@ export async function get(
       signal,
     });
     const redirected = statusCode >= 300 && statusCode < 400 && headers.location;
-    const next = redirected ? URL.parse(redirected, `http://${pod}${path}`) : null;
-    // Redirects are followed on the same host only; to another one counts as an answer.
-    if (next?.host !== pod) return statusCode;
+    const next = redirected ? URL.parse(redirected, `${scheme}://${host}:${port}${path}`) : null;
+    // Redirects are followed on the same host only, be it to another port; to another host one counts as an answer.
+    if (next?.hostname !== host) return statusCode;
     if (redirects >= 10) throw new Error("stopped after 10 redirects");
+    scheme = next.protocol === "https:" ? "HTTPS" : "HTTP";
+    port = Number(next.port) || (scheme === "HTTPS" ? 443 : 80);
     path = next.pathname + next.search;
   }
 }
