@@ -1,8 +1,10 @@
 /** What the lab sees of programs that listen where nobody reaches them, or that do not end. */
 import assert from "node:assert/strict";
-import { connect } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { describe, test } from "node:test";
 import { StageError } from "../src/errors.ts";
+import { SocketTable } from "../src/network/socket-table.ts";
 import { ignoresTerm, node, observe, stageNetwork, workload } from "./local-stage.ts";
 
 const network = await stageNetwork(import.meta.filename);
@@ -101,5 +103,28 @@ if (network) {
         const { because = "" } = await observed.first("killed", "web-1");
         assert.match(because, words);
       });
+  });
+
+  test("a listener is seen among as many others as there are", async (context) => {
+    const servers = Array.from({ length: 100 }, () => createServer().listen(0, "127.0.0.1"));
+    await Promise.all(servers.map((server) => once(server, "listening")));
+    const table = new SocketTable("/proc/self/net");
+    context.after(() => {
+      table.close();
+      for (const server of servers) server.close();
+    });
+    const ports = servers.map((server) => (server.address() as AddressInfo).port);
+    assert.deepEqual(
+      ports.filter((port) => table.listening(port, "127.0.0.1") !== "open"),
+      [],
+    );
+    const all = table.ports("127.0.0.1");
+    assert.deepEqual(
+      ports.filter((port) => !all.includes(port)),
+      [],
+    );
+    const [free = 0] = ports;
+    for (const server of servers.splice(0, 1)) await new Promise((resolve) => server.close(resolve));
+    assert.equal(table.listening(free), "closed");
   });
 }

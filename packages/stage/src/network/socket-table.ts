@@ -5,13 +5,12 @@ import type { Listening } from "./network.ts";
 const listen = "0A";
 const established = "01";
 
-/** Listening sockets come first in the kernel's list, so the beginning is enough unless it is full of them. */
-const firstBytes = 4_096;
+/** The kernel gives no more at a time, whatever is asked for. */
+const pageBytes = 4_096;
 
 /** Looks for listening sockets in the kernel's table, as the processes of one network namespace see it. */
 export class SocketTable {
   readonly #files: number[] = [];
-  #buffer = Buffer.alloc(firstBytes);
 
   /** @param directory - /proc/PID/net of a process in the namespace. */
   constructor(directory: string) {
@@ -30,7 +29,7 @@ export class SocketTable {
     try {
       const isWanted = (host: string, at: number): boolean =>
         at === port && (address === undefined || /^0+$/.test(host) || isAddress(host, address));
-      return this.#files.some((file) => this.#find(file, isWanted)) ? "open" : "closed";
+      return this.#files.some((file) => hasListener(file, isWanted)) ? "open" : "closed";
     } catch {
       return "unknown";
     }
@@ -40,7 +39,7 @@ export class SocketTable {
   ports(address?: string): number[] {
     const ports = new Set<number>();
     for (const file of this.#files)
-      this.#find(file, (host, port) => {
+      hasListener(file, (host, port) => {
         if (address === undefined || isAddress(host, address)) ports.add(port);
         return false;
       });
@@ -51,7 +50,7 @@ export class SocketTable {
   loopbackOnly(port: number): readonly string[] {
     const hosts = new Set<string>();
     for (const file of this.#files)
-      this.#find(file, (host, at) => {
+      hasListener(file, (host, at) => {
         if (at === port) hosts.add(host);
         return false;
       });
@@ -63,7 +62,7 @@ export class SocketTable {
     if (this.#files.length === 0) return undefined;
     const remotes: string[] = [];
     for (const file of this.#files)
-      for (const [host, at, state, remote] of lines(readAll(file)))
+      for (const { host, port: at, state, remote } of rowsOf(file))
         if (state === established && at === port && (address === undefined || isAddress(host, address)))
           remotes.push(spelled(remote));
     return remotes;
@@ -71,24 +70,6 @@ export class SocketTable {
 
   close(): void {
     for (const file of this.#files.splice(0)) closeSync(file);
-  }
-
-  #find(file: number, isWanted: (host: string, port: number) => boolean): boolean {
-    for (;;) {
-      const length = readSync(file, this.#buffer, 0, this.#buffer.length, 0);
-      const text = this.#buffer.toString("latin1", 0, length);
-      let hasOtherStates = false;
-      for (const line of text.split("\n").slice(1)) {
-        const [, local, , state] = line.trim().split(/\s+/);
-        if (!local || !state) continue;
-        const [host = "", port = ""] = local.split(":");
-        if (state !== listen) hasOtherStates = true;
-        else if (isWanted(host, Number.parseInt(port, 16))) return true;
-      }
-      const complete = hasOtherStates || length < this.#buffer.length - 200;
-      if (complete || this.#buffer.length >= 1 << 20) return false;
-      this.#buffer = Buffer.alloc(this.#buffer.length * 4);
-    }
   }
 }
 
@@ -99,21 +80,37 @@ const loopbacks: Readonly<Record<string, string>> = {
   "0000000000000000FFFF00000100007F": "127.0.0.1",
 };
 
-function readAll(file: number): string {
-  const pieces: string[] = [];
-  const buffer = Buffer.alloc(1 << 16);
-  for (let at = 0, length = 1; length > 0; at += length) {
-    length = readSync(file, buffer, 0, buffer.length, at);
-    pieces.push(buffer.toString("latin1", 0, length));
+function hasListener(file: number, isWanted: (host: string, port: number) => boolean): boolean {
+  for (const { host, port, state } of rowsOf(file)) {
+    // Listening sockets come first in the kernel's list.
+    if (state !== listen) return false;
+    if (isWanted(host, port)) return true;
   }
-  return pieces.join("");
+  return false;
 }
 
-function* lines(text: string): Generator<readonly [string, number, string, string]> {
-  for (const line of text.split("\n").slice(1)) {
-    const [, local = "", remote = "", state = ""] = line.trim().split(/\s+/);
-    const [host = "", port = ""] = local.split(":");
-    if (state !== "") yield [host, Number.parseInt(port, 16), state, remote.split(":")[0] ?? ""];
+interface Row {
+  readonly host: string;
+  readonly port: number;
+  readonly state: string;
+  readonly remote: string;
+}
+
+/** Reads on only as far as rows are taken. */
+function* rowsOf(file: number): Generator<Row> {
+  const buffer = Buffer.alloc(pageBytes);
+  let rest = "";
+  for (let at = 0, length = 1; length > 0; at += length) {
+    length = readSync(file, buffer, 0, buffer.length, at);
+    const lines = (rest + buffer.toString("latin1", 0, length)).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const [number = "", local = "", remote = "", state = ""] = line.trim().split(/\s+/);
+      const [host = "", port = ""] = local.split(":");
+      // The first line is the header.
+      if (number.endsWith(":"))
+        yield { host, port: Number.parseInt(port, 16), state, remote: remote.split(":")[0] ?? "" };
+    }
   }
 }
 
