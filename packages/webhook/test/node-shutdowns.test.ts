@@ -45,6 +45,20 @@ describe("pods of a node that shuts down", { concurrency: true }, () => {
     assert.deepEqual(replica.problems, []);
   });
 
+  it("pods whose owner cannot be read keep no other from leaving its Service, however many they are", async () => {
+    await using api = await cluster();
+    const ownerReferences = [{ kind: "ReplicaSet", name: "broken", uid: "broken", controller: true }];
+    for (let index = 0; index < 12; index++)
+      api.pod(`broken-${index}`, { metadata: { ownerReferences }, spec: { nodeName: "node1" } });
+    api.pod("web-3", { spec: { nodeName: "node1" } });
+    api.fault = ({ name }) => (name === "broken" ? { status: 500, body: { message: "no etcd" } } : undefined);
+    await using replica = await replicaOf(api, { nodeShutdowns: true });
+    nodeIs(api, "node1", "shutting down");
+    await until(() => replica.withdrawn.length === 3, "withdrawn");
+    assert.deepEqual(replica.withdrawn.toSorted(), ["web-0", "web-1", "web-3"]);
+    assert.match(String(replica.problems[0]), /no etcd/);
+  });
+
   it("a pod stays where nobody has chosen otherwise, where its node is not ready for another reason, and in other namespaces", async () => {
     await using api = await cluster();
     await using replica = await replicaOf(api, { nodeShutdowns: true });

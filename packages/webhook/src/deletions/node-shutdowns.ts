@@ -105,7 +105,7 @@ export class NodeShutdowns {
   }
 
   async #withdrawFrom(node: string): Promise<void> {
-    const { client, endpoints } = this.#options.dependencies;
+    const { client, endpoints, onProblem } = this.#options.dependencies;
     const { signal } = this.#stopping;
     const enabled = this.#options.enabled();
     if (!enabled || !endpoints.isKnown) return;
@@ -121,7 +121,11 @@ export class NodeShutdowns {
     const one = async (): Promise<void> => {
       for (const pod of left) {
         if (signal.aborted) return;
-        if (await this.#withdraw(pod, judged)) this.#options.onWithdrawn(pod);
+        try {
+          if (await this.#withdraw(pod, judged)) this.#options.onWithdrawn(pod);
+        } catch (error) {
+          onProblem("node-shutdowns", error);
+        }
       }
     };
     await Promise.all(Array.from({ length: atOnce }, one));
@@ -137,7 +141,7 @@ export class NodeShutdowns {
 
   /** @returns false for a pod that stays, for good or for now: as the last ready endpoint it is better than none. */
   async #withdraw(pod: Pod, { going, staying }: Judged): Promise<boolean> {
-    const { pods, endpoints, now, onProblem } = this.#options.dependencies;
+    const { pods, endpoints, now } = this.#options.dependencies;
     const mark = markOf(pod);
     const facts = await pods.factsFor(pod, mark);
     if (!facts) return false;
@@ -152,14 +156,15 @@ export class NodeShutdowns {
     going.add(uid);
     const at = now();
     const marked = { by: "shutdown", began: at, stepBegan: at, until: at + markStandsMs } as const;
-    // 404, 409: it is gone, or another has its name.
-    const patched = orUndefined(pods.withdraw(pod, facts.plan.remove, marked, mark), 404, 409);
-    const isWithdrawn = await patched.then(
-      (found) => found !== undefined,
-      (error: unknown) => onProblem("node-shutdowns", error),
-    );
-    if (!isWithdrawn) going.delete(uid);
-    return isWithdrawn === true;
+    let isWithdrawn = false;
+    try {
+      const patched = pods.withdraw(pod, facts.plan.remove, marked, mark);
+      // 404, 409: it is gone, or another has its name.
+      isWithdrawn = (await orUndefined(patched, 404, 409)) !== undefined;
+    } finally {
+      if (!isWithdrawn) going.delete(uid);
+    }
+    return isWithdrawn;
   }
 }
 
