@@ -30,7 +30,7 @@ import { Tokens } from "./tokens.ts";
 /** Senders that the status names. */
 const mostSendersShown = 100;
 
-export interface CoordinatorOptions {
+interface CoordinatorOptions {
   readonly flags: CoordinatorFlags;
   readonly client: KubernetesClient;
   readonly connection: Pick<ClusterConnection, "namespace">;

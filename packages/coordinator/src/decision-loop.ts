@@ -1,4 +1,4 @@
-export interface DecisionLoopOptions {
+interface DecisionLoopOptions {
   /** @returns whether time alone may decide something. */
   readonly decide: () => boolean;
   /** Answers the requests that have waited long enough. */

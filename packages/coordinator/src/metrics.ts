@@ -4,7 +4,7 @@ import type { Termination } from "./state/termination.ts";
 import { consumersByState, type CoordinatorStatus, terminatingByState } from "./status.ts";
 
 /** Values that are read when metrics are scraped. */
-export interface CoordinatorGauges {
+interface CoordinatorGauges {
   readonly notReady: () => string | undefined;
   readonly status: () => CoordinatorStatus;
   /** The number of the last withdrawal. */

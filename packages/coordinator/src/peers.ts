@@ -6,7 +6,7 @@ import { operatorNames } from "@lameduck/protocol";
 import type { CoordinatorFlags } from "./flags.ts";
 import type { Termination } from "./state/termination.ts";
 
-export interface PeersOptions {
+interface PeersOptions {
   /** Resolves to the addresses of all replicas. */
   readonly host: string;
   readonly port: number;

@@ -2,7 +2,7 @@ import { acknowledgementsFor, type AcknowledgementSettings, policyName, settings
 import type { Change } from "@lameduck/kube";
 import type { PolicyObject } from "@lameduck/cluster";
 
-export interface NamespaceSettings extends AcknowledgementSettings {
+interface NamespaceSettings extends AcknowledgementSettings {
   /** How long the slowest sender takes, where a policy states it. */
   readonly convergenceSeconds?: number | undefined;
 }

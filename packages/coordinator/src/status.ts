@@ -8,7 +8,7 @@ import type { Termination } from "./state/termination.ts";
 import { silence, silentAfterMs } from "./state/consumer-groups.ts";
 import type { Withdrawals } from "./state/withdrawals.ts";
 
-export interface ConsumerStatus {
+interface ConsumerStatus {
   readonly name: string;
   readonly node: string | undefined;
   readonly basis: string;

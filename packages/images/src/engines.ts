@@ -71,7 +71,7 @@ function answerOf(engine: Engine, args: readonly string[], signal: AbortSignal):
 }
 
 /** An image as an archive, as it comes out of the engine. */
-export interface Saving {
+interface Saving {
   readonly archive: Readable;
   /** @throws {ImageError} LAMEDUCK_IMAGE_ENGINE where the engine failed. */
   ended(): Promise<void>;

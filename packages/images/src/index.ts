@@ -1,8 +1,7 @@
-export type { ImageConfig } from "./config.ts";
 export { ImageError, imageErrors, type ImageErrorCode } from "./errors.ts";
 export { findIn, hasProgram } from "./in-root.ts";
 export { spellBytes } from "./limits.ts";
 export { LocalImages, type LocalImage } from "./local-images.ts";
-export { exposedPort, type FindImage, onImage, withImages } from "./merge.ts";
-export { type GivenImage, parseImage } from "./source.ts";
+export { exposedPort, type FindImage, withImages } from "./merge.ts";
+export { parseImage } from "./source.ts";
 export { ImageStore, mostStoredBytes, removeAll } from "./store.ts";

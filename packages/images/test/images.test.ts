@@ -23,11 +23,11 @@ import {
   ImageError,
   ImageStore,
   LocalImages,
-  onImage,
   parseImage,
   withImages,
   type LocalImage,
 } from "../src/index.ts";
+import { onImage } from "../src/merge.ts";
 import { digestOf, dockerArchive, layoutFiles, tarOf, type Entry } from "./archives.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-images-"));

@@ -2,7 +2,7 @@ export { OtherPortError, stageErrors, type StageErrorCode } from "./errors.ts";
 export { Observed, informed, settled } from "./lab/observed.ts";
 export { type App, findRemedy, remedies, type Remedy, usualRemedies } from "./lab/remedies.ts";
 export { type LabHooks, runLab } from "./lab/run.ts";
-export type { LabProgress, LabSeen, LabSettings } from "./lab/settings.ts";
+export type { LabProgress, LabSettings } from "./lab/settings.ts";
 export { askOutside, enterStage, insideStage, openNetwork, tellOutside, whyNoNamespaces } from "./enter.ts";
 export type { Allowed } from "./network/forward.ts";
 export type { Network } from "./network/network.ts";

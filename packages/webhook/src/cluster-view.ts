@@ -25,7 +25,7 @@ import {
   type SourcesOptions,
 } from "@lameduck/cluster";
 
-export interface ClusterViewOptions extends SourcesOptions {
+interface ClusterViewOptions extends SourcesOptions {
   /** The namespaces with our label, DrainPolicies, or the processors of the nodes have changed. */
   readonly onChange?: () => void;
   /** Of an object, or of a part of it, nothing is known. */

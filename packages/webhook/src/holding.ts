@@ -13,7 +13,7 @@ import type { HoldingFlags } from "./holding-flags.ts";
 import { gauge } from "@lameduck/program";
 import type { WebhookMetrics } from "./metrics.ts";
 
-export interface HoldingOptions {
+interface HoldingOptions {
   readonly flags: HoldingFlags;
   readonly client: KubernetesClient;
   readonly cluster: KnownCluster & Pick<ClusterView, "enabled">;

@@ -10,7 +10,7 @@ import { policyName } from "@lameduck/inject";
 import { WakeableDelay } from "./wakeable-delay.ts";
 import { updatePolicyStatus } from "./policy-status.ts";
 
-export interface LeaderTasksOptions {
+interface LeaderTasksOptions {
   readonly client: KubernetesClient;
   readonly view: ClusterView;
   readonly namespace: string;

@@ -5,7 +5,7 @@ import { gauge, processMetrics } from "@lameduck/program";
 export type Outcome = "injected" | "left-alone" | "allowed" | "rejected" | "delayed" | "unreadable" | "fault";
 
 /** Values that are read when metrics are scraped. */
-export interface WebhookGauges {
+interface WebhookGauges {
   readonly notReady: () => string | undefined;
   readonly isLeader: () => boolean;
   readonly losingWorkloads: () => number;

@@ -16,7 +16,7 @@ interface WrittenCondition extends NewCondition {
   readonly lastTransitionTime?: string;
 }
 
-export interface PolicyStatusOptions {
+interface PolicyStatusOptions {
   readonly now: () => number;
   /** Whose DrainPolicy is the cluster's. */
   readonly ownNamespace: string;

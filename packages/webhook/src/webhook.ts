@@ -21,7 +21,7 @@ import { setUpHolding, type Holding } from "./holding.ts";
 import { WebhookMetrics } from "./metrics.ts";
 import { followVersion, type ServerVersion } from "./server-version.ts";
 
-export interface WebhookOptions {
+interface WebhookOptions {
   readonly flags: WebhookFlags;
   readonly client: KubernetesClient;
   readonly connection: Pick<ClusterConnection, "namespace">;

@@ -23,7 +23,7 @@ export type ReportOutcome =
   | "forbidden"
   | "too-many";
 
-export interface ConsumerRequestsOptions {
+interface ConsumerRequestsOptions {
   readonly epoch: string;
   /** Accounts that report as these kinds alone, and for nothing that such a kind does not read. */
   readonly kinds?: ReadonlyMap<string, readonly string[]>;
@@ -39,7 +39,7 @@ export interface ConsumerRequestsOptions {
 }
 
 /** Where the answers to a report go. */
-export type Replies = Pick<ReportStream, "isOver" | "answer" | "onClose">;
+type Replies = Pick<ReportStream, "isOver" | "answer" | "onClose">;
 
 /** A report, and by which name. */
 type NamedReport = ConsumerReport & { readonly name: string };

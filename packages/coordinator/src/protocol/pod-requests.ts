@@ -6,7 +6,7 @@ import { longestAtEndMs } from "./consumer-requests.ts";
 import { parsePodReport, writePodAnswer } from "@lameduck/protocol";
 import { LongPolls } from "./long-polls.ts";
 
-export interface PodRequestsOptions {
+interface PodRequestsOptions {
   readonly terminations: Terminations;
   readonly settings: PolicySettings;
   readonly now: () => number;

@@ -9,7 +9,7 @@ import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
 import { asksForStream } from "./report-stream.ts";
 import { longestSilenceMs, Reporters, type ReportersOptions } from "./reporters.ts";
 
-export interface ProtocolOptions extends ReportersOptions {
+interface ProtocolOptions extends ReportersOptions {
   readonly podRequests: PodRequests;
   readonly terminations: Terminations;
   readonly holdAccounts: readonly string[];

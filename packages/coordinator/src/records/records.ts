@@ -9,7 +9,7 @@ import { eventOf, eventOfStuck, type Occurrence } from "./event-of.ts";
 import { type Ended, Recorder } from "./writing/recorder.ts";
 import type { RetentionLimits } from "./writing/retention.ts";
 
-export interface RecordsOptions {
+interface RecordsOptions {
   /** The operator's own. */
   readonly namespace: string;
   /** This replica. */

@@ -4,7 +4,7 @@ import type { Nodes } from "./nodes.ts";
 import type { Pods } from "./pods.ts";
 import type { Overruling, Termination } from "./termination.ts";
 
-export interface FalseAcknowledgersOptions {
+interface FalseAcknowledgersOptions {
   readonly pods: Pods;
   readonly nodes: Nodes;
   readonly consumers: Consumers;

@@ -8,7 +8,7 @@ import type { PolicySettings } from "../settings.ts";
 import { declaredAs } from "./withdrawals.ts";
 
 /** How many groups of consumers matter to one pod, and how far they are. */
-export interface Count {
+interface Count {
   /** Groups that count; absent and silent ones do not. */
   readonly relevant: number;
   readonly applied: number;
@@ -45,7 +45,7 @@ interface NodeWalk {
   next: number;
 }
 
-export interface ReleasesOptions {
+interface ReleasesOptions {
   readonly listings: Listings;
   readonly routing: Routing;
   readonly nodes: Nodes;

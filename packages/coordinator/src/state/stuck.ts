@@ -31,7 +31,7 @@ interface Ended {
   lookAt: number;
 }
 
-export interface StuckConsumersOptions {
+interface StuckConsumersOptions {
   readonly withdrawals: Pick<Withdrawals, "drop">;
   /** The consumers that matter to it and have not let go. Their reports tell, but for those that go by time. */
   readonly notLetGo: (termination: Termination) => readonly Consumer[];

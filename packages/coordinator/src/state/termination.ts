@@ -38,7 +38,7 @@ const heldForMs = 60_000;
 const nothing: readonly Transition[] = [];
 const when = (holds: boolean, what: Transition): readonly Transition[] => (holds ? [what] : nothing);
 
-export interface TerminationOptions {
+interface TerminationOptions {
   /** Where consumers find what to look for. */
   readonly withdrawals: Pick<Withdrawals, "add" | "drop">;
   readonly consumersOf: (termination: Termination) => NamedConsumers;

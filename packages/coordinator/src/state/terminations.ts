@@ -23,7 +23,7 @@ const membershipGraceMs = 20_000;
 /** A longer pause between two decisions means that this process stood still: eight times the usual one. */
 const longestPauseMs = 2_000;
 
-export interface TerminationsOptions {
+interface TerminationsOptions {
   readonly nodes: Nodes;
   readonly consumers: Consumers;
   readonly withdrawals: Withdrawals;

@@ -1,7 +1,7 @@
 import { isNodeProxy, isOfBalancer } from "@lameduck/senders";
 
 /** A pod that has left the ready endpoints and still exists. */
-export interface Withdrawn {
+interface Withdrawn {
   readonly sequence: number;
   readonly addresses: readonly string[];
 }

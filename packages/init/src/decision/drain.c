@@ -130,14 +130,15 @@ void drain_observe(struct drain *drain, const struct observation *seen)
 	drain->observed++;
 }
 
-bool drain_weighs(const struct drain_config *config)
+/* Whether the policy weighs evidence, always or where it must. */
+static bool weighs(const struct drain_config *config)
 {
 	return config->policy == POLICY_ADAPTIVE || config->policy == POLICY_ACKNOWLEDGED;
 }
 
 double drain_convergence(const struct drain_config *config)
 {
-	return drain_weighs(config) ? config->convergence : DEFAULT_CONVERGENCE;
+	return weighs(config) ? config->convergence : DEFAULT_CONVERGENCE;
 }
 
 double drain_expected_loss(const struct drain *drain, double now)
@@ -272,7 +273,7 @@ static enum stop_reason reason_of(const struct drain *drain, double now, double 
 		return STOP_IDLE;
 	if (drain->config.floor > 0 && was_met_by(drain, floor_at))
 		return STOP_FLOOR;
-	if (now >= release_settled_at(&drain->release) && drain_weighs(&drain->config) && !is_enough(drain, now))
+	if (now >= release_settled_at(&drain->release) && weighs(&drain->config) && !is_enough(drain, now))
 		return STOP_ACKNOWLEDGED;
 	return kind == POLICY_FIXED ? STOP_DELAY : STOP_QUIET;
 }
@@ -354,7 +355,7 @@ struct explanation drain_explain(const struct drain *drain, double now)
 	struct explanation explanation = { .expected_loss = drain_expected_loss(drain, now) };
 	memcpy(explanation.met_at, drain->met_at, sizeof drain->met_at);
 	mark_unmet(drain, now, explanation.met_at);
-	if (!drain->watching || !drain->terminated || !drain_weighs(&drain->config))
+	if (!drain->watching || !drain->terminated || !weighs(&drain->config))
 		return explanation;
 	double met = explanation.met_at[WAIT_SILENCE];
 	double at = isfinite(met) ? drain->terminated_at + met : now;

@@ -103,7 +103,5 @@ void drain_observe(struct drain *drain, const struct observation *seen);
 struct decision drain_decide(struct drain *drain, double now);
 struct explanation drain_explain(const struct drain *drain, double now);
 double drain_expected_loss(const struct drain *drain, double now);
-/* Whether the policy weighs evidence, always or where it must. */
-bool drain_weighs(const struct drain_config *config);
 /* How long senders are assumed to take on average, ms. A policy that weighs no evidence has no time of its own. */
 double drain_convergence(const struct drain_config *config);

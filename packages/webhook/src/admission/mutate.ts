@@ -21,7 +21,7 @@ export interface ClusterLookup extends Pick<ClusterView, "pathsTo" | "labelsOf" 
   policyOf(namespace: string): unknown;
 }
 
-export interface MutationOptions {
+interface MutationOptions {
   readonly cluster: ClusterLookup;
   /** The operator's own namespace: its DrainPolicy is the cluster's default. */
   readonly namespace: string;

@@ -31,7 +31,7 @@ const keepAliveTimeoutMs = 95_000;
 /** An API server keeps some 25 idle connections to a webhook, and opens more when many pods come. */
 const mostConnections = 500;
 
-export interface AdmissionServerOptions extends Health {
+interface AdmissionServerOptions extends Health {
   readonly mutate: ReviewHandler;
   readonly validate: ReviewHandler;
   /** Deletions and evictions, where they wait, from a caller whose path is right; of others they are let through. */
@@ -44,7 +44,7 @@ export interface AdmissionServerOptions extends Health {
   readonly onDrop?: () => void;
 }
 
-export interface GuardedReview {
+interface GuardedReview {
   readonly review: ReviewHandler;
   readonly isTrustedPath: (path: string) => boolean;
 }

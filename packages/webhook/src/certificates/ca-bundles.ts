@@ -10,7 +10,7 @@ const group = "/apis/admissionregistration.k8s.io/v1";
 const kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] as const;
 const always = kinds.map((kind) => ({ kind, name: operatorNames.configuration as string }));
 
-export interface CaBundlesOptions {
+interface CaBundlesOptions {
   /** Names of further ValidatingWebhookConfigurations of ours. The operator always has one configuration of each kind. */
   readonly extraConfigurations?: readonly string[] | undefined;
   /** Called when a webhook configuration has changed, so that a wrong caBundle is put right. */

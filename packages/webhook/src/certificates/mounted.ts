@@ -6,7 +6,7 @@ import { OperatorError } from "@lameduck/protocol";
 import { isKeyPair, validity } from "./chain.ts";
 import type { Issued } from "./issue.ts";
 
-export interface MountedOptions {
+interface MountedOptions {
   readonly directory: string;
   readonly onCertificate: (leaf: Issued) => void;
   readonly onProblem: (error: unknown) => void;

@@ -16,7 +16,7 @@ export interface HandledCall {
   readonly user: string;
 }
 
-export interface DeletionHolderOptions {
+interface DeletionHolderOptions {
   readonly dependencies: CommonDependencies;
   /** None: deletions and evictions are not held. */
   readonly held: HoldDependencies | undefined;

@@ -5,7 +5,7 @@ import type { EndpointView } from "./endpoints.ts";
 /** `released`: every consumer says so. `waited`: for as long as they may take. `limit`: neither in the time that there was. */
 export type Ending = "released" | "waited" | "limit";
 
-export interface WithdrawnPod {
+interface WithdrawnPod {
   readonly pod: PodName;
   /** "NAMESPACE/SERVICE" */
   readonly services: readonly string[];
@@ -15,7 +15,7 @@ export interface WithdrawnPod {
   readonly convergence: number;
 }
 
-export interface ReleaseEvidence {
+interface ReleaseEvidence {
   readonly endpoints: Pick<EndpointView, "hasReadyEndpoint" | "changed">;
   readonly consumers: ReleaseSource | undefined;
   readonly now: () => number;

@@ -30,7 +30,7 @@ interface InitVolumeContent extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export interface CopierOptions {
+interface CopierOptions {
   /** What the nodes of the cluster need now. */
   readonly files: () => InitVolumeFiles;
   /** Namespaces that are injected; undefined where they cannot be read. Nothing is copied or removed then. */

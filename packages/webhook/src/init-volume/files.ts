@@ -6,7 +6,7 @@ import { OperatorError } from "@lameduck/protocol";
 import { initVolumeKeys, architectures, type Architecture } from "@lameduck/inject";
 
 /** Its key in the ConfigMap, and what it holds. */
-export type InitVolumeFile = readonly [name: string, bytes: Buffer];
+type InitVolumeFile = readonly [name: string, bytes: Buffer];
 
 /** What every injected namespace gets: base64 by key, and a sum that tells whether it is the same. */
 export interface InitVolumeFiles {

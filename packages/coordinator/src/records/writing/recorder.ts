@@ -27,7 +27,7 @@ export interface Ended {
 /** `known`: another replica has written it. `unserved`: nothing sends to the pod, so that it needs no record. */
 export type RecordOutcome = "written" | "known" | "refused" | "dropped" | "unserved";
 
-export interface RecorderOptions {
+interface RecorderOptions {
   /** Whether this replica is the one that writes. */
   readonly isLeader: () => boolean;
   readonly retention?: RetentionLimits;
