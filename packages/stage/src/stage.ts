@@ -35,14 +35,6 @@ export interface StageOptions extends Pick<Workload, "template" | "replicas" | "
   readonly names?: PodNames;
 }
 
-interface RolloutOptions {
-  /**
-   * When it counts as done. `gone` (default): every old pod's termination is over. `available`: what `kubectl rollout status` waits
-   * for; old pods may still be ending.
-   */
-  readonly until?: "gone" | "available";
-}
-
 /** A program that listens elsewhere may yet open the right port: some open that of their metrics first. */
 const timeoutForPortMs = 5_000;
 /** No event tells where a program listens: it is looked at so often at least. */
@@ -101,23 +93,20 @@ export class Stage {
   }
 
   /** `kubectl rollout restart`, and waits for its end. */
-  rollout({ until = "gone" }: RolloutOptions = {}): Promise<void> {
+  rollout(): Promise<void> {
     this.#mustRun();
     this.#controller.restart();
-    return this.#progress(until);
+    return this.#progress("gone");
   }
 
-  scale(replicas: number, { until = "gone" }: RolloutOptions = {}): Promise<void> {
+  scale(replicas: number): Promise<void> {
     this.#mustRun();
     this.#controller.scale(replicas);
-    return this.#progress(until);
+    return this.#progress("gone");
   }
 
   /** `kubectl delete pod`; the controller replaces it. Resolves when it is gone. */
-  deletePod(
-    name: string,
-    options: { readonly graceSeconds?: number; readonly why?: string } = {},
-  ): Promise<void> {
+  deletePod(name: string, { graceSeconds = this.#template.graceSeconds } = {}): Promise<void> {
     this.#mustRun();
     const pod = this.pods.find((candidate) => candidate.name === name && !candidate.gone);
     if (!pod)
@@ -126,7 +115,7 @@ export class Stage {
         name,
         `there is no such pod among ${this.pods.map((p) => p.name).join(", ")}`,
       );
-    return pod.terminate(options.graceSeconds ?? this.#template.graceSeconds, options.why ?? "delete");
+    return pod.terminate(graceSeconds, "delete");
   }
 
   /** Takes every pod away at once; says nothing more to listeners. */
@@ -177,6 +166,7 @@ export class Stage {
     } else if (event.type === "gone") listener.gone(pod, at);
   }
 
+  /** @param until `gone`: also the terminations of all old pods are over. */
   async #progress(until: "gone" | "available"): Promise<void> {
     const deadline = (this.#options.progressDeadlineSeconds ?? 600) * 1_000;
     let progress = this.#measure();

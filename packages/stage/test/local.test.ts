@@ -43,18 +43,6 @@ if (network) {
       },
     );
 
-    test(
-      "a rollout may end when new pods are available, while old ones are still ending",
-      limit,
-      async (context) => {
-        const observed = observe(context, network, workload(node(ignoresTerm)));
-        await observed.stage.ready();
-        await observed.stage.rollout({ until: "available" });
-        assert.deepEqual(names(observed.stage.pods), ["web-1", "web-2"]);
-        assert.equal(observed.all("killed").length, 0);
-      },
-    );
-
     test("a pod counts as available only after minReadySeconds", limit, async (context) => {
       const observed = observe(context, network, workload(node(closesAtTerm)), { minReadySeconds: 1 });
       await observed.stage.ready();
