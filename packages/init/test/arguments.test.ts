@@ -71,6 +71,10 @@ const mistakes: Mistake[] = [
     words: "--coordinator https://c:8070 -- true",
     says: /LAMEDUCK_BAD_COORDINATOR: --coordinator: is no http:\/\/HOST:PORT/,
   },
+  {
+    words: "--coordinator http://c:18446744073709551696 -- true",
+    says: /LAMEDUCK_BAD_COORDINATOR: --coordinator: is no http:\/\/HOST:PORT/,
+  },
   { words: "--coordinator http://c:0 -- true", says: /LAMEDUCK_BAD_COORDINATOR: --coordinator/ },
   { words: "--coordinator http://[::1 -- true", says: /LAMEDUCK_BAD_COORDINATOR: --coordinator/ },
   { words: "--coordinator http://c:8070/x -- true", says: /LAMEDUCK_BAD_COORDINATOR: --coordinator/ },

@@ -41,7 +41,7 @@ const char *read_decimal(const char *at, uint64_t *value)
 	if (*at < '0' || *at > '9')
 		return NULL;
 	for (*value = 0; *at >= '0' && *at <= '9'; at++)
-		*value = *value * 10 + (uint64_t)(*at - '0');
+		*value = *value < UINT64_MAX / 10 ? *value * 10 + (uint64_t)(*at - '0') : UINT64_MAX;
 	return at;
 }
 

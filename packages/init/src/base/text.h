@@ -12,7 +12,7 @@ int hex_digit(char c);
 const char *skip_spaces(const char *at);
 const char *expect(const char *at, char c);
 const char *read_hex(const char *at, unsigned digits, uint32_t *value); /* this number of digits, or 1 to 8 where 0 is given */
-const char *read_decimal(const char *at, uint64_t *value);
+const char *read_decimal(const char *at, uint64_t *value); /* what does not fit becomes UINT64_MAX */
 
 /* Whether the whole text is a number within the bounds. */
 bool is_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
