@@ -148,7 +148,7 @@ static void begin_hold(struct init *init, int signal)
 						.longest_ms = floor(config->cap), .began = now };
 		holder_write(&init->holder);
 		hold_from(init, name, was_held ? before.began : now, now);
-		hold_report_begin(init->hold, name, now);
+		hold_log_begin(init->hold, name, now);
 	}
 }
 
@@ -302,7 +302,7 @@ static int finish(struct init *init)
 	int code = exit_code_of(init->status);
 	if (init->stage == HOLDING)
 		abandon_hold(init);
-	hold_report_end(init->hold);
+	hold_await_report(init->hold);
 	if (init->child_group == CHILD_GROUP_SESSION)
 		send_on(init, SIGTERM);
 	if (init->holder.began > 0)

@@ -119,7 +119,7 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	hold_warn(&settings->hold, &logger);
 	struct baseline baseline = baseline_of_namespace(begun);
 	hold_begin(&hold, &settings->hold, &logger, &baseline, settings->dry_run ? NULL : "preStop", began, begun);
-	hold_report_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
+	hold_log_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
 	do {
 		if (is_asked_to_end(signals, &hold, clock_now()))
 			hold_force(&hold, "signal", clock_now());
@@ -130,7 +130,7 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	if (!settings->dry_run)
 		holder_write(&holder);
 	hold_end(&hold, what_follows(settings, &main, follows, sizeof follows), clock_now());
-	hold_report_end(&hold);
+	hold_await_report(&hold);
 	if (!settings->dry_run)
 		order_announce(settings->hold.order.ready_file, &logger);
 	bool stopped = then_stop(settings, &main, signals, began + cap, &logger);

@@ -220,7 +220,7 @@ bool hold_step(struct hold *hold, double now)
 	return hold->report.decision.stop && order_allows(hold, now) && is_good_moment(hold, now);
 }
 
-void hold_report_begin(const struct hold *hold, const char *why, double now)
+void hold_log_begin(const struct hold *hold, const char *why, double now)
 {
 	report_begin(&hold->report, why, now);
 }
@@ -251,7 +251,7 @@ void hold_report_step(struct hold *hold, double now)
 		coordinator_end(&hold->cluster.coordinator);
 }
 
-void hold_report_end(struct hold *hold)
+void hold_await_report(struct hold *hold)
 {
 	struct pollfd polled[HOLD_DESCRIPTORS];
 	const struct coordinator *coordinator = &hold->cluster.coordinator;

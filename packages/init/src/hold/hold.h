@@ -61,7 +61,7 @@ bool hold_step(struct hold *hold, double now);
 void hold_force(struct hold *hold, const char *why, double now);
 
 /* Logs that the hold has begun. `why`: "SIGTERM", "dry run". */
-void hold_report_begin(const struct hold *hold, const char *why, double now);
+void hold_log_begin(const struct hold *hold, const char *why, double now);
 
 /* Logs what happened, and closes everything. `and_then` completes the line: "sending SIGTERM to 7". */
 void hold_end(struct hold *hold, const char *and_then, double now);
@@ -75,4 +75,4 @@ void hold_report_step(struct hold *hold, double now);
 enum { HOLD_REPORT_INTERVAL_MS = 100 };
 
 /* Waits until the end is reported: for a moment at most, and not at all for a coordinator that has never answered. */
-void hold_report_end(struct hold *hold);
+void hold_await_report(struct hold *hold);

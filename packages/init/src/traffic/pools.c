@@ -110,7 +110,7 @@ static bool have_let_go(const struct pools *pools)
 	return !pools->wait_for_streams && release_stands(pools->teller->release);
 }
 
-bool pools_last(struct pools *pools, const struct address *peer)
+bool pools_sender_lasts(struct pools *pools, const struct address *peer)
 {
 	const struct pool *pool = find_or_add(pools, peer);
 	return !isnan(pool->lasting_since) || (have_let_go(pools) && pool->segments_sent > 0);

@@ -44,7 +44,7 @@ void pools_forget_openings(struct pools *pools, const struct address *peer);
 void pools_note_segments(struct pools *pools, const struct address *peer, uint32_t segments, double latest);
 
 /* Whether the requests of a sender are known not to end during a hold. */
-bool pools_last(struct pools *pools, const struct address *peer);
+bool pools_sender_lasts(struct pools *pools, const struct address *peer);
 
 /* A connection of a sender whose requests are known not to end was used at `at`. */
 void pools_note_use(struct pools *pools, double at);

@@ -218,7 +218,7 @@ static void take_own(struct sockets *sockets, const struct tcp_row *row, bool be
 	if (!isnan(sighting.at) && arrivals_take_open(sockets->arrivals, &sighting, sockets->evidence & EVIDENCE_EVENTS, sockets->now))
 		connection->undecided_since = NAN;
 	bool works = has_work(sockets, row, connection);
-	if (!pools_last(sockets->pools, &row->peer)) {
+	if (!pools_sender_lasts(sockets->pools, &row->peer)) {
 		sockets->busy += works;
 		return;
 	}

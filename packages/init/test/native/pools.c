@@ -25,7 +25,7 @@ int main(int count, char **arguments)
 	for (double now = 100; now < 60000; now += 100) {
 		pools_note_segments(&pools, &peer, 1, now);
 		pools_tell(&pools, now - 100, now);
-		if (!pools_last(&pools, &peer))
+		if (!pools_sender_lasts(&pools, &peer))
 			continue;
 		printf("%.0f\n", now);
 		break;

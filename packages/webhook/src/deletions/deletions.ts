@@ -167,7 +167,11 @@ export class Deletions {
     const left =
       mark?.step === "replacing"
         ? pod
-        : await pods.replace(pod, { ...steps, stepBegan, ...named(replaceableBy) });
+        : await pods.replace(pod, {
+            ...steps,
+            stepBegan,
+            ...(replaceableBy === undefined ? {} : { replicaSet: replaceableBy }),
+          });
     const enough = AbortSignal.any([end, AbortSignal.timeout(settings.limit * replacementShare)]);
     while (isLast()) {
       if (enough.aborted) return undefined;
@@ -199,6 +203,3 @@ export class Deletions {
     }
   }
 }
-
-const named = (replicaSet: string | undefined): { replicaSet?: string } =>
-  replicaSet === undefined ? {} : { replicaSet };

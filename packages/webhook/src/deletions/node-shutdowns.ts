@@ -117,8 +117,8 @@ export class NodeShutdowns {
       .filter((pod) => enabled.has(pod.metadata.namespace ?? "") && this.#isTouched(pod))
       .filter(({ metadata }) => !judged.staying.has(metadata.uid))
       .values();
-    // All of them take from one list.
-    const one = async (): Promise<void> => {
+    // All workers take from one list.
+    const worker = async (): Promise<void> => {
       for (const pod of left) {
         if (signal.aborted) return;
         try {
@@ -128,7 +128,7 @@ export class NodeShutdowns {
         }
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, one));
+    await Promise.all(Array.from({ length: atOnce }, worker));
   }
 
   #isTouched(pod: Pod): boolean {
