@@ -46,11 +46,15 @@ function lognormal([median, p90]: readonly [number, number], z: number): number 
   return median * Math.exp((Math.log(p90 / median) / normal90) * z);
 }
 
+/** A recording has thousands of points, and destructuring each takes most of an advice's time. */
 function quantile(points: readonly (readonly [number, number])[], p: number): number {
-  let [lastP, lastValue]: readonly [number, number] = [0, 0];
-  for (const [nextP, value] of points) {
-    if (p <= nextP) return lastValue + ((p - lastP) / (nextP - lastP || 1)) * (value - lastValue);
-    [lastP, lastValue] = [nextP, value];
+  let lastP = 0;
+  let lastValue = 0;
+  for (let index = 0; index < points.length; index++) {
+    const point = points[index]!;
+    if (p <= point[0]) return lastValue + ((p - lastP) / (point[0] - lastP || 1)) * (point[1] - lastValue);
+    lastP = point[0];
+    lastValue = point[1];
   }
   return lastValue;
 }

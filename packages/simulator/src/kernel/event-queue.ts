@@ -7,18 +7,18 @@ export type Action = (subject: number) => void;
  */
 export class EventQueue {
   /** The heap: times, and in which slot the rest of each event is. */
-  #times = new Float64Array(1024);
-  #slots = new Int32Array(1024);
+  #times = new Float64Array(64);
+  #slots = new Int32Array(64);
   #size = 0;
   /** The event that runs has left the root, and none has taken its place yet: most events schedule the next one, and that is put there at once. */
   #rootIsFree = false;
   /** By slot. An action is kept until its slot is used again: clearing it would cost a twentieth of the run time. */
   readonly #actions: Action[] = [];
-  #subjects = new Float64Array(1024);
-  #orders = new Float64Array(1024);
+  #subjects = new Float64Array(64);
+  #orders = new Float64Array(64);
   #scheduled = 0;
   /** Slots that were used and are free again. Slots from #used on were never used. */
-  #free = new Int32Array(1024);
+  #free = new Int32Array(64);
   #freed = 0;
   #used = 0;
 
