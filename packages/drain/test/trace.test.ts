@@ -15,7 +15,8 @@ function traceOf(vector: DecisionVector): string {
   const config = parseConfig(vector.config);
   const drain = new Drain(config);
   const observations = expandVector(vector);
-  let upcoming = observations.shift();
+  let taken = 0;
+  let upcoming = observations[taken];
   const header = {
     lameduck: "trace",
     version: 1,
@@ -27,7 +28,7 @@ function traceOf(vector: DecisionVector): string {
   };
   const lines: unknown[] = [header];
   for (let now = upcoming?.at ?? 0; ;) {
-    for (; upcoming && upcoming.at <= now; upcoming = observations.shift()) {
+    for (; upcoming && upcoming.at <= now; upcoming = observations[++taken]) {
       drain.observe(upcoming);
       lines.push(upcoming);
     }

@@ -36,9 +36,10 @@ export class Posterior {
     this.#delayBefore = delayBefore(latest, convergence);
     this.#convergence = convergence;
     this.#begins = [...delays.map((delay) => delay * convergence), latest.at];
-    this.#logs = Float64Array.from(withLatest(prior, latest, convergence), (weight) =>
-      Math.max(impossible, Math.log(weight)),
-    );
+    const weights = withLatest(prior, latest, convergence);
+    this.#logs = new Float64Array(weights.length);
+    for (let index = 0; index < weights.length; index++)
+      this.#logs[index] = Math.max(impossible, Math.log(weights[index]!));
     this.#losses = new Float64Array(this.#logs.length);
   }
 
@@ -70,10 +71,16 @@ export class Posterior {
   }
 
   summary(): Summary {
-    const highest = Math.max(...this.#logs);
-    const likelihoods = Array.from(this.#logs, (log) => Math.exp(log - highest));
-    const sum = likelihoods.reduce((total, each) => total + each, 0);
-    const weights = likelihoods.map((each) => each / sum);
+    const weights: number[] = [];
+    let highest = -Infinity;
+    for (let index = 0; index < this.#logs.length; index++) highest = Math.max(highest, this.#logs[index]!);
+    let sum = 0;
+    for (let index = 0; index < this.#logs.length; index++) {
+      const likelihood = Math.exp(this.#logs[index]! - highest);
+      weights.push(likelihood);
+      sum += likelihood;
+    }
+    for (let index = 0; index < weights.length; index++) weights[index]! /= sum;
     const priorUpdate = weights.slice(0, -means.length);
     for (const [index, weight] of weights.slice(-means.length).entries())
       priorUpdate[this.#delayBefore * means.length + index]! += weight;
