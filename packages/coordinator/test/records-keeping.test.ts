@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import type { KubernetesClient } from "@lameduck/kube";
 import { Registry } from "@prometheus-io/client";
 import type { TerminationListener } from "../src/termination-view.ts";
@@ -47,7 +48,10 @@ test("a pod that a real coordinator releases, and that reports its end, has a re
     scene.terminate("web-1");
     await until(() => all.coordinator.status().terminating === 1, "its termination");
     scene.withdraw("web-1");
-    while (all.coordinator.status().released < 1) for (const node of ["node1", "node2"]) await follow(node);
+    while (all.coordinator.status().released < 1) {
+      for (const node of ["node1", "node2"]) await follow(node);
+      await pause(20);
+    }
     for (const lines of ["phase: lame-duck", "phase: closing\nreason: acknowledged\nheld-ms: 1500"]) {
       const body = `${lines}\nprogram: init\nconnections: 3\n`;
       assert.equal((await ask({ method: "POST", path, body })).status, 200);
