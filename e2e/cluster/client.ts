@@ -1,11 +1,6 @@
 import { text } from "node:stream/consumers";
-import {
-  clusterConnection,
-  Follower,
-  KubernetesClient,
-  type Change,
-  type KubernetesObject,
-} from "@lameduck/kube";
+import { Follower, KubernetesClient, type Change, type KubernetesObject } from "@lameduck/kube";
+import { clusterConnection } from "@lameduck/kube/kubeconfig";
 
 /** The proxies of this machine's environment lead out of it, and the cluster is inside. */
 export function clientOf(kubeconfig: string): KubernetesClient {

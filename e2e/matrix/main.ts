@@ -9,7 +9,7 @@
  */
 import { writeFile } from "node:fs/promises";
 import { badOption, requireInit, requireSoftware, type Cluster, type ProxyMode } from "../cluster/index.ts";
-import { clusterConnection } from "@lameduck/kube";
+import { clusterConnection } from "@lameduck/kube/kubeconfig";
 import { defaultImage } from "@lameduck/load";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { clusterConnection, KubernetesClient, rightsYaml } from "@lameduck/kube";
+import { KubernetesClient } from "@lameduck/kube";
+import { clusterConnection } from "@lameduck/kube/kubeconfig";
+import { rightsYaml } from "@lameduck/kube/rights-yaml";
 import { InClusterLoad, inClusterRules, parseRoutes, type InClusterOptions } from "@lameduck/load";
 import { runClock } from "@lameduck/accounting";
 import { nodeImage } from "../cluster/images/catalogue.ts";

@@ -2,7 +2,8 @@
  * The kube-proxies of a large cluster, which report to one replica of the coordinator. Prints each second how many answers they have had.
  * Usage: consumers.ts PLAN; ends with its input.
  */
-import { clusterConnection, KubernetesClient } from "@lameduck/kube";
+import { KubernetesClient } from "@lameduck/kube";
+import { clusterConnection } from "@lameduck/kube/kubeconfig";
 import { operatorNames } from "@lameduck/protocol";
 import { SimulatedConsumer, type ConsumerCounts } from "./simulated-consumer.ts";
 import { hollowNode } from "./objects.ts";

@@ -1,4 +1,5 @@
-import type { LostRequest, RemedyResult, RunRecording } from "./model/results.ts";
+import type { RunRecording } from "./model/document.ts";
+import type { LostRequest, RemedyResult } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
 import { attribute } from "./attribution.ts";
 import { failedAt } from "./evidence/evidence.ts";

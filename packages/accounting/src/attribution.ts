@@ -1,5 +1,6 @@
 import { withoutUndefined } from "@lameduck/drain/common";
-import type { LostRequest, RunRecording } from "./model/results.ts";
+import type { RunRecording } from "./model/document.ts";
+import type { LostRequest } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
 import { explain, isOutOfReach } from "./causes.ts";
 import { failedAt, type Evidence, mayBeOfStall, setOut } from "./evidence/evidence.ts";

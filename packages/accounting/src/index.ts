@@ -1,14 +1,6 @@
 export { account } from "./account.ts";
-export {
-  buildResults,
-  serialiseResults,
-  type Interval,
-  type LostRequest,
-  type Quantiles,
-  type RemedyResult,
-  type Results,
-  type RunRecording,
-} from "./model/results.ts";
+export { type RunRecording, buildResults, serialiseResults } from "./model/document.ts";
+export type { Interval, LostRequest, Quantiles, RemedyResult, Results } from "./model/results.ts";
 export { type Cause, causes } from "./model/cause.ts";
 export { compareRuns, type ComparedRemedy, type ComparedRuns, significance } from "./comparison.ts";
 export { podLives } from "./evidence/pod-life.ts";
@@ -27,7 +19,8 @@ export {
   podSources,
 } from "./model/request.ts";
 export { StatusClasses } from "./model/status-classes.ts";
-export { type PodEvent, type SenderEvent, stopReasons } from "./model/timeline.ts";
+export { stopReasons } from "./model/stop-reasons.ts";
+export type { PodEvent, SenderEvent } from "./model/timeline.ts";
 export { percent } from "./report/figures.ts";
 export { htmlReport, legend } from "./report/html/page.ts";
 export { type ObservedTermination, terminationFigure } from "./report/html/termination-picture.ts";

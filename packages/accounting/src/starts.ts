@@ -1,5 +1,6 @@
 import { withoutUndefined } from "@lameduck/drain/common";
-import type { LostRequest, NewPod, RunRecording, Start } from "./model/results.ts";
+import type { RunRecording } from "./model/document.ts";
+import type { LostRequest, NewPod, Start } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
 import type { Attribution } from "./attribution.ts";
 import { failedAt } from "./evidence/evidence.ts";

@@ -1,6 +1,6 @@
 import type { RequestRecord } from "./model/request.ts";
 import type { Cause } from "./model/cause.ts";
-import type { RunRecording } from "./model/results.ts";
+import type { RunRecording } from "./model/document.ts";
 import type { Attributed, Attribution } from "./attribution.ts";
 import { failedAt, setOut } from "./evidence/evidence.ts";
 import type { PodLife } from "./evidence/pod-life.ts";

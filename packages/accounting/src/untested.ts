@@ -1,4 +1,4 @@
-import type { RunRecording } from "./model/results.ts";
+import type { RunRecording } from "./model/document.ts";
 import type { RequestRecord } from "./model/request.ts";
 import type { Attribution } from "./attribution.ts";
 import { failedAt, setOut } from "./evidence/evidence.ts";

@@ -1,4 +1,5 @@
-import { clusterConnection, KubernetesClient } from "@lameduck/kube";
+import { KubernetesClient } from "@lameduck/kube";
+import { clusterConnection } from "@lameduck/kube/kubeconfig";
 import { lameduck } from "@lameduck/node";
 import { processLog, ownEnvironment, subcommand } from "@lameduck/program";
 import { Records } from "./records/records.ts";

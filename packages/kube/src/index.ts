@@ -3,7 +3,6 @@ export { KubernetesClient } from "./client.ts";
 export type { ClusterConnection } from "./connection/connection.ts";
 export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
 export { type Change, type FollowCounts, Follower } from "./following/follower.ts";
-export { type ConnectionOptions, clusterConnection } from "./connection/kubeconfig.ts";
 export { type Command, type CommandEnd, runInContainer } from "./exec.ts";
 export { Lease } from "./lease.ts";
 export {
@@ -34,7 +33,7 @@ export {
   serviceSelectsPodsOf,
   workloadNameOf,
 } from "./objects.ts";
-export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
+export { type Rule, missingRights, spellRight } from "./permissions.ts";
 export {
   hasStatus,
   isTransient,

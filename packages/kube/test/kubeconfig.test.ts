@@ -5,13 +5,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import {
-  clusterConnection,
-  KubernetesClient,
-  KubernetesError,
-  type ConnectionOptions,
-  type KubernetesErrorCode,
-} from "@lameduck/kube";
+import { KubernetesClient, KubernetesError, type KubernetesErrorCode } from "@lameduck/kube";
+import { type ConnectionOptions, clusterConnection } from "@lameduck/kube/kubeconfig";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-kubeconfig-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,4 +1,5 @@
-import { clusterConnection, KubernetesClient } from "@lameduck/kube";
+import { KubernetesClient } from "@lameduck/kube";
+import { clusterConnection } from "@lameduck/kube/kubeconfig";
 import { lameduck } from "@lameduck/node";
 import { readInitVolume } from "./init-volume/files.ts";
 import { helpText, type WebhookFlags, webhookFlags } from "./flags.ts";

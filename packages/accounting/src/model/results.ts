@@ -1,16 +1,7 @@
 import { z } from "zod";
 import { type Cause, causes } from "./cause.ts";
-import { modes, outcomes, podSources, type RequestRecord } from "./request.ts";
-import {
-  count,
-  duration,
-  podEvent,
-  senderEvent,
-  time,
-  type Immutable,
-  type PodEvent,
-  type SenderEvent,
-} from "./timeline.ts";
+import { modes, outcomes, podSources } from "./request.ts";
+import { count, duration, podEvent, senderEvent, time, type Immutable } from "./timeline.ts";
 
 /*
  * The results document, its types and its schema in one. A newer release of the same version may add fields, so that objects may have
@@ -169,11 +160,9 @@ const remedy = z.object({
   timeline: z.exactOptional(z.object({ pods: z.array(podEvent), senders: z.array(senderEvent) })),
 });
 
-const resultsVersion = "lameduck.results/v1";
-
 /** The versioned document that `lab`, `rollout`, `simulate` and the report speak. Times and durations are milliseconds. */
 export const resultsSchema = z.object({
-  schema: z.literal(resultsVersion),
+  schema: z.literal("lameduck.results/v1"),
   tool: z.enum(["lab", "rollout", "simulate"]),
   /** Release of Lameduck. */
   version: z.string(),
@@ -194,30 +183,6 @@ export type LostRequest = Immutable<z.infer<typeof lostRequest>>;
 export type Interval = Immutable<z.infer<typeof interval>>;
 export type Quantiles = Immutable<z.infer<typeof quantiles>>;
 
-/** Everything seen in one run of one remedy; accounting turns it into results. */
-export interface RunRecording {
-  readonly remedy: string;
-  readonly records: readonly RequestRecord[];
-  readonly podEvents: readonly PodEvent[];
-  readonly senderEvents: readonly SenderEvent[];
-  /** Requests that came before this are warm-up and not counted. */
-  readonly countedFrom: number;
-  /** Number of requests the schedule asked for after `countedFrom`. */
-  readonly scheduled: number;
-  readonly ended: number;
-  /** By pod: why it is not Ready at the end, in words, where that is known. */
-  readonly waiting?: ReadonlyMap<string, string>;
-  /** The pods have no readiness probe, and nobody has seen when they began to listen. */
-  readonly readyProvesNothing?: boolean;
-}
-
-export function buildResults({
-  startedAt,
-  ...parts
-}: Omit<Results, "schema" | "startedAt"> & { readonly startedAt: Date }): Results {
-  return { schema: resultsVersion, ...parts, startedAt: startedAt.toISOString() };
-}
-
 /** The document's JSON Schema (draft 2020-12), as it stands in docs/reference/results.schema.json. */
 export function resultsJsonSchema(): object {
   return {
@@ -225,9 +190,4 @@ export function resultsJsonSchema(): object {
     description: "What docs/reference/results.md explains. Times and durations are milliseconds.",
     ...z.toJSONSchema(resultsSchema, { io: "input" }),
   };
-}
-
-/** The document as text, with a newline at its end. */
-export function serialiseResults(results: Results): string {
-  return `${JSON.stringify(results, undefined, 1)}\n`;
 }

@@ -1,5 +1,5 @@
-import type { StopReason } from "@lameduck/drain";
 import { z } from "zod";
+import { stopReasons } from "./stop-reasons.ts";
 
 /** Milliseconds on the run's clock. */
 export const time = z.number();
@@ -10,7 +10,6 @@ export const count = z.int().nonnegative();
 /** What a schema describes, not to be changed by those who are given it. */
 export type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
 
-export const stopReasons = ["delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced"] as const;
 const container = z.string();
 
 /** What happened to a pod, in the order it happened. */
@@ -36,7 +35,7 @@ export const podEvent = z.intersection(
     z.object({
       type: z.literal("phase"),
       phase: z.enum(["lame-duck", "closing", "closed"]),
-      reason: z.exactOptional(z.enum(stopReasons satisfies readonly StopReason[])),
+      reason: z.exactOptional(z.enum(stopReasons)),
       detail: z.exactOptional(z.record(z.string(), z.unknown())),
     }),
     z.object({ type: z.literal("listener-closed"), port: z.int() }),

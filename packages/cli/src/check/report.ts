@@ -1,5 +1,6 @@
 import { oldestKubernetes, operatorNames } from "@lameduck/protocol";
-import { orUndefined, rightsYaml, type KubernetesClient } from "@lameduck/kube";
+import { orUndefined, type KubernetesClient } from "@lameduck/kube";
+import { rightsYaml } from "@lameduck/kube/rights-yaml";
 import { architecturesOf } from "@lameduck/webhook";
 import { defaultImage, isPublished, ownImage, version } from "../about.ts";
 import { badOption } from "../errors.ts";

@@ -1,4 +1,5 @@
-import { clusterConnection, KubernetesClient, type ClusterConnection } from "@lameduck/kube";
+import { KubernetesClient, type ClusterConnection } from "@lameduck/kube";
+import { clusterConnection } from "@lameduck/kube/kubeconfig";
 import { mustBeNamespace } from "../options.ts";
 
 /** How a cluster is reached, and by whom. */

@@ -1,6 +1,7 @@
 import { count } from "@lameduck/accounting/words";
 import { shownUrl } from "@lameduck/load";
-import { rightsYaml, type Rule } from "@lameduck/kube";
+import type { Rule } from "@lameduck/kube";
+import { rightsYaml } from "@lameduck/kube/rights-yaml";
 import type { Target, TargetReference } from "@lameduck/rollout";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";

@@ -1,4 +1,5 @@
-import { clusterConnection, KubernetesClient } from "@lameduck/kube";
+import { KubernetesClient } from "@lameduck/kube";
+import { clusterConnection } from "@lameduck/kube/kubeconfig";
 import type { Logger } from "pino";
 import { type DiscoveredKind, discoveredCloud } from "./bound-groups.ts";
 import { CallBudget } from "./call-budget.ts";
