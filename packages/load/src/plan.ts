@@ -1,4 +1,5 @@
-import { parseDuration, type Duration } from "@lameduck/drain";
+import { parseDuration } from "@lameduck/drain/duration";
+import type { Duration } from "@lameduck/drain";
 
 import type { ScheduledKind } from "@lameduck/accounting";
 import { badLoad } from "./errors.ts";

@@ -6,7 +6,7 @@ import type { RecordTable } from "./records.ts";
 import { Schedule } from "./schedule.ts";
 import type { LoadSender } from "../senders/sender.ts";
 import { Trials, type Trial } from "./trials.ts";
-import { StatusClasses } from "@lameduck/accounting";
+import { StatusClasses } from "@lameduck/accounting/recording";
 
 /** How often deadlines are looked at: a time-out is that much late at most. */
 const deadlineStepMs = 10;

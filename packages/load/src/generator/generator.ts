@@ -1,4 +1,5 @@
-import { random, runClock, type SenderEvent } from "@lameduck/accounting";
+import { random, runClock } from "@lameduck/accounting/recording";
+import type { SenderEvent } from "@lameduck/accounting";
 import { ClientSender } from "../senders/client.ts";
 import { HealthCheckedSender } from "../senders/health-checked.ts";
 import { L4Sender } from "../senders/l4.ts";

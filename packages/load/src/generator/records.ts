@@ -1,6 +1,7 @@
 import { withoutUndefined } from "@lameduck/drain/common";
 import type { Finished } from "../protocols/exchange.ts";
-import { modes, outcomes, podSources, type RequestKind, type RequestRecord } from "@lameduck/accounting";
+import { modes, outcomes, podSources } from "@lameduck/accounting/recording";
+import type { RequestKind, RequestRecord } from "@lameduck/accounting";
 
 const kinds: readonly RequestKind[] = ["quick", "slow", "large", "session"];
 const sources = [undefined, ...podSources];

@@ -1,4 +1,5 @@
-import { random, type Random, type ConnectionMode, type ScheduledKind } from "@lameduck/accounting";
+import { random } from "@lameduck/accounting/recording";
+import type { Random, ConnectionMode, ScheduledKind } from "@lameduck/accounting";
 import type { LoadPlan } from "../plan.ts";
 
 /** One request of the schedule. */

@@ -1,4 +1,4 @@
-import { parseDuration } from "@lameduck/drain";
+import { parseDuration } from "@lameduck/drain/duration";
 import { type Distribution, type Mechanism, type PresetName, presets } from "@lameduck/senders";
 import { LoadError } from "../errors.ts";
 import { meanOf } from "./distribution.ts";

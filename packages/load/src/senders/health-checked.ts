@@ -1,4 +1,4 @@
-import { parseDuration } from "@lameduck/drain";
+import { parseDuration } from "@lameduck/drain/duration";
 
 import type { Exchange } from "../protocols/exchange.ts";
 import type { LoadSender, SenderContext } from "./sender.ts";

@@ -1,4 +1,5 @@
-import { random, type Random } from "@lameduck/accounting";
+import { random } from "@lameduck/accounting/recording";
+import type { Random } from "@lameduck/accounting";
 import type { Change, EndpointState } from "./view.ts";
 import type { Distribution } from "@lameduck/senders";
 import { draw, type Draws } from "../propagation/distribution.ts";

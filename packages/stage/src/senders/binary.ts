@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { connects, LoadError } from "@lameduck/load";
+import { connects, LoadError } from "@lameduck/load/proxies";
 import { killIfRunning } from "../runtime/children.ts";
 import { findCommand } from "../runtime/find-command.ts";
 import { Output } from "../runtime/output.ts";

@@ -3,7 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-import { LoadError, type HaproxySpec } from "@lameduck/load";
+import { LoadError } from "@lameduck/load/proxies";
+import type { HaproxySpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
 import { startProgram } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";

@@ -1,15 +1,7 @@
-import {
-  LoadError,
-  type LoadErrorCode,
-  type BareSenderEvent,
-  type EndpointState,
-  Learner,
-  type ProxySpec,
-  EndpointView,
-  reportChoice,
-  serveParent,
-} from "@lameduck/load";
-import { runClock, type SenderEvent } from "@lameduck/accounting";
+import { LoadError, Learner, EndpointView, reportChoice, serveParent } from "@lameduck/load/proxies";
+import type { LoadErrorCode, BareSenderEvent, EndpointState, ProxySpec } from "@lameduck/load";
+import { runClock } from "@lameduck/accounting/recording";
+import type { SenderEvent } from "@lameduck/accounting";
 import { startHaproxy } from "./haproxy.ts";
 import { startL7 } from "./l7.ts";
 import { startNginx } from "./nginx.ts";

@@ -2,10 +2,11 @@ import { once } from "node:events";
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { parseDuration } from "@lameduck/drain";
+import { parseDuration } from "@lameduck/drain/duration";
 
 import type { Endpoint } from "@lameduck/accounting";
-import { perConnectionHeaders, type L7Spec } from "@lameduck/load";
+import { perConnectionHeaders } from "@lameduck/load/proxies";
+import type { L7Spec } from "@lameduck/load";
 import { connectTimeoutMs, type Proxy, type ProxyContext } from "./proxy.ts";
 
 const perConnection = new Set<string>(perConnectionHeaders);

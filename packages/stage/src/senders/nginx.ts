@@ -2,7 +2,8 @@ import { EventEmitter, once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { LoadError, type NginxSpec } from "@lameduck/load";
+import { LoadError } from "@lameduck/load/proxies";
+import type { NginxSpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
 import { startProgram } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";

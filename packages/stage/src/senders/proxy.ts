@@ -1,4 +1,4 @@
-import { parseDuration } from "@lameduck/drain";
+import { parseDuration } from "@lameduck/drain/duration";
 import type { BareSenderEvent, HaproxySpec, NginxSpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
 import { freePort } from "../network/ports.ts";

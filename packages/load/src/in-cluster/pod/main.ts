@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { runClock } from "@lameduck/accounting";
+import { runClock } from "@lameduck/accounting/recording";
 import { openRoute, type OpenRoute } from "../../routes/route.ts";
 import { planFile, type PodPlan } from "../plan.ts";
 import { Output } from "./output.ts";
