@@ -1,4 +1,9 @@
-import { acknowledgementsFor, type AcknowledgementSettings, policyName, settingsFor } from "@lameduck/inject";
+import {
+  acknowledgementsFor,
+  type AcknowledgementSettings,
+  policyName,
+  settingsFor,
+} from "@lameduck/inject/policies";
 import type { Change } from "@lameduck/kube";
 import type { PolicyObject } from "@lameduck/cluster";
 

@@ -1,4 +1,4 @@
-import { type AcknowledgementSettings, isSilenced, namesIn } from "@lameduck/inject";
+import { type AcknowledgementSettings, isSilenced, namesIn } from "@lameduck/inject/policies";
 import { addedWithinMs, type Listings, type PodRoutes, type Routing } from "@lameduck/cluster";
 import type { Nodes, SendingNode } from "./nodes.ts";
 import { isOfBalancer, whoIs } from "@lameduck/senders";

@@ -1,4 +1,4 @@
-import { factNames } from "@lameduck/audit";
+import { factNames } from "@lameduck/audit/facts";
 import { nearest } from "@lameduck/drain";
 import { acknowledgementProblems } from "./acknowledgements.ts";
 import {

@@ -1,4 +1,4 @@
-import { apiGroup, apiVersion, column } from "@lameduck/inject";
+import { apiGroup, apiVersion, column } from "@lameduck/inject/policies";
 import { longestReason } from "./consumers.ts";
 
 const text = (longest: number): object => ({ type: "string", maxLength: longest });
