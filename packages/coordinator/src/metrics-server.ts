@@ -1,4 +1,5 @@
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
+import { createServer } from "@lameduck/kube/node-http";
 import type { AddressInfo } from "node:net";
 import { type Health, metricsHandler, answerOneAtATime, capPerAddress } from "@lameduck/program";
 import type { CoordinatorMetrics } from "./metrics.ts";

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
-import { Agent, request } from "node:http";
+import { Agent, request } from "@lameduck/kube/node-http";
 import { networkInterfaces } from "node:os";
 import { operatorNames } from "@lameduck/protocol";
 import type { CoordinatorFlags } from "./flags.ts";

@@ -5,9 +5,12 @@
  *
  * It prints `ready`; a line `go` on stdin starts it; it prints `sent` once all are begun, and `done {"sent":..,"lost":..}`.
  */
-import { Agent, request, type RequestOptions } from "node:http";
+import type { RequestOptions } from "node:http";
 import { once } from "node:events";
 import { connect } from "node:net";
+
+/** An import of node:http would load `fetch`, too. */
+const { Agent, request } = process.getBuiltinModule("node:http");
 
 interface Orders {
   readonly from: string;

@@ -4,7 +4,9 @@
  *
  *     node server.ts PORT|PATH [ANSWER-AFTER-MS [BACKLOG]]
  */
-import { createServer } from "node:http";
+
+/** An import of node:http would load `fetch`, too. */
+const { createServer } = process.getBuiltinModule("node:http");
 
 const [where = "0", delay = "0", backlog = "511"] = process.argv.slice(2);
 let served = 0;

@@ -1,4 +1,5 @@
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import type { IncomingMessage, RequestOptions } from "node:http";
+import { request as httpRequest } from "./node-http.ts";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";

@@ -1,4 +1,4 @@
-import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpAgent } from "./node-http.ts";
 import { Agent as HttpsAgent } from "node:https";
 import type { ClusterConnection, Credentials } from "./connection/connection.ts";
 

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
+import { createServer } from "@lameduck/kube/node-http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubernetesClient, type ClusterConnection } from "@lameduck/kube";

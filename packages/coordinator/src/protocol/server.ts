@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "@lameduck/kube/node-http";
 import { answerOneAtATime, capPerAddress, capSilent, readBody } from "@lameduck/program";
 import { headLine, operatorNames, streamProtocol } from "@lameduck/protocol";
 import type { SlimPod } from "@lameduck/cluster";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { lookup } from "node:dns/promises";
-import { request as httpRequest } from "node:http";
+import { request as httpRequest } from "@lameduck/kube/node-http";
 import { request as httpsRequest } from "node:https";
 import { connect, isIP } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,4 +1,5 @@
-import { request, type RequestOptions } from "node:http";
+import type { RequestOptions } from "node:http";
+import { request } from "@lameduck/kube/node-http";
 
 import type { Endpoint } from "@lameduck/accounting";
 import { withoutUndefined } from "@lameduck/drain/common";

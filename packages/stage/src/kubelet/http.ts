@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import type { IncomingMessage, RequestOptions } from "node:http";
+import { request as httpRequest } from "@lameduck/kube/node-http";
 import { request as httpsRequest } from "node:https";
 import type { Handler } from "@lameduck/manifests";
 import type { ContainerSurroundings } from "./surroundings.ts";

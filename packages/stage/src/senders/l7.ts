@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Agent, createServer, request } from "@lameduck/kube/node-http";
 import type { AddressInfo } from "node:net";
 
 import { parseDuration } from "@lameduck/drain/duration";
