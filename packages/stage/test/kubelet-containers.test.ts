@@ -61,7 +61,7 @@ if (network) {
     );
 
     test("a pod that crashes again and again ends the wait with its last words", limit, async (context) => {
-      const observed = observe(context, network, workload(["sh", "-c", "echo no database >&2; exit 5"]));
+      const observed = observe(context, network, workload(["sh", "-c", "printf 'no database' >&2; exit 5"]));
       await assert.rejects(observed.stage.ready(), {
         code: "LAMEDUCK_POD_CRASHED",
         place: "web-1/main",

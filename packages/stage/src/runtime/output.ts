@@ -21,6 +21,10 @@ export class Output {
       rest = (lines.pop() ?? "").slice(-longestLineChars);
       for (const line of lines) this.add(line);
     });
+    // A program that gives up may leave out the last line feed.
+    stream.on("end", () => {
+      if (rest !== "") this.add(rest);
+    });
   }
 
   /** The last lines, oldest first. */
