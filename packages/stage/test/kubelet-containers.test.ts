@@ -69,6 +69,15 @@ if (network) {
       });
     });
 
+    test("a command that the system refuses to start ends the wait", limit, async (context) => {
+      const command = [process.execPath, "-e", "x".repeat(3_000_000)];
+      const observed = observe(context, network, workload(command));
+      await assert.rejects(observed.stage.ready(), {
+        code: "LAMEDUCK_POD_CRASHED",
+        message: /^container main: it cannot be started: spawn E2BIG$/,
+      });
+    });
+
     test("a pod that never gets ready ends the wait when the time is over", limit, async (context) => {
       const observed = observe(context, network, workload(["sleep", "1000"]), { progressDeadlineSeconds: 2 });
       await assert.rejects(observed.stage.ready(), {

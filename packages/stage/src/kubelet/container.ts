@@ -1,9 +1,11 @@
+import { messageOf } from "@lameduck/drain/common";
 import { lastWords } from "@lameduck/load";
 import type { ContainerTemplate } from "@lameduck/manifests";
 import { check, runHook, type HandlerTarget } from "./handlers.ts";
 import { Prober } from "./prober.ts";
 import type { ContainerRole, ContainerSurroundings } from "./surroundings.ts";
 import { stopContainer, type Terminable } from "./termination.ts";
+import { StageError } from "../errors.ts";
 import { ContainerProcess, spellExit, type Exit } from "../runtime/process.ts";
 
 interface Run {
@@ -124,14 +126,8 @@ export class Container {
   }
 
   async #runOnce(): Promise<Exit> {
-    const { clock, network, onLine, emit } = this.#pod;
-    const process = new ContainerProcess({
-      network,
-      launch: this.#pod.launch(this.template),
-      binds: this.#pod.binds(this.template),
-      now: () => clock.now(),
-      onLine,
-    });
+    const { clock, emit } = this.#pod;
+    const process = this.#startProcess();
     const run: Run = { process, startedAt: clock.now(), started: false, ready: false };
     this.#run = run;
     this.#killedByUs = false;
@@ -156,6 +152,23 @@ export class Container {
       this.#pod.changed();
     }
     return exit;
+  }
+
+  #startProcess(): ContainerProcess {
+    const { clock, network, onLine } = this.#pod;
+    const launch = this.#pod.launch(this.template);
+    const binds = this.#pod.binds(this.template);
+    try {
+      return new ContainerProcess({ network, launch, binds, now: () => clock.now(), onLine });
+    } catch (error) {
+      if (error instanceof StageError) throw error;
+      throw new StageError(
+        "LAMEDUCK_POD_CRASHED",
+        `container ${this.template.name}`,
+        `it cannot be started: ${messageOf(error)}`,
+        { remedy: "correct its arguments and variables: they are too long, or hold what the system refuses" },
+      );
+    }
   }
 
   async #afterStart(run: Run): Promise<void> {

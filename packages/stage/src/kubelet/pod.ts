@@ -143,13 +143,15 @@ export class Pod {
 
   start(): void {
     this.#emit({ type: "created" });
-    this.#attached = this.#attach().catch((error: unknown) => {
-      if (this.#ending.signal.aborted) return;
-      this.#failure = error instanceof Error ? error : new Error(String(error));
-      this.#options.changed();
-    });
+    this.#attached = this.#attach().catch(this.#fail);
     void this.#attached.then(() => this.#startContainers());
   }
+
+  readonly #fail = (error: unknown): void => {
+    if (this.#ending.signal.aborted) return;
+    this.#failure = error instanceof Error ? error : new Error(String(error));
+    this.#options.changed();
+  };
 
   /** Ends it by the rules. A second call changes nothing: a later, shorter grace does not interrupt what is running. */
   terminate(graceSeconds: number, why: string): Promise<void> {
@@ -194,7 +196,7 @@ export class Pod {
 
   async #startContainers(): Promise<void> {
     for (const container of this.#containers) {
-      const life = container.live();
+      const life = container.live().catch(this.#fail);
       if (container.role === "init") await life;
       else if (container.role === "sidecar") await this.#until(() => container.started);
       // A postStart hook holds up the containers after it.

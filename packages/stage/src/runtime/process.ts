@@ -169,8 +169,15 @@ function spawnRead(
 ): { readonly child: ChildProcess; readonly last: ChildProcess | Socket } {
   const pipe = root && openPipe(root);
   const out = pipe?.writer ?? "pipe";
-  const child = spawn(file, args, { cwd, env, detached, stdio: ["ignore", out, out] });
-  if (pipe) closeSync(pipe.writer);
+  let child: ChildProcess;
+  try {
+    child = spawn(file, args, { cwd, env, detached, stdio: ["ignore", out, out] });
+  } catch (error) {
+    pipe?.reader.destroy();
+    throw error;
+  } finally {
+    if (pipe) closeSync(pipe.writer);
+  }
   for (const stream of pipe ? [pipe.reader] : [child.stdout, child.stderr]) if (stream) output.read(stream);
   return { child, last: pipe?.reader ?? child };
 }
