@@ -59,6 +59,21 @@ test("notes and causes name a program that brings Lameduck as its row does", () 
   assert.doesNotMatch(said, /^ *nothing(?::|$)/m);
 });
 
+test("a note names a preStop hook that failed, but not one that ended with the program that it stopped", () => {
+  const [first] = results.remedies;
+  assert.ok(first);
+  const ended = { at: 1, pod: "web-1", container: "web", type: "pre-stop-ended", result: "failed" } as const;
+  const said = (detail: string): string => {
+    const timeline = { pods: [{ ...ended, detail }], senders: [] };
+    return comparisonText({ ...results, remedies: [{ ...first, timeline }] }).replaceAll(/\s+/g, " ");
+  };
+  assert.match(
+    said("exit code 127: no sleep"),
+    /nothing: the preStop hook of web failed in 1 of \d+ terminations?, and the stop signal came at once\. web-1: exit code 127: no sleep\./,
+  );
+  assert.doesNotMatch(said("exit code 137"), /hook of web failed/);
+});
+
 test("the table has colours on a terminal only", () => {
   assert.ok(!text.includes("\u001B"));
   const pipe = new PassThrough() as unknown as NodeJS.WriteStream;

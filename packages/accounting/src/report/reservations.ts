@@ -35,7 +35,7 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
       );
     }
     if (one.killed > 0) said.push(`${title}: ${overran(one)}`);
-    said.push(...startNotes(one));
+    said.push(...failedHooks(one).map((sentence) => `${title}: ${sentence}`), ...startNotes(one));
     if (cut > 0)
       said.push(`${title}: ${whole(cut)} more were cut by senders themselves, which no pod can prevent.`);
     const steady = one.lostByCause.C12 ?? 0;
@@ -66,6 +66,28 @@ export function overran({ killed, terminations, each }: RemedyResult): string {
   const which = `${whole(killed)} of ${count(terminations, "termination")} overran the grace period of ${seconds(grace)} s and ended by SIGKILL`;
   if (!one) return `${which}.`;
   return `${which}. ${one.pod}: ${one.killedBecause}.`;
+}
+
+/** Of each container whose preStop hook failed. With such a hook a pod stops as without one, and no other figure tells why. */
+function failedHooks({ timeline, terminations }: RemedyResult): string[] {
+  const failed = (timeline?.pods ?? []).filter(
+    (event) => event.type === "pre-stop-ended" && event.result === "failed" && !cutByStop(event.detail),
+  );
+  return [...Map.groupBy(failed, (event) => ("container" in event ? event.container : ""))].map(
+    ([container, events]) => {
+      const [first] = events;
+      const detail = first?.type === "pre-stop-ended" ? first.detail : undefined;
+      return (
+        `the preStop hook of ${container} failed in ${whole(events.length)} of ${count(terminations, "termination")}, ` +
+        `and the stop signal came at once. ${first?.pod ?? ""}: ${detail ?? "no reason is known"}.`
+      );
+    },
+  );
+}
+
+/** A hook that itself stops the program ends with it, as `--then` of lameduck-init does. */
+function cutByStop(detail: string | undefined): boolean {
+  return detail !== undefined && /\b137\b|exit code none|not running/.test(detail);
 }
 
 export function untestedBecause({ each }: RemedyResult): string {
