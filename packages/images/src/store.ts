@@ -141,10 +141,11 @@ export class ImageStore {
   shrink(most = this.#most): number {
     let [sum, removed] = [0, 0];
     for (const { digest, bytes, isInUse } of this.list()) {
-      sum += bytes;
+      // An image of links and folders alone has no byte.
+      sum += bytes + 1;
       if (sum <= most || isInUse) continue;
       if (this.#remove(digest)) removed++;
-      sum -= bytes;
+      sum -= bytes + 1;
     }
     return removed;
   }
