@@ -104,7 +104,6 @@ describe("a hook runs a script of a ConfigMap", () => {
       command: ["sh", "/scripts/stop.sh"],
       data: { "stop.sh": "#!/usr/bin/python3\nsleep(15)" },
     },
-    "a file that is not executable": { command: ["/scripts/stop.sh"] },
     "a file without an interpreter": {
       command: ["/scripts/stop.sh"],
       volume: executable,
@@ -160,6 +159,12 @@ describe("a hook runs a script of a ConfigMap", () => {
       const hook = workloadWith(one).containers[0]?.hook;
       assert.deepEqual([hook?.least.value, hook?.isExact], [0, false]);
     });
+
+  test("a file that is not executable fails as a program", () => {
+    const hook = workloadWith({ command: ["/scripts/stop.sh"] }).containers[0]?.hook;
+    assert.deepEqual([hook?.least.value, hook?.isExact], [0, true]);
+    assert.match(hook?.failure?.because ?? "", /may not be executed/);
+  });
 
   test("its signals are those of the script", () => {
     const data = { "stop.sh": "sleep 5\nkill -QUIT 1\nwhile pgrep nginx; do sleep 1; done" };

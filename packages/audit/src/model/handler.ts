@@ -1,7 +1,7 @@
 import type { Field } from "@lameduck/manifests";
 import { fromField, wholeOr, type Amount } from "./amount.ts";
 import { everyCommand } from "./shell/every-command.ts";
-import { programOf, shellCommandOf, type Scripts } from "./shell/commands.ts";
+import { programOf, shellCommandOf, whyFails, type Failure, type Scripts } from "./shell/commands.ts";
 import { dereferenced, type Variables } from "./shell/scope.ts";
 import { signalSent, type Sent } from "./shell/signals.ts";
 import { timeTaken } from "./shell/time.ts";
@@ -20,6 +20,8 @@ interface Handler {
 
 /** A preStop hook: the kubelet waits for it before it sends the stop signal, and its time counts against the grace period. */
 export interface Hook extends Handler {
+  /** Why it fails at once, where that is certain. */
+  readonly failure: Failure | undefined;
   /** The command, and the scripts of it that are files of the input. */
   readonly text: string;
   /** As long as it takes at least. */
@@ -81,6 +83,7 @@ export function hookOf(lifecycle: Field, { variables, isPidShared, scripts }: Ar
   const text = [...texts].join("\n");
   const known = {
     ...handler,
+    failure: kind === "exec" ? whyFails(argv, scripts) : undefined,
     text,
     signals: commands.flatMap((one) => signalSent(one) ?? []),
     runsFile: commands.some(

@@ -31,8 +31,8 @@ type Known = ReadonlyMap<string, string>;
 export function onlySleep(argv: readonly string[], known: Known = new Map()): OnlySleep | NoSleep {
   try {
     const own = /^\/usr\/bin\/env$|^env$/.test(argv[0] ?? "") ? argv.slice(1) : argv;
-    const fails = whyFails(own);
-    if (fails !== undefined) throw new More(fails);
+    const failure = whyFails(own);
+    if (failure !== undefined) throw new More(failure.because);
     const script = shellScript(own);
     if (script) return read(commandsOf(script.text, known, script.isStrict));
     return sleepOf(own) === undefined ? { because: ranBy(own) } : read([{ after: ";", words: own }]);

@@ -2,7 +2,7 @@ import { replaceField, type Edit } from "@lameduck/manifests";
 import { fixOf, hasNativeSleep } from "./edits.ts";
 import type { Container } from "../model/container.ts";
 import { onlySleep } from "../model/only-sleep.ts";
-import { programOf, whyFails } from "../model/shell/commands.ts";
+import { programOf } from "../model/shell/commands.ts";
 import type { Context, Rule } from "../rule.ts";
 
 /** Images without a shell and without coreutils, by their names. */
@@ -13,9 +13,10 @@ export const hookNeedsBinary: Rule = {
   id: "hook-needs-binary",
   isOfLinux: true,
   title: "The preStop hook runs a program that the image may not have",
-  meaning: `An \`exec\` hook runs a program of the container's image. Distroless and scratch images have no \`sleep\` and no shell. The kubelet
-does not treat a hook that cannot start as an error. It writes the event FailedPreStopHook and sends SIGTERM at once, so the pod stops as it would
-without a hook. Since Kubernetes 1.30 the kubelet itself can sleep: \`preStop: { sleep: { seconds: 15 } }\`.`,
+  meaning: `An \`exec\` hook runs a program of the container's image. Distroless and scratch images have no \`sleep\` and no shell. A script of
+a ConfigMap cannot be started as a program unless its volume has a \`defaultMode\` such as 0755. The kubelet does not treat a hook that cannot start
+as an error. It writes the event FailedPreStopHook and sends SIGTERM at once, so the pod stops as it would without a hook. Since Kubernetes 1.30 the
+kubelet itself can sleep: \`preStop: { sleep: { seconds: 15 } }\`.`,
   remedy:
     "Use the kubelet's own sleep, or an image that has the program; `lameduck inject` puts a hold in place of the sleep, with the annotation lameduck.dev/existing-sleep: replace",
   references: [
@@ -25,14 +26,14 @@ without a hook. Since Kubernetes 1.30 the kubelet itself can sleep: \`preStop: {
     for (const container of [...workload.containers, ...workload.sidecars]) {
       const { hook, image } = container;
       if (hook?.kind !== "exec") continue;
-      const fails = whyFails(hook.command);
-      if (fails !== undefined) {
+      if (hook.failure !== undefined) {
+        const { because, remedy } = hook.failure;
         yield {
           severity: "error",
-          message: `the hook fails at once, and the pod stops without it: ${fails}`,
+          message: `the hook fails at once, and the pod stops without it: ${because}`,
           at: hook.number ?? hook.field,
           container: container.name,
-          remedy: "write each word as an item of its own, and a script as one item",
+          remedy,
         };
         continue;
       }

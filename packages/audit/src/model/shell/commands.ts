@@ -125,11 +125,26 @@ export function plainCommand(script: string): readonly string[] | undefined {
 }
 
 /** Why a command cannot do what was meant, where that is certain. */
-export function whyFails(argv: readonly string[]): string | undefined {
+export interface Failure {
+  readonly because: string;
+  readonly remedy: string;
+}
+
+export function whyFails(argv: readonly string[], scripts: Scripts = noScripts): Failure | undefined {
   const [program = ""] = argv;
-  if (/\s/.test(program.trim())) return `there is no program \`${program}\`: each word is an item of its own`;
+  if (scripts(program, true) === undefined && scripts(program, false) !== undefined)
+    return {
+      because: `\`${program}\` may not be executed with its mode in the volume`,
+      remedy: `give the volume of the script \`defaultMode: 0755\`, or have a shell read it: [sh, ${argv.join(", ")}]`,
+    };
+  const remedy = "write each word as an item of its own, and a script as one item";
+  if (/\s/.test(program.trim()))
+    return { because: `there is no program \`${program}\`: each word is an item of its own`, remedy };
   const { script, rest = [] } = shellCommandOf(argv) ?? {};
   if (script !== undefined && /^(?:\S*\/)?sleep$/.test(script.trim()) && rest.length > 0)
-    return `the shell runs \`sleep\` without \`${rest.join(" ")}\`: the script is one item, "sleep ${rest.join(" ")}"`;
+    return {
+      because: `the shell runs \`sleep\` without \`${rest.join(" ")}\`: the script is one item, "sleep ${rest.join(" ")}"`,
+      remedy,
+    };
   return undefined;
 }

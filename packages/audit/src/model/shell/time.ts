@@ -44,8 +44,9 @@ interface Around {
 
 /** How long a command takes, as far as it sleeps. */
 export function timeTaken(argv: readonly string[], around: Around = {}): Taken {
-  // No such program, or `sleep` without its time: the hook has failed before it began.
-  if (whyFails(argv) !== undefined) return { least: 0, isExact: true, serving: 0, isServingExact: true };
+  // The hook has failed before it began.
+  if (whyFails(argv, around.scripts) !== undefined)
+    return { least: 0, isExact: true, serving: 0, isServingExact: true };
   const { script, rest, isFile } = shellCommandOf(argv, around.scripts) ?? {};
   if (script === undefined) {
     const { least, isExact } = ofProgram(argv);
