@@ -24,7 +24,7 @@ import { remedyOf, type Way } from "./ways.ts";
 
 const { values } = commandLine(import.meta.url, {
   options: {
-    // nginx-set, haproxy-set, jvm-set: set so that clients leave during the hold
+    // nginx-set, haproxy-set, gunicorn-set, jvm-set: set so that clients leave before the stop
     software: { type: "string", default: "nginx,haproxy,gunicorn,jvm" },
     // hook: injected by the webhook; init: lameduck-init as PID 1
     ways: { type: "string", default: "hook,init" },

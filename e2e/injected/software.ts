@@ -73,6 +73,7 @@ interface Started {
 
 const nginx: Started = { by: ["nginx"], signal: "QUIT" };
 const jvm: Started = { by: [javaPath], signal: "TERM" };
+const gunicornStarted: Started = { by: ["python3", "-m", "gunicorn"], signal: "TERM" };
 const haproxyStarted: Started = { by: ["haproxy"], signal: "USR1" };
 
 /** Servers that end at a signal as their users want it. */
@@ -81,11 +82,16 @@ export const started: Readonly<Record<string, Started>> = {
   "nginx-set": nginx,
   haproxy: haproxyStarted,
   "haproxy-set": haproxyStarted,
-  gunicorn: { by: ["python3", "-m", "gunicorn"], signal: "TERM" },
+  gunicorn: gunicornStarted,
+  "gunicorn-set": gunicornStarted,
   jvm,
   "jvm-set": jvm,
 };
 
+const gunicornKeeping = (seconds: number): string[] =>
+  `--worker-class gthread --threads 16 --keep-alive ${seconds} --bind 0.0.0.0:8080 --chdir ${directory} app:app`.split(
+    " ",
+  );
 const java = "-Xmx64m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp /opt/java/app Server".split(" ");
 
 /** Servers as they come: nothing in image or manifest knows of Lameduck. */
@@ -122,13 +128,12 @@ export const software: Readonly<Record<string, ClusterRemedy>> = {
   gunicorn: {
     name: "gunicorn",
     description: "gunicorn with gthread workers, which keep connections",
-    pod: {
-      image: gunicornImage,
-      args: `--worker-class gthread --threads 16 --keep-alive 75 --bind 0.0.0.0:8080 --chdir ${directory} app:app`.split(
-        " ",
-      ),
-      ...mounted,
-    },
+    pod: { image: gunicornImage, args: gunicornKeeping(75), ...mounted },
+  },
+  "gunicorn-set": {
+    name: "gunicorn-set",
+    description: "gunicorn with --keep-alive 0",
+    pod: { image: gunicornImage, args: gunicornKeeping(0), ...mounted },
   },
   jvm: {
     name: "jvm",
