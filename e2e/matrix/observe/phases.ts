@@ -1,32 +1,17 @@
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { PodEvent, RunClock } from "@lameduck/accounting";
-import type { Phase } from "@lameduck/node/events";
-import type { StopReason } from "@lameduck/drain";
+import { phaseIn } from "@lameduck/accounting/recording";
 import type { Cluster } from "../../cluster/index.ts";
 
 const serverPort = 8080;
 /** Logs are removed about a second after a container's end. */
 const everyMs = 150;
-/** Milliseconds between the time that a line of the library says and that at which the container runtime has got it; it takes no second. */
-const wrongClock = 2_500;
-
-/** One line of the library. */
-interface LibraryLine {
-  readonly lameduck: "phase";
-  readonly phase: Phase;
-  readonly at: number;
-  /** Of `closing` it is the stop reason; of the other phases words of their own. */
-  readonly reason: StopReason;
-}
-
-/** One line of the init: what it has held for ends there, and closing begins. */
-interface InitLine {
-  readonly event: "hold-ended";
-  /** Seconds since 1970. A preStop hook's line reaches the log by way of PID 1, which takes a while. */
-  readonly time: number;
-  readonly reason: StopReason;
-}
+/**
+ * Milliseconds between the time that a line says and that at which the container runtime has got it. A line of the library takes no second. That of a
+ * preStop hook comes by way of PID 1, which takes a while.
+ */
+const wrongClock = 4_000;
 
 /** What the sample server says, and an nginx worker. */
 const closesListener = /\{"event":"listener-closed"\}$| gracefully shutting down$/;
@@ -88,39 +73,12 @@ export class PhaseObserver implements AsyncDisposable {
     if (closesListener.test(line)) {
       const at = this.#clock.fromEpoch(logged);
       this.events.push({ at, pod, type: "listener-closed", port: serverPort });
-    } else if (/"lameduck":"phase"|"event":"hold-ended"/.test(line)) {
-      const event = jsonIn(line);
-      if (event === undefined) return;
-      if ("event" in event) this.#note(pod, "closing", event.time * 1_000, event);
-      else if (event.phase !== "serving") {
-        // A pod whose clock is wrong says it at the right time.
-        const at = Math.abs(event.at - logged) > wrongClock ? logged : event.at;
-        this.#note(pod, event.phase, at, event);
-      }
+      return;
     }
-  }
-
-  #note(
-    pod: string,
-    phase: Exclude<Phase, "serving">,
-    at: number,
-    { reason, ...detail }: LibraryLine | InitLine,
-  ): void {
-    this.events.push({
-      at: this.#clock.fromEpoch(at),
-      pod,
-      type: "phase",
-      phase,
-      ...(phase === "closing" ? { reason } : {}),
-      detail,
-    });
-  }
-}
-
-function jsonIn(line: string): LibraryLine | InitLine | undefined {
-  try {
-    return JSON.parse(line.slice(line.indexOf("{"))) as LibraryLine | InitLine;
-  } catch {
-    return undefined;
+    const said = phaseIn(line, logged);
+    if (said === undefined) return;
+    // A pod whose clock is wrong says it at the right time.
+    const at = Math.abs(said.at - logged) > wrongClock ? logged : said.at;
+    this.events.push({ ...said, at: this.#clock.fromEpoch(at), pod, type: "phase" });
   }
 }

@@ -106,7 +106,10 @@ function killedBecause({ events, deleted, killed }: PodLife): string | undefined
 }
 
 function stopReason(life: PodLife, stop: ReturnType<typeof stoppedAccepting>): string {
-  const reported = life.events.findLast((event) => event.type === "phase" && event.reason !== undefined);
+  const from = life.deleted === undefined ? -Infinity : life.deleted.at - toleranceMs.news;
+  const reported = life.events.findLast(
+    (event) => event.type === "phase" && event.reason !== undefined && event.at >= from,
+  );
   if (reported?.type === "phase") return reported.reason!;
   if (!stop) return "still running";
   // The end of the process closes the listener: then the end is the reason.

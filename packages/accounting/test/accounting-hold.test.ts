@@ -35,6 +35,19 @@ test("a SIGKILL before the end of the grace period is told with its reason, and 
   );
 });
 
+test("what a container said at a restart in place, before the deletion, is no part of the termination", () => {
+  const said = { pod: "web-1", type: "phase", phase: "closing" } as const;
+  const podEvents = [
+    ...podLife("web-1", { ...ordinary, closed: 14_000, exited: 16_000, gone: 16_000 }),
+    { ...said, at: 5_000, reason: "idle" } as const,
+  ];
+  const of = (events: typeof podEvents) =>
+    account(recording({ podEvents: events }), { description: "", seed: 1, timeline: false }).each[0];
+  assert.deepEqual([of(podEvents)?.hold, of(podEvents)?.stopReason], [4_000, "listener closed"]);
+  const after = of([...podEvents, { ...said, at: 13_900, reason: "quiet" }]);
+  assert.deepEqual([after?.hold, after?.stopReason], [3_900, "quiet"]);
+});
+
 test("a listener that closed long before, and opened again unseen, does not end the hold", () => {
   assert.equal(holdOf({ closed: 5_000, exited: 12_000, gone: 12_000 }).hold, 2_000);
 });

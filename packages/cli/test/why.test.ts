@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mock, test } from "node:test";
 import { KubernetesClient } from "@lameduck/kube";
-import type { Phase } from "@lameduck/rollout";
+import type { PhaseLine as Phase } from "@lameduck/accounting/recording";
 import { connectionTo } from "../../kube/test/api-server.ts";
 import { readKnown, type Known } from "../src/why/read.ts";
 import { clockOf, reasonsOf, type Reason } from "../src/why/reasons.ts";

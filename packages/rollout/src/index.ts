@@ -4,7 +4,7 @@ export { remove } from "./actions/remove.ts";
 export { restart } from "./actions/restart.ts";
 export { scale } from "./actions/scale.ts";
 export { watch } from "./actions/action.ts";
-export { type Phase, phasesIn } from "./following/phases.ts";
+export { phasesIn } from "./following/phases.ts";
 export { containerIn } from "./following/pods.ts";
 export { aboutRoute, checkRights, inspect, neededRules } from "./preflight.ts";
 export { observedFacts, rolloutConclusion, rolloutNotes, rolloutResult } from "./results.ts";

@@ -9,7 +9,6 @@ import { adjustTemplate } from "../src/adjust.ts";
 import { Backoff } from "../src/kubelet/container.ts";
 import { expand } from "../src/kubelet/environment.ts";
 import { get } from "../src/kubelet/http.ts";
-import { parsePhaseLine } from "../src/kubelet/phase-line.ts";
 import { Prober } from "../src/kubelet/prober.ts";
 import type { PodNetwork } from "../src/network/network.ts";
 import { terminateContainers, type HookResult, type Terminable } from "../src/kubelet/termination.ts";
@@ -259,29 +258,6 @@ test("a container's restarts back off from 10 s to 300 s and are forgiven after 
 test("references to the environment are expanded as Kubernetes does", () => {
   const values = { A: "1", B: "$(A)" };
   assert.equal(expand("$(A) $$(A) $(B) $(NO) $A $$", values), "1 $(A) $(A) $(NO) $A $");
-});
-
-test("phase lines of the library are found among a server's own lines", () => {
-  const line =
-    '2026 app: {"lameduck":"phase","phase":"closing","at":1700000000123,"reason":"quiet","hold":4012}';
-  assert.deepEqual(parsePhaseLine(line), {
-    phase: "closing",
-    at: 1_700_000_000_123,
-    reason: "quiet",
-    detail: { hold: 4_012 },
-  });
-  assert.deepEqual(
-    parsePhaseLine('{"lameduck":"phase","phase":"lame-duck","at":1,"reason":"SIGTERM"}')?.detail,
-    { reason: "SIGTERM" },
-  );
-  for (const other of [
-    "",
-    "{}",
-    '"lameduck"',
-    '{"lameduck":"notice","at":1}',
-    '{"lameduck":"phase","phase":"x","at":1}',
-  ])
-    assert.equal(parsePhaseLine(other), undefined);
 });
 
 test("files of a remedy come beside those that are in the root of a container already", () => {

@@ -57,6 +57,7 @@ function life(events: readonly PodEvent[], until: number): PodLife {
   const first = <T extends PodEvent["type"]>(type: T) =>
     events.find((event): event is Extract<PodEvent, { type: T }> => event.type === type);
   const deleted = first("deleted");
+  const from = deleted === undefined ? -Infinity : deleted.at - toleranceMs.news;
   return {
     pod: events[0]!.pod,
     began: events[0]!.at,
@@ -65,7 +66,8 @@ function life(events: readonly PodEvent[], until: number): PodLife {
     ready: first("ready")?.at,
     deleted: deleted && { at: deleted.at, grace: deleted.grace, why: deleted.why },
     signalled: events.find((e) => e.type === "signalled" && e.at >= (deleted?.at ?? -Infinity))?.at,
-    closing: events.find((e): e is Phase => e.type === "phase" && e.phase === "closing"),
+    // What a container said before it was restarted in its place is no part of the termination.
+    closing: events.find((e): e is Phase => e.type === "phase" && e.phase === "closing" && e.at >= from),
     killed: first("killed")?.at,
     exits: events.filter((e) => e.type === "exited" || e.type === "crashed"),
     gone: first("gone")?.at,

@@ -13,7 +13,8 @@ import {
 } from "@lameduck/kube";
 import { coordinatorVariable } from "@lameduck/protocol";
 import { containersOf } from "../cluster/reading.ts";
-import { phasesIn, type Phase } from "@lameduck/rollout";
+import type { PhaseLine } from "@lameduck/accounting/recording";
+import { phasesIn } from "@lameduck/rollout";
 import { pathOf, readPod, runningContainers, type PodName } from "../end/pod.ts";
 import { namespaceOfCoordinator, readReplicas, readTerminating } from "../status/coordinator.ts";
 
@@ -43,7 +44,7 @@ export interface Known {
   /** What a coordinator says of its termination. */
   readonly coordinator: TerminatingPod | undefined;
   /** The last that Lameduck has said in the log of each running container. */
-  readonly phases: readonly { readonly container: string; readonly phase: Phase }[];
+  readonly phases: readonly { readonly container: string; readonly phase: PhaseLine }[];
   readonly notRead: readonly string[];
 }
 
@@ -195,11 +196,11 @@ async function phasesOf(
 ): Promise<Known["phases"]> {
   const found = await Promise.all(
     runningContainers(pod).map(async ({ name: container }) => {
-      const query = new URLSearchParams({ container, tailLines: `${tailLines}` });
+      const query = new URLSearchParams({ container, tailLines: `${tailLines}`, timestamps: "true" });
       const log = client.stream(`${pathOf(name)}/log?${query.toString()}`, signal);
       const response = await reading.of(`the log of ${container}`, log);
       if (response === undefined || response === "gone") return [];
-      let last: Phase | undefined;
+      let last: PhaseLine | undefined;
       for await (const phase of phasesIn(response)) last = phase;
       return last ? [{ container, phase: last }] : [];
     }),

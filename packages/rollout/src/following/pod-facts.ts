@@ -1,3 +1,5 @@
+import type { PhaseLine } from "@lameduck/accounting/recording";
+
 /** A moment, as exactly as it is known: Date.now() of this machine, not before `from` and not after `to`. */
 export interface Moment {
   readonly from: number;
@@ -35,11 +37,6 @@ export interface PodFacts {
   }[];
   readonly ends: readonly ContainerEnd[];
   /** The phases that the library or the init in the pod reported. */
-  readonly phases: readonly {
-    readonly at: number;
-    readonly phase: "lame-duck" | "closing" | "closed";
-    readonly reason: string | undefined;
-    readonly detail: Readonly<Record<string, unknown>>;
-  }[];
+  readonly phases: readonly PhaseLine[];
   readonly gone: Moment | undefined;
 }

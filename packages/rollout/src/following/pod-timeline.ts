@@ -1,4 +1,3 @@
-import type { StopReason } from "@lameduck/drain";
 import type { PodEvent } from "@lameduck/accounting";
 import type { Container, PodSpec } from "@lameduck/kube";
 import type { ContainerEnd, Moment, PodFacts } from "./pod-facts.ts";
@@ -66,15 +65,8 @@ export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent
       why: facts.isLeftover ? beforeTheRun : options.why,
     });
   events.push(...stopping(facts, app, at));
-  for (const { at: when, phase, reason, detail } of facts.phases)
-    events.push({
-      at: time(when),
-      pod,
-      type: "phase",
-      phase,
-      ...(phase === "closing" && reason !== undefined ? { reason: reason as StopReason } : {}),
-      detail,
-    });
+  for (const { at: when, ...phase } of facts.phases)
+    events.push({ at: time(when), pod, type: "phase", ...phase });
   for (const end of facts.ends)
     if (app.some(({ name }) => name === end.container)) events.push(...ending(facts, end, options));
   // A container that failed in place leaves its pod where it was.

@@ -11,7 +11,7 @@ import { Container, type LastWords } from "./container.ts";
 import { type PodIdentity, launchIn } from "./environment.ts";
 import { lastLook } from "./last-look.ts";
 import { ListenerWatch } from "./listeners.ts";
-import { parsePhaseLine } from "./phase-line.ts";
+import { phaseIn } from "@lameduck/accounting/recording";
 import type { ContainerEvent, ContainerSurroundings } from "./surroundings.ts";
 import { type Terminable, terminateContainers } from "./termination.ts";
 
@@ -301,13 +301,10 @@ export class Pod {
   }
 
   #line(line: string): void {
-    const phaseLine = parsePhaseLine(line);
-    if (!phaseLine) return;
-    const { at, phase, reason, detail } = phaseLine;
-    this.#emit(
-      { type: "phase", phase, detail, ...(reason === undefined ? {} : { reason }) },
-      this.#options.fromEpoch(at),
-    );
+    const said = phaseIn(line, Date.now());
+    if (!said) return;
+    const { at, ...phase } = said;
+    this.#emit({ type: "phase", ...phase }, this.#options.fromEpoch(at));
   }
 
   /** Waits until something is so, or the pod ends. */

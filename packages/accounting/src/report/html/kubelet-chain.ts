@@ -66,7 +66,7 @@ export function kubeletBars(life: PodLife, origin: number): Bar[] {
       from: Math.min(signalled, stop),
       to: stop,
       kind: "serving",
-      words: lameDuck ? "lame duck: serving, and asking senders to leave" : "serving on after SIGTERM",
+      words: lameDuck ? "lame duck: serving until traffic has moved away" : "serving on after SIGTERM",
     },
     { from: stop, to: end, kind: "closing", words: "closing: finishing what is in flight" },
   ];
