@@ -14,6 +14,7 @@ export type Wait =
   | "requests"
   | "in-flight"
   | "acknowledgements"
+  | "processor"
   | "gap";
 
 export type Decision =

@@ -14,6 +14,12 @@ const gapMs = 200;
 /** So long at most a gap is waited for. */
 const longestGapWaitMs = 3_000;
 
+/** Pools that were used so recently are in use. A stop while they are is put off until a processor is free. */
+const inUseMs = 3_000;
+const longestBusyWaitMs = 10_000;
+/** The processors count as busy for so long after they were seen to be: somewhat longer than until they are looked at again. */
+const busyLastsMs = 750;
+
 /**
  * The decision when a terminating pod may stop. It has no clock and no timers: it is fed with observations, and asked.
  * Times may come from any clock, as long as it is one and the same and never runs backwards.
@@ -32,7 +38,8 @@ export class Drain {
   #lastRequest = -Infinity;
   #lastArrival: number | undefined;
   #lastOfPools: number | undefined;
-  /** When the stop was first allowed but for a gap. */
+  #lastBusy = -Infinity;
+  /** When the stop was first allowed but for a good moment. */
   #allowedAt: number | undefined;
   #trafficKnown = false;
   #connections = 0;
@@ -52,9 +59,13 @@ export class Drain {
 
   observe(observation: Observation): void {
     const { at } = observation;
-    // A release is no observation of traffic, so it does not begin the watch.
+    // What is no observation of traffic does not begin the watch.
     if (observation.type === "released") return this.release.given(observation);
     if (observation.type === "unreleased") return this.release.withdrawn(observation);
+    if (observation.type === "busy") {
+      this.#lastBusy = Math.max(this.#lastBusy, at);
+      return;
+    }
     this.#senders ??= new SenderTable(this.config.maxSenders, this.config.prestop, at);
     switch (observation.type) {
       case "watching":
@@ -104,8 +115,8 @@ export class Drain {
     const [wait] = this.#unmet(now, (policy) => this.#evaluate(now, policy));
     if (wait) return goOn(wait.until, wait.for);
     this.#allowedAt ??= now;
-    const [gap] = this.#gap(now);
-    if (gap) return goOn(gap.until, gap.for);
+    const [moment] = this.#goodMoment(now);
+    if (moment) return goOn(moment.until, moment.for);
     return { stop: true, reason: this.#reason(now, floorAt) };
   }
 
@@ -159,7 +170,7 @@ export class Drain {
     const all = [
       ...later(now, this.#terminatedAt + this.config.floor, "floor"),
       ...this.#unmet(now, ({ lossBudget }) => (expectedLoss < lossBudget ? undefined : Infinity)),
-      ...this.#gap(now),
+      ...this.#goodMoment(now),
     ];
     return all.map((one) => one.for);
   }
@@ -223,12 +234,18 @@ export class Drain {
 
   /**
    * Whoever closes connections of a pool loses the request that is on its way. Pools as most clients keep them use the latest connection first. A gap says
-   * that it leads elsewhere for the moment; the moment after an answer is the worst of all.
+   * that it leads elsewhere for the moment; the moment after an answer is the worst of all. A server that closes while others take the processors needs
+   * longer, and answers nothing meanwhile.
    */
-  #gap(now: number): Awaited[] {
+  #goodMoment(now: number): Awaited[] {
     const last = this.#lastOfPools;
     if (last === undefined || this.#allowedAt === undefined || this.config.policy.kind === "fixed") return [];
-    return later(now, Math.min(last + gapMs, this.#allowedAt + longestGapWaitMs), "gap");
+    const busyUntil = Math.min(this.#lastBusy + busyLastsMs, this.#allowedAt + longestBusyWaitMs);
+    const from = Math.max(this.#allowedAt, busyUntil);
+    return [
+      ...later(now, Math.min(busyUntil, last + inUseMs), "processor"),
+      ...later(now, Math.min(last + gapMs, from + longestGapWaitMs), "gap"),
+    ];
   }
 
   #evaluate(now: number, { lossBudget }: Weighing): number | undefined {

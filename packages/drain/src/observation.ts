@@ -9,6 +9,7 @@ export type Observation =
   | Asked
   | InFlight
   | Pool
+  | Busy
   | Released
   | Unreleased
   | Force;
@@ -67,6 +68,15 @@ export interface InFlight {
  */
 export interface Pool {
   readonly type: "pool";
+  readonly at: number;
+}
+
+/**
+ * Programs of the machine wait for a processor, as while the pods start that replace this one. Whoever closes its connections does so slowly then. A hold whose
+ * pools are in use is prolonged by no more than ten seconds.
+ */
+export interface Busy {
+  readonly type: "busy";
   readonly at: number;
 }
 

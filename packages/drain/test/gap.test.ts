@@ -14,9 +14,16 @@ import { runVector } from "./vectors.ts";
 const termination: Observation = { type: "termination", at: 0 };
 const gapMs = 200;
 const longestWaitMs = 3_000;
+const inUseMs = 3_000;
+const busyLastsMs = 750;
+const longestBusyWaitMs = 10_000;
 
 function pool(at: number): Observation {
   return { type: "pool", at };
+}
+
+function busy(at: number): Observation {
+  return { type: "busy", at };
 }
 
 function outcomeOf(config: DrainOptions, seen: readonly Observation[]) {
@@ -38,6 +45,7 @@ const uses = fc
       Array.from({ length: count }, (_, index) => from + index * every),
     ),
   );
+const busyTimes = fc.array(fc.integer({ min: -2_000, max: 24_000 }), { maxLength: 40 });
 /** None that comes while a gap is waited for: who still sends is waited for, whatever pools do. */
 const arrivals = fc
   .array(fc.record({ at: fc.integer({ min: -20_000, max: 900 }), sender: fc.constantFrom("a", "b", "c") }), {
@@ -92,10 +100,41 @@ test("one more request of a pool never makes a hold shorter", () => {
   );
 });
 
-test("`fixed` waits for no gap, and whoever forces the end does not wait for one either", () => {
-  const busy = Array.from({ length: 2_000 }, (_, index) => pool(index * 5));
-  assert.equal(outcomeOf({ policy: "fixed", delay: 3_000 }, [termination, ...busy]).stop, 3_000);
-  assert.deepEqual(outcomeOf({}, [termination, ...busy, { type: "force", at: 2_000 }]), {
+test("busy processors prolong a hold whose pools are in use, by the longest wait at most; without pools by nothing", () => {
+  fc.assert(
+    fc.property(released, uses, busyTimes, (word, at, busyAt) => {
+      const rest = [termination, ...word, ...at.map(pool)];
+      const { stop: without } = outcomeOf({}, rest);
+      const { stop } = outcomeOf({}, [...rest, ...busyAt.map(busy)]);
+      assert.ok(stop >= without - 1e-6, `${stop} instead of ${without}`);
+      assert.ok(
+        stop <= Math.min(25_000, without + longestBusyWaitMs + longestWaitMs),
+        `${stop}, without ${without}`,
+      );
+      const quiet = [termination, ...word];
+      assert.deepEqual(outcomeOf({}, [...quiet, ...busyAt.map(busy)]), outcomeOf({}, quiet));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("no stop comes while processors are busy and pools in use, unless that was waited for long enough", () => {
+  fc.assert(
+    fc.property(uses, busyTimes, fc.integer({ min: 0, max: 3_000 }), (at, busyAt, floor) => {
+      const { stop } = outcomeOf({ floor }, [termination, ...at.map(pool), ...busyAt.map(busy)]);
+      const isWithin = (times: readonly number[], ms: number): boolean =>
+        times.some((one) => one <= stop && one > stop - ms);
+      const isBusy = isWithin(busyAt, busyLastsMs) && isWithin(at, inUseMs);
+      assert.ok(!isBusy || stop >= floor + longestBusyWaitMs, `stopped at ${stop}`);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("`fixed` waits for no gap and no processor, and whoever forces the end waits for neither", () => {
+  const used = Array.from({ length: 2_000 }, (_, index) => [pool(index * 5), busy(index * 5)]).flat();
+  assert.equal(outcomeOf({ policy: "fixed", delay: 3_000 }, [termination, ...used]).stop, 3_000);
+  assert.deepEqual(outcomeOf({}, [termination, ...used, { type: "force", at: 2_000 }]), {
     stop: 2_000,
     reason: "forced",
   });
@@ -105,8 +144,8 @@ test("the timeline says until when a hold waited for a gap, also where the cap e
   const timelineOf = (config: DrainOptions): string => {
     const drain = new Drain(parseConfig(config));
     const conditions = new Conditions(drain, 0);
-    const busy = Array.from({ length: 1_000 }, (_, index) => pool(index * 10));
-    const observations = [termination, { type: "released", at: 2_000 } as const, ...busy];
+    const used = Array.from({ length: 1_000 }, (_, index) => pool(index * 10));
+    const observations = [termination, { type: "released", at: 2_000 } as const, ...used];
     const vector = { name: "", why: "", config, observations, expect: { stop: 0, reason: "cap" } } as const;
     const { stop } = runVector(vector, drain, (now, decision) => conditions.decided(now, decision));
     return timelineText(conditions.timeline(stop));

@@ -29,6 +29,7 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("watching" as const), at }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant("pool" as const), at }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("busy" as const), at }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("released" as const), at }) },
   {
     weight: 1,

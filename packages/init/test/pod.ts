@@ -23,6 +23,8 @@ export interface HoldReport {
   readonly evidence: readonly string[];
   readonly waited_for?: string;
   readonly explanation: string;
+  /** By condition, when it was met, ms after the termination. */
+  readonly met_ms: Readonly<Record<string, number>>;
   readonly network?: string;
   readonly unmet: readonly string[];
   readonly cluster?: string;
@@ -34,9 +36,16 @@ export function reportOf(stderr: string): HoldReport {
   return JSON.parse(line) as HoldReport;
 }
 
-/** How long the hold went on after the last arrival, ms. */
-export function tailOf({ hold_ms, last_arrival_ms = 0 }: HoldReport): number {
-  return hold_ms - last_arrival_ms;
+/** How long the hold went on after the last arrival, ms, but for what other programs of this machine made it wait. */
+export function tailOf(report: HoldReport): number {
+  const { hold_ms, last_arrival_ms = 0 } = report;
+  return hold_ms - last_arrival_ms - processorWaitOf(report);
+}
+
+/** How long a stop that all else allowed waited for a free processor, ms. */
+export function processorWaitOf({ met_ms }: HoldReport): number {
+  const { processor, gap: _, ...others } = met_ms;
+  return processor === undefined ? 0 : processor - Math.max(0, ...Object.values(others));
 }
 
 /** The init with a server under it, as the restricted user of a pod and as PID 1 of its own process namespace. */

@@ -44,6 +44,7 @@ function nameOf(condition: Wait, sender: PendingSender | undefined): string {
 const namesOfWaits: Readonly<Partial<Record<Wait, string>>> = {
   requests: "requests on older connections",
   "in-flight": "requests in flight",
+  processor: "a free processor",
   gap: "a gap on old connections",
 };
 

@@ -203,6 +203,7 @@ const fields: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   asked: { sender: isText, requests: isAmount },
   "in-flight": { change: isTime },
   pool: {},
+  busy: {},
   released: { consumers: absentOr(isText), last: absentOr(isText) },
   unreleased: { local: absentOr(is(true, false)), assumed: absentOr(isAmount) },
   force: {},

@@ -5,7 +5,8 @@
 
 const char *const stop_reason_names[] = { "delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced" };
 const char *const waiting_for_names[] = { "termination", "floor",    "delay",     "deadline",
-					  "silence",	 "acknowledgements", "in-flight", "requests", "gap" };
+					  "silence",	 "acknowledgements", "in-flight", "requests",
+					  "processor",	 "gap" };
 
 /*
  * Evidence is weighed as often as in packages/drain/src/evaluations.ts: the pause is a part of the hold so far, and longer while the expected loss is
@@ -19,6 +20,11 @@ static const double longest_pauses = 6;
 static const double gap_ms = 200;
 /* Such a gap is waited for this long at most. */
 static const double longest_gap_wait_ms = 3000;
+/* Pools that were used so recently are in use. A stop while they are is put off until a processor is free. */
+static const double in_use_ms = 3000;
+static const double longest_busy_wait_ms = 10000;
+/* The processors count as busy for so long after they were seen to be: somewhat longer than until they are looked at again. */
+static const double busy_lasts_ms = 750;
 
 /* A condition of the policy that is not met, and the earliest time at which it can be. */
 struct wait {
@@ -35,7 +41,7 @@ struct waits {
 void drain_init(struct drain *drain, const struct drain_config *config)
 {
 	*drain = (struct drain){ .config = *config, .last_connection = -INFINITY, .last_request = -INFINITY,
-				  .last_of_pools = -INFINITY, .allowed_at = NAN,
+				  .last_of_pools = -INFINITY, .last_busy = -INFINITY, .allowed_at = NAN,
 				  .weigh_at = -INFINITY, .enough = UINT64_MAX };
 	release_init(&drain->release, config->settle);
 	for (int i = 0; i < WAIT_KINDS; i++)
@@ -65,7 +71,7 @@ static void arrival(struct drain *drain, const struct observation *seen)
 
 static bool begins_watch(enum observation_type type)
 {
-	return type != SEEN_RELEASED && type != SEEN_UNRELEASED && type < SEEN_SETTLED;
+	return type != SEEN_RELEASED && type != SEEN_UNRELEASED && type != SEEN_BUSY && type < SEEN_SETTLED;
 }
 
 void drain_observe(struct drain *drain, const struct observation *seen)
@@ -110,6 +116,9 @@ void drain_observe(struct drain *drain, const struct observation *seen)
 	case SEEN_POOL:
 		drain->traffic_known = true;
 		drain->last_of_pools = fmax(drain->last_of_pools, at);
+		return;
+	case SEEN_BUSY:
+		drain->last_busy = fmax(drain->last_busy, at);
 		return;
 	case SEEN_SETTLED:
 		senders_settle(&drain->senders);
@@ -239,12 +248,30 @@ static struct waits unmet_conditions(const struct drain *drain, double now, doub
 	return waits;
 }
 
+static bool chooses_moment(const struct drain *drain)
+{
+	return !isnan(drain->allowed_at) && drain->config.policy != POLICY_FIXED;
+}
+
+/* Until when a stop is put off for the processors, as far as is known now. */
+static double busy_until(const struct drain *drain)
+{
+	return fmin(drain->last_busy + busy_lasts_ms, drain->allowed_at + longest_busy_wait_ms);
+}
+
+/* A server closes its connections slowly while others take the processors, and answers nothing meanwhile. Without pools in use that costs nothing. */
+static double processor_at(const struct drain *drain)
+{
+	return chooses_moment(drain) ? fmin(busy_until(drain), drain->last_of_pools + in_use_ms) : -INFINITY;
+}
+
 /* The latest connection of a pool is used first. A gap says that it leads elsewhere for the moment: who closes then loses no request on its way. */
 static double gap_at(const struct drain *drain)
 {
-	if (isnan(drain->allowed_at) || drain->config.policy == POLICY_FIXED)
+	if (!chooses_moment(drain))
 		return -INFINITY;
-	return fmin(drain->last_of_pools + gap_ms, drain->allowed_at + longest_gap_wait_ms);
+	double from = fmax(drain->allowed_at, busy_until(drain));
+	return fmin(drain->last_of_pools + gap_ms, from + longest_gap_wait_ms);
 }
 
 static struct decision go_on(double until, double cap_at, enum waiting_for what)
@@ -296,6 +323,8 @@ static struct decision decide(struct drain *drain, double now)
 		return go_on(waits.list[0].until, cap_at, waits.list[0].what);
 	if (isnan(drain->allowed_at))
 		drain->allowed_at = now;
+	if (now < processor_at(drain))
+		return go_on(processor_at(drain), cap_at, WAIT_PROCESSOR);
 	if (now < gap_at(drain))
 		return go_on(gap_at(drain), cap_at, WAIT_GAP);
 	return stop(reason_of(drain, now, floor_at));
@@ -346,6 +375,8 @@ static void mark_unmet(const struct drain *drain, double now, double marks[WAIT_
 	struct waits waits = unmet_conditions(drain, now, evaluate_once(drain, now));
 	for (size_t i = 0; i < waits.count; i++)
 		marks[waits.list[i].what] = INFINITY;
+	if (now < processor_at(drain))
+		marks[WAIT_PROCESSOR] = INFINITY;
 	if (now < gap_at(drain))
 		marks[WAIT_GAP] = INFINITY;
 }

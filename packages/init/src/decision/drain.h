@@ -24,6 +24,7 @@ enum waiting_for {
 	WAIT_ACKNOWLEDGEMENTS,
 	WAIT_IN_FLIGHT,
 	WAIT_REQUESTS,
+	WAIT_PROCESSOR,
 	WAIT_GAP,
 	WAIT_KINDS,
 };
@@ -48,6 +49,7 @@ enum observation_type {
 	SEEN_UNRELEASED,
 	SEEN_FORCE,
 	SEEN_POOL, /* the latest request or answer on old connections of pools, which no hold ends */
+	SEEN_BUSY, /* programs of the machine wait for a processor */
 	/* Corrections of earlier observations. */
 	SEEN_SETTLED, /* habits of senders are learnt from here on; it is still known that each of them has sent */
 	SEEN_COVERAGE, /* only the share `value` of the connections before the hold was seen */
@@ -84,7 +86,8 @@ struct drain {
 	double last_connection;
 	double last_request;
 	double last_of_pools; /* -INFINITY for none */
-	double allowed_at; /* when the stop was first allowed but for a gap; NAN before */
+	double last_busy; /* when the processors were last seen to be busy; -INFINITY for never */
+	double allowed_at; /* when the stop was first allowed but for a good moment; NAN before */
 	bool traffic_known;
 	double requests; /* since the hold began */
 	struct release release;

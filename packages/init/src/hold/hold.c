@@ -91,6 +91,7 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 		log_line(logger, LOG_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
 		    sockets_are_elsewhere(&hold->traffic.sockets) ? "the program's other ports are watched instead"
 						      : "no other port of the program was found, either");
+	pressure_begin(&hold->pressure);
 	tell(&hold->teller, &(struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
 	decide_now(hold, now);
 	cluster_begin(&hold->cluster, why ? &settings->place : NULL, logger, now);
@@ -188,6 +189,8 @@ static void observe(struct hold *hold, double now)
 	struct traffic *traffic = &hold->traffic;
 	uint64_t ended = traffic->sockets.ended;
 	traffic_poll_counters(traffic, now);
+	if (pressure_is_high(&hold->pressure, now))
+		tell(&hold->teller, &(struct observation){ .type = SEEN_BUSY, .at = now });
 	ask_cluster(hold, now);
 	hold->events_from = traffic->sockets.ended == ended ? now : now + event_interval_ms;
 	if (now >= hold->next_poll)

@@ -1,6 +1,7 @@
 /* The lame-duck phase: from the signal until the decision that it is safe to stop. Driven by its caller's loop. */
 #pragma once
 
+#include "../kernel/pressure.h"
 #include "cluster.h"
 #include "order.h"
 #include "report.h"
@@ -22,6 +23,7 @@ struct hold {
 	struct trace recording;
 	struct teller teller;
 	struct traffic traffic;
+	struct pressure pressure;
 	struct cluster cluster;
 	struct report report; /* what the hold has come to so far */
 	bool overrule_reported;

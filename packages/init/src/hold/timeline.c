@@ -45,6 +45,8 @@ static void add_wait(struct writer *text, const struct drain *drain, const struc
 		text_add(text, "requests on older connections");
 	else if (kind == WAIT_GAP)
 		text_add(text, "a gap on old connections");
+	else if (kind == WAIT_PROCESSOR)
+		text_add(text, "a free processor");
 	else
 		text_add(text, "%s", kind == WAIT_IN_FLIGHT ? "requests in flight" : waiting_for_names[kind]);
 }

@@ -240,6 +240,9 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 	case SEEN_POOL:
 		add(trace, "{\"type\":\"pool\",%s}\n", times(trace, seen->at, text));
 		return;
+	case SEEN_BUSY:
+		add(trace, "{\"type\":\"busy\",%s}\n", times(trace, seen->at, text));
+		return;
 	case SEEN_RELEASED:
 		add(trace, "{\"type\":\"released\",%s%s%s}\n", times(trace, seen->at, text),
 		    optional("consumers", seen->consumers, escaped), optional("last", seen->name, last));

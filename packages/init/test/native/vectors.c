@@ -49,7 +49,7 @@ static const char **option_named(struct drain_options *options, const char *name
 static enum observation_type type_named(const char *name)
 {
 	static const char *const names[] = { "watching",  "termination", "connection", "request",
-					     "in-flight", "released", "unreleased", "force", "pool" };
+					     "in-flight", "released", "unreleased", "force", "pool", "busy" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i], name) == 0)
 			return (enum observation_type)i;
