@@ -8,8 +8,8 @@ const serverPort = 8080;
 /** Logs are removed about a second after a container's end. */
 const everyMs = 150;
 /**
- * Milliseconds between the time that a line says and that at which the container runtime has got it. A line of the library takes no second. That of a
- * preStop hook comes by way of PID 1, which takes a while.
+ * Milliseconds. A line whose own time differs from the container runtime's by more comes from a wrong clock. Lines of the library reach the runtime within a
+ * second. Lines of a preStop hook take longer, since PID 1 passes them on.
  */
 const wrongClock = 4_000;
 

@@ -234,8 +234,8 @@ export class Drain {
 
   /**
    * Whoever closes connections of a pool loses the request that is on its way. Pools as most clients keep them use the latest connection first. A gap says
-   * that it leads elsewhere for the moment; the moment after an answer is the worst of all. A server that closes while others take the processors needs
-   * longer, and answers nothing meanwhile.
+   * that it leads elsewhere for the moment; the moment after an answer is the worst of all. A server closes slowly while other programs take the
+   * processors. It answers nothing meanwhile.
    */
   #goodMoment(now: number): Awaited[] {
     const last = this.#lastOfPools;

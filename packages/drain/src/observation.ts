@@ -72,8 +72,8 @@ export interface Pool {
 }
 
 /**
- * Programs of the machine wait for a processor, as while the pods start that replace this one. Whoever closes its connections does so slowly then. A hold whose
- * pools are in use is prolonged by no more than ten seconds.
+ * Programs of this machine wait for a processor. New pods that start cause that. A server closes its connections slowly meanwhile. This prolongs a hold by
+ * ten seconds at most, and only while pools are in use.
  */
 export interface Busy {
   readonly type: "busy";

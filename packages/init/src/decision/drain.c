@@ -259,7 +259,7 @@ static double busy_until(const struct drain *drain)
 	return fmin(drain->last_busy + busy_lasts_ms, drain->allowed_at + longest_busy_wait_ms);
 }
 
-/* A server closes its connections slowly while others take the processors, and answers nothing meanwhile. Without pools in use that costs nothing. */
+/* A server closes slowly while other programs take the processors. It answers nothing meanwhile. That costs requests only where pools are in use. */
 static double processor_at(const struct drain *drain)
 {
 	return chooses_moment(drain) ? fmin(busy_until(drain), drain->last_of_pools + in_use_ms) : -INFINITY;

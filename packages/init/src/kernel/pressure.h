@@ -12,7 +12,7 @@ struct pressure {
 void pressure_begin(struct pressure *pressure);
 
 /*
- * Whether some program waited for more than half of the time since the reading before. Reads twice a second at most: false in between, and where the
- * kernel does not count it.
+ * True if programs waited for more than half of the time since the last reading. It reads twice a second at most. Between two readings it is false. Without
+ * PSI it is always false.
  */
 bool pressure_is_high(struct pressure *pressure, double now);
