@@ -4,7 +4,7 @@ import type { TerminationResult } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
 import type { Attributed, Attribution } from "./attribution.ts";
 import { setOut } from "./evidence/evidence.ts";
-import { lastExit, stoppedAccepting, type PodLife } from "./evidence/pod-life.ts";
+import { lastExit, stoppedAccepting, type PodLife, terminationFrom } from "./evidence/pod-life.ts";
 import { convergedFrom, type SenderHistory } from "./evidence/sender-history.ts";
 import { spell } from "./words.ts";
 import { symptomOf } from "./evidence/symptom.ts";
@@ -106,7 +106,7 @@ function killedBecause({ events, deleted, killed }: PodLife): string | undefined
 }
 
 function stopReason(life: PodLife, stop: ReturnType<typeof stoppedAccepting>): string {
-  const from = life.deleted === undefined ? -Infinity : life.deleted.at - toleranceMs.news;
+  const from = terminationFrom(life.deleted);
   const reported = life.events.findLast(
     (event) => event.type === "phase" && event.reason !== undefined && event.at >= from,
   );

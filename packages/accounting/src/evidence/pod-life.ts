@@ -57,7 +57,7 @@ function life(events: readonly PodEvent[], until: number): PodLife {
   const first = <T extends PodEvent["type"]>(type: T) =>
     events.find((event): event is Extract<PodEvent, { type: T }> => event.type === type);
   const deleted = first("deleted");
-  const from = deleted === undefined ? -Infinity : deleted.at - toleranceMs.news;
+  const from = terminationFrom(deleted);
   return {
     pod: events[0]!.pod,
     began: events[0]!.at,
@@ -73,6 +73,11 @@ function life(events: readonly PodEvent[], until: number): PodLife {
     gone: first("gone")?.at,
     listener: listenerChanges(events),
   };
+}
+
+/** What came before is no part of the termination. News of a deletion may be late. */
+export function terminationFrom(deleted: PodLife["deleted"]): number {
+  return deleted === undefined ? -Infinity : deleted.at - toleranceMs.news;
 }
 
 /**

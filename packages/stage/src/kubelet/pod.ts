@@ -1,3 +1,4 @@
+import { phaseIn } from "@lameduck/accounting/recording";
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { dirname, join, relative } from "node:path";
@@ -11,7 +12,6 @@ import { Container, type LastWords } from "./container.ts";
 import { type PodIdentity, launchIn } from "./environment.ts";
 import { lastLook } from "./last-look.ts";
 import { ListenerWatch } from "./listeners.ts";
-import { phaseIn } from "@lameduck/accounting/recording";
 import type { ContainerEvent, ContainerSurroundings } from "./surroundings.ts";
 import { type Terminable, terminateContainers } from "./termination.ts";
 
